@@ -1,0 +1,135 @@
+"""Chart: a picture as data, drawn to SVG and PNG without a browser and without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from regard.errors import RegardError
+from regard.report.table import Value
+from regard.report.theme import CONFIG
+from regard.report.written import clean, slug
+
+if TYPE_CHECKING:
+    import altair as alt
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SVG = "http://www.w3.org/2000/svg"
+REFERENCE = re.compile(r"(?<=url\()#[^)]+|^#.+$")
+TITLE_WIDTH = 84  # characters in a line of the title
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite picture with the name of its files."""
+
+    name: str
+    title: str
+    spec: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise RegardError(
+                f"chart name {self.name!r} cannot name a file: use letters, digits, '-', '_' and '.'"
+            )
+
+    def named(self, name: str) -> Chart:
+        return replace(self, name=name)
+
+    def svg(self) -> str:
+        """The picture as an SVG element that can stand beside others on a page."""
+        # Late, here and wherever charts are built: a page of tables or a terminal view needs no engine.
+        import vl_convert
+
+        try:
+            drawn = vl_convert.vegalite_to_svg(_drawable(self.spec), allowed_base_urls=[])
+        except ValueError as error:
+            raise RegardError(f"chart {self.name!r} could not be drawn: {error}") from error
+        root = ElementTree.fromstring(drawn)
+        for element in root.iter():  # else the writer would invent a prefix, which HTML does not understand
+            element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+        root.set("xmlns", SVG)
+        _own_ids(root, self._prefix())
+        root.set("role", "img")
+        root.set("aria-label", clean(self.title))
+        return ElementTree.tostring(root, encoding="unicode")
+
+    def png(self, scale: float = 2) -> bytes:
+        import vl_convert
+
+        # The engine's own font has no U+2581, and a missing sign drags its whole word into another typeface.
+        drawn = self.svg().replace("▁", "_")
+        return bytes(vl_convert.svg_to_png(drawn, scale=scale))
+
+    def save(self, folder: Path) -> tuple[Path, Path]:
+        """Write `<name>.png` and `<name>.svg` into the folder, and say where they are."""
+        folder.mkdir(parents=True, exist_ok=True)
+        png, svg = folder / f"{self.name}.png", folder / f"{self.name}.svg"
+        png.write_bytes(self.png())
+        svg.write_text(self.svg(), encoding="utf-8", newline="\n")
+        return png, svg
+
+    def _prefix(self) -> str:
+        """Different for every chart, even when two have one name; the same whenever this one is drawn."""
+        return f"{self.name}-{zlib.crc32(json.dumps(self.spec).encode()):08x}"
+
+
+def compose(
+    title: str,
+    layers: alt.LayerChart | alt.FacetChart,
+    datasets: Mapping[str, Sequence[Mapping[str, Value]]],
+    note: str = "",
+) -> Chart:
+    """A chart in the house's look.
+
+    The layers only name their data; the values join last, past the schema's check, slow on thousands.
+    """
+    spec = layers.to_dict()
+    spec["config"] = CONFIG
+    spec["title"] = {"text": textwrap.wrap(title, TITLE_WIDTH) or ""}
+    if note:
+        spec["title"]["subtitle"] = textwrap.wrap(note, TITLE_WIDTH + 10)
+    spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
+    return Chart(slug(title), title, spec)
+
+
+def pick(labels: Sequence[str]) -> str:
+    """A Vega expression that turns a position on an axis into its label.
+
+    Axes count positions, so that two equal words stay two places.
+    """
+    return json.dumps([clean(label) for label in labels]) + "[datum.value]"
+
+
+def _drawable(part: Any) -> Any:
+    """The spec with clean strings throughout: at a control character the engine aborts the whole process."""
+    if isinstance(part, str):
+        return clean(part)
+    if isinstance(part, dict):
+        return {name: _drawable(value) for name, value in part.items()}
+    return [_drawable(value) for value in part] if isinstance(part, list) else part
+
+
+def _own_ids(root: ElementTree.Element, prefix: str) -> None:
+    """Rename every id to `<prefix>-<n>`, in order of appearance.
+
+    The engine numbers ids by what it drew before in this process: two charts would share them on one page,
+    and one chart drawn twice would differ.
+    """
+    old = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    new = {name: f"{prefix}-{n}" for n, name in enumerate(old)}
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                element.set(key, new[value])
+            elif "#" in value:
+                element.set(
+                    key, REFERENCE.sub(lambda match: "#" + new.get(match[0][1:], match[0][1:]), value)
+                )

@@ -1,0 +1,78 @@
+"""Table: the one noun that analyses hand to report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from regard.errors import RegardError
+
+Value = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of plain values, all of one length."""
+
+    columns: Mapping[str, Sequence[Value]]
+
+    def __post_init__(self) -> None:
+        # Copied into tuples: a caller who goes on appending to its lists must not bend a checked table.
+        columns = {name: tuple(values) for name, values in self.columns.items()}
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+            raise RegardError(f"a table's columns must be equally long: {told}")
+        for name, values in columns.items():
+            for row, value in enumerate(values):
+                if value is not None and not isinstance(value, str | int | float):
+                    raise RegardError(
+                        f"table column {name!r}, row {row}: {type(value).__name__} is not a plain value; "
+                        f"expected str, int, float or None"
+                    )
+        object.__setattr__(self, "columns", columns)
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Value]]) -> Table:
+        """A table of rows that all have the same names; the first row gives the order of the columns."""
+        columns: dict[str, list[Value]] = {}
+        for number, row in enumerate(rows):
+            if number == 0:
+                columns = {name: [] for name in row}
+            if row.keys() != columns.keys():
+                raise RegardError(
+                    f"table row {number} has columns {sorted(row)}, but row 0 has {sorted(columns)}"
+                )
+            for name, values in columns.items():
+                values.append(row[name])
+        return cls(columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> Sequence[Value]:
+        if name not in self.columns:
+            near = get_close_matches(name, self.columns, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {sorted(self.columns)}"
+            raise RegardError(f"the table has no column {name!r}; {hint}")
+        return self.columns[name]
+
+    def rows(self) -> Iterator[dict[str, Value]]:
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def numbers(self, name: str) -> list[float | None]:
+        """A column of numbers; what is missing or not finite (a loss that blew up) becomes None."""
+        return [number(value, f"table column {name!r}, row {row}") for row, value in enumerate(self[name])]
+
+
+def number(value: Value, where: str) -> float | None:
+    """The value as JSON holds it: an int stays one, NaN and infinity become None, a string is refused."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise RegardError(f"{where}: expected a number, got {value!r}")
+    if isinstance(value, int):
+        return int(value)
+    return float(value) if -float("inf") < value < float("inf") else None

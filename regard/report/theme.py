@@ -1,0 +1,67 @@
+"""The look that all charts share: little ink, room to breathe, colours that every eye can tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Liberation Sans comes with the drawing engine; Arial and Helvetica share its widths, so labels fit anywhere.
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+# Okabe and Ito 2008, "Color Universal Design"; ordered so that neighbours differ in lightness too, yellow
+# darkened until it holds against white.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333", "#b8a800")
+
+# One hue from paper to ink, evenly spaced in lightness: equal steps of weight look equal, also in grey print.
+SHADES = ("#f7f9fc", "#d3e2f0", "#a3c5e2", "#6ba3cf", "#3579b1", "#17508a", "#08295a")
+
+INK = "#1f2328"
+SOFT_INK = "#57606a"
+GRID = "#e7eaee"
+EMPTY = "#e4e0da"  # a cell without a value: grey with a warmth that no shade has
+
+WIDTH = 660
+HEIGHT = 320
+FONT_SIZE = 12
+
+CONFIG: dict[str, Any] = {
+    "background": "white",
+    "font": FONT,
+    # Marks would otherwise each carry a label for screen readers: thousands of points, read one by one.
+    "aria": False,
+    "padding": 12,
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "fontSize": 16,
+        "fontWeight": 600,
+        "color": INK,
+        "offset": 14,
+        "subtitleColor": SOFT_INK,
+        "subtitleFontSize": FONT_SIZE,
+        "subtitlePadding": 5,
+    },
+    "axis": {
+        "labelFontSize": FONT_SIZE,
+        "labelColor": SOFT_INK,
+        "labelPadding": 6,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titleColor": INK,
+        "titlePadding": 10,
+        "gridColor": GRID,
+        "domainColor": "#aab1b9",
+        "tickColor": "#aab1b9",
+        "tickSize": 4,
+    },
+    "axisY": {"domain": False, "ticks": False},
+    "legend": {
+        "labelFontSize": 13,
+        "labelColor": INK,
+        "labelLimit": 320,
+        "titleFontSize": FONT_SIZE,
+        "titleFontWeight": "normal",
+        "titleColor": SOFT_INK,
+        "symbolStrokeWidth": 3,
+    },
+}

@@ -1,0 +1,84 @@
+"""How values are written: numbers with sensible digits, text that every XML and HTML reader accepts."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+
+from regard.report.table import Value
+
+# What XML 1.0 (section 2.2) forbids even when escaped; lone surrogates also cannot be written as UTF-8.
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+MISSING = "–"
+
+
+def clean(text: str) -> str:
+    """The text with the replacement character in place of what XML forbids."""
+    return FORBIDDEN.sub("\ufffd", text)
+
+
+def escape(text: str) -> str:
+    """The text as it may stand between tags or inside a quoted attribute."""
+    return html.escape(clean(text), quote=True)
+
+
+def label(value: Value) -> str:
+    """A value as a chart's label: text as it is (a blank one made visible), a number with its digits."""
+    if not isinstance(value, str):
+        return figures([value])[0]
+    return clean("␣" * len(value) if value.isspace() and value.strip(" ") == "" else value)
+
+
+def cells(text: str) -> int:
+    """Width of a text in letters: two for wide characters, none for what joins the one before."""
+    return sum(
+        0
+        if unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
+        for c in text
+    )
+
+
+def slug(title: str) -> str:
+    """A name for files and ids: lower-case ASCII words joined by hyphens, never empty."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    words = re.findall("[a-z0-9]+", plain.lower())
+    return "-".join(words)[:60].strip("-") or f"chart-{zlib.crc32(clean(title).encode()):08x}"
+
+
+def figures(values: Sequence[Value]) -> list[str]:
+    """A column as text: floats share one number of decimals, so that their points stand below one another."""
+    floats = [v for v in values if isinstance(v, float) and math.isfinite(v)]
+    decimals = _decimals(floats)
+    return [_written(value, decimals) for value in values]
+
+
+def _decimals(floats: Sequence[float]) -> int | None:
+    """Decimals that give the largest number four digits; None when only powers of ten can show it."""
+    largest = max(map(abs, floats), default=0.0)
+    if largest == 0:
+        return 1
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    while decimals > 1 and all(f"{v:.{decimals}f}".endswith("0") for v in floats):
+        decimals -= 1
+    return decimals if decimals <= 6 else None
+
+
+def _written(value: Value, decimals: int | None) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return str(float(value)).replace("inf", "∞")
+    return f"{value:.2e}" if decimals is None else f"{value:,.{decimals}f}"
