@@ -1,0 +1,41 @@
+# The targets people need; each one sets up .venv first if it is not there.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test check slow wheel system clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*##/  make \1\t/' | expand -t 16
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	# torch first and alone: its exact version picks the small CPU build where one is at hand.
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+setup: $(READY)  ## the virtual environment .venv with everything in it
+
+demo: $(READY)   ## train a small translator on the built-in corpus and look at it
+	$(BIN)/regard demo --overwrite
+
+test: $(READY)   ## lint, types and tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+check: test      ## the same thing by its other name
+
+slow: $(READY)   ## the tests that take minutes: kill test, wheel, full demo
+	$(BIN)/pytest -m slow
+
+wheel: $(READY)  ## dist/regard-*.whl
+	$(BIN)/python -m build --wheel
+
+system:          ## Debian packages that some tests want (as root); without them those tests skip
+	apt-get update -qq && apt-get install -y -qq chromium gettext postgresql
+
+clean:           ## everything that can be made again
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,31 @@
+"""Regard: train Transformers on your own text, on your own machine, and see what they look at.
+
+    import regard
+    translator = regard.load("runs/demo")
+    translator.translate(["I love dogs."])
+
+Nothing heavy is imported until it is used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["RegardError", "__version__", "load"]
+
+if TYPE_CHECKING:
+    from regard.errors import RegardError
+    from regard.jobs.load import load
+
+_HOMES = {"RegardError": "regard.errors", "load": "regard.jobs.load"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'regard' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

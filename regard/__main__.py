@@ -1,0 +1,6 @@
+"""python -m regard"""
+
+from regard.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""Settings: typed, frozen, wrong at birth or never. One default in one place, its meaning beneath it."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from regard.errors import ConfigError
+
+DEFAULT_STEPS = 20_000
+BYTE_PIECES = 256
+SMALLEST_VOCABULARY = BYTE_PIECES + 24  # byte fallback, four special pieces, and room for a few letters
+
+
+class Settings(BaseModel):
+    """A group of settings: unknown names are refused, values never change."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
+    )
+
+
+class PositionsConfig(Settings):
+    kind: Literal["none", "sinusoidal", "learned"] = "sinusoidal"
+    """How word order enters the model."""
+    length: int = Field(default=512, ge=1)
+    """Longest sentence, in pieces, that a learned table can hold; longer input is refused."""
+
+
+class StackConfig(Settings):
+    positions: PositionsConfig | None = None
+    """Positions of this side alone; unset: model.positions."""
+
+
+class ModelConfig(Settings):
+    architecture: Literal["encoder-decoder"] = "encoder-decoder"
+    """Which stacks are built."""
+    dim: int = Field(default=256, ge=1)
+    """Width of the residual stream."""
+    layers: int = Field(default=3, ge=1)
+    """Layers of the encoder and of the decoder."""
+    encoder_layers: int | None = Field(default=None, ge=1)
+    """Layers of the encoder; unset: model.layers."""
+    decoder_layers: int | None = Field(default=None, ge=1)
+    """Layers of the decoder; unset: model.layers."""
+    heads: int = Field(default=4, ge=1)
+    """Attention heads; must divide model.dim."""
+    ffn: int = Field(default=1024, ge=1)
+    """Width inside the feed-forward layers."""
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
+    """Non-linearity of the feed-forward layers."""
+    norm: Literal["pre", "post"] = "pre"
+    """Where the norm stands: before each sublayer, or after the sum as in 2017."""
+    norm_kind: Literal["layer", "rms"] = "layer"
+    """LayerNorm, or RMSNorm, which neither centres nor shifts."""
+    norm_epsilon: float = Field(default=1e-5, gt=0)
+    """Added to the variance before the square root."""
+    bias: bool = True
+    """Whether linear layers have a bias."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout on embeddings and on the output of every sublayer."""
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on attention weights."""
+    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout inside the feed-forward layers."""
+    tie: bool = True
+    """One table for source words, target words and the output (source apart if data.joint is off)."""
+    positions: PositionsConfig = PositionsConfig()
+    encoder: StackConfig = StackConfig()
+    decoder: StackConfig = StackConfig()
+
+    @model_validator(mode="after")
+    def heads_divide_dim(self) -> Self:
+        if self.dim % self.heads:
+            divisors = [h for h in range(1, self.dim + 1) if self.dim % h == 0]
+            near = sorted(sorted(divisors, key=lambda h: abs(h - self.heads))[:3])
+            raise ValueError(
+                f"model.heads={self.heads} does not divide model.dim={self.dim}; "
+                f"heads that do: {', '.join(map(str, near))}"
+            )
+        return self
+
+
+class DataConfig(Settings):
+    train: tuple[str, ...] = ()
+    """Training pairs: two aligned text files, or one .tsv file."""
+    dev: tuple[str, ...] = ()
+    """Pairs to choose the model on; unset: held out of the training pairs."""
+    test: tuple[str, ...] = ()
+    """Pairs to score the finished model on; unset: held out of the training pairs."""
+    source: str = ""
+    """Language code of the source side."""
+    target: str = ""
+    """Language code of the target side."""
+    vocabulary: int = Field(default=8000, ge=SMALLEST_VOCABULARY, le=1_000_000)
+    """Pieces of the tokeniser; lowered, with a word about it, where the corpus has not so many."""
+    tokenizer: Literal["bpe", "unigram"] = "bpe"
+    """How SentencePiece builds its pieces."""
+    joint: bool = True
+    """One tokeniser for both languages."""
+    sampling: float = Field(default=0.0, ge=0, lt=1)
+    """Train on random segmentations: the probability of BPE-dropout, or the smoothing of unigram sampling."""
+    max_length: int = Field(default=256, ge=2)
+    """Longest side, in pieces, of a pair that is trained on; longer pairs are left out and counted."""
+
+
+class TrainConfig(Settings):
+    steps: int | None = Field(default=None, ge=1)
+    """Updates to train for; unset: as many as train.minutes allows, or 20,000."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Minutes to train for, checks included; sets the end of the schedule."""
+    batch_tokens: int = Field(default=2048, ge=16)
+    """Size of a batch: sentences times the longest side, padding included."""
+    accumulate: int = Field(default=1, ge=1)
+    """Batches whose gradients are summed for one update."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """AdamW, or Muon for the matrices and AdamW for the rest."""
+    rate: float = Field(default=1e-3, gt=0)
+    """Peak learning rate (of AdamW)."""
+    muon_rate: float = Field(default=0.02, gt=0)
+    """Peak learning rate of Muon's matrices."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """AdamW's decay of the first and second moments."""
+    epsilon: float = Field(default=1e-9, gt=0)
+    """Added to AdamW's denominator."""
+    weight_decay: float = Field(default=0.01, ge=0)
+    """Decoupled weight decay, on matrices only."""
+    warmup: int = Field(default=400, ge=0)
+    """Updates over which the rate rises to its peak."""
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    """How the rate falls after the warm-up."""
+    clip: float = Field(default=1.0, ge=0)
+    """Longest gradient; longer ones are shortened to it. 0: never."""
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the target probability spread over the whole vocabulary."""
+    check_every: int = Field(default=500, ge=1)
+    """Updates between two looks at the dev set."""
+    check_sentences: int = Field(default=200, ge=0)
+    """Dev sentences translated (greedily) for BLEU at each check. 0: none."""
+    save_every: int = Field(default=500, ge=1)
+    """Updates between two checkpoints."""
+    metric: Literal["loss", "bleu"] = "loss"
+    """What decides on dev which checkpoint is best and when to stop."""
+    patience: int = Field(default=8, ge=0)
+    """Checks without a better dev score before training stops. 0: never stop early."""
+    average: int = Field(default=5, ge=1)
+    """Checkpoints averaged at the end (the last ones). 1: no averaging."""
+    ema: float = Field(default=0.0, ge=0, lt=1)
+    """Decay of an exponential moving average of the weights, which is then what is checked and saved. 0: off."""
+    device: str = "auto"
+    """auto, cpu, cuda, cuda:1, mps …"""
+    threads: int = Field(default=0, ge=0)
+    """CPU threads. 0: one for each core."""
+    seed: int = Field(default=1, ge=0)
+    """Same seed, same machine, same result."""
+
+    @model_validator(mode="after")
+    def bleu_needs_sentences(self) -> Self:
+        if self.metric == "bleu" and not self.check_sentences:
+            raise ValueError("train.metric=bleu needs train.check_sentences above 0")
+        return self
+
+    @property
+    def last_step(self) -> int | None:
+        """Where training by steps ends; None where the clock decides."""
+        return self.steps or (None if self.minutes else DEFAULT_STEPS)
+
+
+class Config(Settings):
+    """All settings of a run."""
+
+    data: DataConfig = DataConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+
+
+class Setting(NamedTuple):
+    """One line of `regard settings`."""
+
+    name: str
+    default: Any
+    meaning: str
+    choices: str
+
+
+def load(path: Path) -> Config:
+    """The settings of a TOML file."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}. See `regard settings` for an example.") from None
+    return build(table, where=f"{path}: ")
+
+
+def dump(config: Config) -> str:
+    """The settings as TOML, defaults and all; what is unset is left out, since TOML has no null."""
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+
+
+def build(table: Mapping[str, Any], where: str = "") -> Config:
+    """A checked Config out of nested plain values."""
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        raise ConfigError(where + "; ".join(map(_sentence, error.errors()))) from None
+
+
+def override(config: Config, assignments: Sequence[str]) -> Config:
+    """The config with `name.of.setting=value` assignments applied, each value read as TOML or else as text."""
+    table = config.model_dump(mode="json", exclude_none=True)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
+        _place(table, name.strip(), _value(text.strip()))
+    return build(table)
+
+
+def describe() -> Iterator[Setting]:
+    """Every setting with its default and its meaning, in the order of the file."""
+    yield from _describe(Config, Config(), "")
+
+
+def _describe(group: type[Settings], values: Settings | None, prefix: str) -> Iterator[Setting]:
+    for name, field in group.model_fields.items():
+        value = getattr(values, name)
+        inner = _group_of(field.annotation)
+        if inner is not None and value is not None:
+            yield from _describe(inner, value, f"{prefix}{name}.")
+        else:
+            yield Setting(prefix + name, value, field.description or "", _choices(field.annotation))
+
+
+def _choices(annotation: Any) -> str:
+    values = getattr(annotation, "__args__", ())
+    return ", ".join(values) if values and all(isinstance(v, str) for v in values) else ""
+
+
+def _group_of(annotation: Any) -> type[Settings] | None:
+    """The settings class behind an annotation, optional or not."""
+    for candidate in (annotation, *getattr(annotation, "__args__", ())):
+        if isinstance(candidate, type) and issubclass(candidate, Settings):
+            return candidate
+    return None
+
+
+def _place(table: dict[str, Any], name: str, value: Any) -> None:
+    *groups, last = name.split(".")
+    for group in groups:
+        inner = table.setdefault(group, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{name}: {group} is a setting, not a group of settings")
+        table = inner
+    table[last] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # bare words need no quotes: --set model.norm=post
+
+
+def _sentence(error: Any) -> str:
+    """One pydantic complaint in the words of this program."""
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown setting '{name}'{_suggestion(name)}"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{name}={error['input']!r}: {message}"
+
+
+def _suggestion(name: str) -> str:
+    known = [setting.name for setting in describe()]
+    group = name.rpartition(".")[0]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if not close:  # the right word in the wrong group
+        close = [k for k in known if k.rpartition(".")[2] == name.rpartition(".")[2]][:1]
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    siblings = [k for k in known if k.rpartition(".")[0] == group]
+    return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"

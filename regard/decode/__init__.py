@@ -1,0 +1,12 @@
+"""A step function -> ids. No strings here, and no model: whoever searches hands in a Stepper.
+
+Every search is an object with `search(stepper) -> one list of Hypotheses a sentence, best first`.
+"""
+
+from regard.decode.beam import Beam
+from regard.decode.greedy import Greedy
+from regard.decode.limits import Limits
+from regard.decode.sample import Sample
+from regard.decode.stepper import Hypothesis, Search, Stepper
+
+__all__ = ["Beam", "Greedy", "Hypothesis", "Limits", "Sample", "Search", "Stepper"]

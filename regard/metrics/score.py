@@ -1,0 +1,50 @@
+"""The noun of this room, and how sacreBLEU's scores become one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.errors import DataError
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Score:
+    """A value that says how it was made, and the 95 % interval around it."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    signature: str
+
+    def __str__(self) -> str:
+        half = (self.high - self.low) / 2
+        return f"{self.name} {self.value:.2f} ± {half:.2f} [{self.low:.2f}, {self.high:.2f}]  {self.signature}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}
+
+
+def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """A sacreBLEU metric over a corpus, with its bootstrap interval (mean ± half-width, as sacreBLEU gives it)."""
+    paired(hypotheses, references)
+    result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=RESAMPLES)
+    return Score(
+        name=name,
+        value=float(result.score),
+        low=float(result._mean - result._ci),
+        high=float(result._mean + result._ci),
+        signature=str(metric.get_signature()),
+    )
+
+
+def paired(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse to score lists of different lengths: sacreBLEU would cut the longer one without a word."""
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"{len(hypotheses)} translations but {len(references)} references; every translation needs one"
+        )
+    if not references:
+        raise DataError("nothing to score: no sentences")

@@ -1,0 +1,110 @@
+"""From settings to a model. Nothing else in this room reads the config."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.config import ModelConfig, PositionsConfig
+from regard.model.attention import Attention
+from regard.model.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    GatedFeedForward,
+    LayerNorm,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+)
+from regard.model.positions import SCHEMES, Positions, Shape
+from regard.model.transformer import Decoder, Embedding, Encoder, EncoderDecoder, Projection
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+RESIDUALS = {"pre": PreNorm, "post": PostNorm}
+
+
+def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: int) -> EncoderDecoder:
+    """A fresh model for vocabularies of the given sizes; `joint` means that both sides share one."""
+    source_positions = c.encoder.positions or c.positions
+    target_positions = c.decoder.positions or c.positions
+    at_source = SCHEMES[source_positions.kind].embedding(_shape(c, source_positions))
+    at_target = SCHEMES[target_positions.kind].embedding(_shape(c, target_positions))
+    target_words = _words(target_size, c.dim - at_target.width)
+    share = c.tie and joint and at_source.width == at_target.width
+    source_words = target_words if share else _words(source_size, c.dim - at_source.width)
+    encoder = Encoder(
+        Embedding(source_words, at_source, c.dropout),
+        [_encoder_layer(c, source_positions) for _ in range(c.encoder_layers or c.layers)],
+        _last_norm(c),
+    )
+    decoder = Decoder(
+        Embedding(target_words, at_target, c.dropout),
+        [_decoder_layer(c, target_positions) for _ in range(c.decoder_layers or c.layers)],
+        _last_norm(c),
+    )
+    tied = c.tie and not at_target.width
+    table = target_words.weight if tied else _words(target_size, c.dim).weight
+    return EncoderDecoder(encoder, decoder, Projection(table), pad)
+
+
+def _encoder_layer(c: ModelConfig, positions: PositionsConfig) -> EncoderLayer:
+    return EncoderLayer(_self_attention(c, positions), _feed_forward(c), lambda: _residual(c))
+
+
+def _decoder_layer(c: ModelConfig, positions: PositionsConfig) -> DecoderLayer:
+    cross = _attention(c, Positions())  # source and target places are not on one axis
+    return DecoderLayer(_self_attention(c, positions), cross, _feed_forward(c), lambda: _residual(c))
+
+
+def _self_attention(c: ModelConfig, positions: PositionsConfig) -> Attention:
+    return _attention(c, SCHEMES[positions.kind].attention(_shape(c, positions)))
+
+
+def _attention(c: ModelConfig, positions: Positions) -> Attention:
+    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout)
+    for linear in (attention.q, attention.k, attention.v, attention.out):
+        _start(linear)
+    return attention
+
+
+def _feed_forward(c: ModelConfig) -> nn.Module:
+    feed: nn.Module
+    if c.activation == "swiglu":
+        feed = GatedFeedForward(c.dim, c.ffn, c.bias, c.activation_dropout)
+    else:
+        feed = FeedForward(c.dim, c.ffn, ACTIVATIONS[c.activation], c.bias, c.activation_dropout)
+    for linear in feed.children():
+        if isinstance(linear, nn.Linear):
+            _start(linear)
+    return feed
+
+
+def _residual(c: ModelConfig) -> nn.Module:
+    return RESIDUALS[c.norm](_norm(c), c.dropout)
+
+
+def _norm(c: ModelConfig) -> nn.Module:
+    return NORMS[c.norm_kind](c.dim, c.norm_epsilon)
+
+
+def _last_norm(c: ModelConfig) -> nn.Module:
+    """Pre-norm leaves the stream as it is, so the stack ends in a norm; post-norm has had its last one."""
+    return _norm(c) if c.norm == "pre" else nn.Identity()
+
+
+def _words(size: int, width: int) -> nn.Embedding:
+    words = nn.Embedding(size, width)
+    nn.init.normal_(words.weight, std=width**-0.5)  # times √D at the input: vectors of unit variance
+    return words
+
+
+def _start(linear: nn.Linear) -> None:
+    nn.init.xavier_uniform_(linear.weight)
+    if linear.bias is not None:
+        nn.init.zeros_(linear.bias)
+
+
+def _shape(c: ModelConfig, positions: PositionsConfig) -> Shape:
+    return Shape(c.dim, c.heads, positions.length)

@@ -1,0 +1,140 @@
+"""The layers around attention: norms, feed-forward, residuals, and the two layers made of them."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.model.attention import Attention, KeyValues
+from regard.model.taps import Tap
+
+
+class LayerNorm(nn.Module):
+    """(x - mean) / √(variance + ε) · gain + shift.  Ba et al. 2016."""
+
+    def __init__(self, dim: int, epsilon: float):
+        super().__init__()
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, self.gain.shape, self.gain, self.shift, self.epsilon)
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean of squares + ε) · gain: no centring, no shift.  Zhang and Sennrich 2019."""
+
+    def __init__(self, dim: int, epsilon: float):
+        super().__init__()
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
+
+
+class FeedForward(nn.Module):
+    """out(f(into(x))): the same two linear maps for every token."""
+
+    def __init__(self, dim: int, ffn: int, activation: Callable[[Tensor], Tensor], bias: bool, dropout: float):
+        super().__init__()
+        self.into = nn.Linear(dim, ffn, bias)
+        self.out = nn.Linear(ffn, dim, bias)
+        self.activation = activation
+        self.dropout = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = self.activation(self.into(x))  # (B, T, D) -> (B, T, F)
+        return self.out(F.dropout(inner, self.dropout, self.training))
+
+
+class GatedFeedForward(nn.Module):
+    """out(silu(gate(x)) · into(x)), known as SwiGLU.  Shazeer 2020."""
+
+    def __init__(self, dim: int, ffn: int, bias: bool, dropout: float):
+        super().__init__()
+        self.into = nn.Linear(dim, ffn, bias)
+        self.gate = nn.Linear(dim, ffn, bias)
+        self.out = nn.Linear(ffn, dim, bias)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = F.silu(self.gate(x)) * self.into(x)
+        return self.out(F.dropout(inner, self.dropout, self.training))
+
+
+class PreNorm(nn.Module):
+    """x + dropout(f(norm(x))): the residual stream is never normalised, so it trains without care."""
+
+    def __init__(self, norm: nn.Module, dropout: float):
+        super().__init__()
+        self.norm = norm
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return x + F.dropout(sublayer(self.norm(x)), self.dropout, self.training)
+
+
+class PostNorm(nn.Module):
+    """norm(x + dropout(f(x))).  Vaswani et al. 2017, section 5.4."""
+
+    def __init__(self, norm: nn.Module, dropout: float):
+        super().__init__()
+        self.norm = norm
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        out: Tensor = self.norm(x + F.dropout(sublayer(x), self.dropout, self.training))
+        return out
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each inside a residual."""
+
+    def __init__(self, attention: Attention, feed: nn.Module, residual: Callable[[], nn.Module]):
+        super().__init__()
+        self.self = attention
+        self.feed = feed
+        self.around_self = residual()
+        self.around_feed = residual()
+        self.out = Tap()  # (B, S, D)
+
+    def forward(self, x: Tensor, keep: Tensor, at: Tensor) -> Tensor:
+        x = self.around_self(x, lambda h: self.self(h, self.self.look_at(h, at), keep, at))
+        x = self.around_feed(x, self.feed)
+        out: Tensor = self.out(x)
+        return out
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention over the target so far, cross-attention over the source, then feed-forward."""
+
+    def __init__(
+        self, attention: Attention, cross: Attention, feed: nn.Module, residual: Callable[[], nn.Module]
+    ):
+        super().__init__()
+        self.self = attention
+        self.cross = cross
+        self.feed = feed
+        self.around_self = residual()
+        self.around_cross = residual()
+        self.around_feed = residual()
+        self.out = Tap()  # (B, T, D)
+
+    def forward(
+        self,
+        x: Tensor,
+        at: Tensor,
+        keep: Tensor | None,
+        remember: Callable[[KeyValues], KeyValues],
+        source: KeyValues,
+        source_keep: Tensor,
+    ) -> Tensor:
+        """x (B, T, D). `remember` adds the tokens before x that a cache holds; `source` is what cross looks at."""
+        x = self.around_self(x, lambda h: self.self(h, remember(self.self.look_at(h, at)), keep, at))
+        x = self.around_cross(x, lambda h: self.cross(h, source, source_keep, at))
+        x = self.around_feed(x, self.feed)
+        out: Tensor = self.out(x)
+        return out

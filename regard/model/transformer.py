@@ -1,0 +1,126 @@
+"""Encoder, decoder, and the two together. Ids in, hidden states out; the loss and the search own the projection."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.model import masks
+from regard.model.attention import KeyValues
+from regard.model.cache import Cache, Memory
+from regard.model.layers import DecoderLayer, EncoderLayer
+from regard.model.positions import Positions
+from regard.model.taps import Tap
+
+
+class Embedding(nn.Module):
+    """Words as vectors, scaled by √D, marked with where they stand.  Vaswani et al. 2017, section 3.4."""
+
+    def __init__(self, words: nn.Embedding, positions: Positions, dropout: float):
+        super().__init__()
+        self.words = words
+        self.positions = positions
+        self.scale = math.sqrt(words.embedding_dim + positions.width)
+        self.dropout = dropout
+
+    def forward(self, ids: Tensor, at: Tensor) -> Tensor:
+        x = self.positions.embed(self.words(ids) * self.scale, at)  # (B, T) -> (B, T, D)
+        return F.dropout(x, self.dropout, self.training)
+
+
+class Encoder(nn.Module):
+    """Source ids (B, S) -> states (B, S, D)."""
+
+    def __init__(self, embedding: Embedding, layers: list[EncoderLayer], norm: nn.Module):
+        super().__init__()
+        self.embedding = embedding
+        self.embed = Tap()  # (B, S, D)
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(self, ids: Tensor, keep: Tensor, at: Tensor) -> Tensor:
+        x = self.embed(self.embedding(ids, at))
+        for layer in self.layers:
+            x = layer(x, keep, at)
+        out: Tensor = self.norm(x)
+        return out
+
+
+class Decoder(nn.Module):
+    """Target ids (B, T) and the memory of the source -> states (B, T, D)."""
+
+    def __init__(self, embedding: Embedding, layers: list[DecoderLayer], norm: nn.Module):
+        super().__init__()
+        self.embedding = embedding
+        self.embed = Tap()  # (B, T, D)
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def remember(self, states: Tensor, keep: Tensor, at: Tensor) -> Memory:
+        """Every layer's keys and values of the source (B, S, D), made once."""
+        return Memory(tuple(layer.cross.look_at(states, at) for layer in self.layers), keep)  # type: ignore[union-attr, operator]
+
+    def forward(self, ids: Tensor, keep: Tensor, at: Tensor, memory: Memory, cache: Cache) -> Tensor:
+        x = self.embed(self.embedding(ids, at))
+        for i, layer in enumerate(self.layers):
+
+            def extend(new: KeyValues, i: int = i) -> KeyValues:
+                return cache.extend(i, new)
+
+            x = layer(x, at, keep, extend, memory.layers[i], memory.keep)
+        out: Tensor = self.norm(x)
+        return out
+
+
+class Projection(nn.Module):
+    """States (…, D) -> logits (…, V)."""
+
+    def __init__(self, weight: nn.Parameter):
+        super().__init__()
+        self.weight = weight  # (V, D), the embedding table itself where they are tied
+
+    def forward(self, states: Tensor) -> Tensor:
+        return F.linear(states, self.weight)
+
+
+class EncoderDecoder(nn.Module):
+    """The Transformer of 2017."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, output: Projection, pad: int):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+        self.pad = pad
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """States (B, T, D) that predict the token after each of target (B, T), given source (B, S)."""
+        return self.decode(target, self.encode(source))
+
+    def encode(self, source: Tensor, at: Tensor | None = None) -> Memory:
+        """What the decoder needs of source (B, S)."""
+        keep = masks.real(source, self.pad)
+        at = masks.along(source) if at is None else at
+        return self.decoder.remember(self.encoder(source, keep, at), keep, at)
+
+    def decode(
+        self, target: Tensor, memory: Memory, cache: Cache | None = None, at: Tensor | None = None
+    ) -> Tensor:
+        """States (B, T, D) of target (B, T), which follows whatever the cache holds."""
+        cache = Cache() if cache is None else cache
+        at = masks.along(target, cache.length) if at is None else at
+        keep = cache.extend_keep(masks.real(target, self.pad))  # (B, 1, 1, Tk)
+        if target.shape[1] > 1:
+            keep = keep & masks.causal(target.shape[1], cache.length, target.device)
+        states: Tensor = self.decoder(target, keep, at, memory, cache)
+        return states
+
+
+def parameters_of(model: nn.Module) -> int:
+    """How many numbers a model has learnt; shared tables count once."""
+    return sum(p.numel() for p in model.parameters())
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device

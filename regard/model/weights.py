@@ -1,0 +1,58 @@
+"""Weights on disk: safetensors, never pickle. A table that is shared is written once."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard.errors import ModelError
+
+
+def tensors_of(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter by its first name."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def write(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """A safetensors file; whatever goes wrong with the disk is an OSError."""
+    try:
+        save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from None
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: not a readable safetensors file ({error})") from None
+
+
+def load_into(model: nn.Module, tensors: Mapping[str, Tensor], where: str) -> None:
+    """Give a model these weights, exactly: no name or shape may differ."""
+    own = dict(model.named_parameters())
+    if missing := sorted(own.keys() - tensors.keys()):
+        raise ModelError(f"{where}: lacks {missing[0]} and {len(missing) - 1} more; made by other settings?")
+    if extra := sorted(tensors.keys() - own.keys()):
+        raise ModelError(f"{where}: has {extra[0]} and {len(extra) - 1} more that this model has not")
+    with torch.no_grad():
+        for name, parameter in own.items():
+            if parameter.shape != tensors[name].shape:
+                raise ModelError(
+                    f"{where}: {name} is {tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
+                )
+            parameter.copy_(tensors[name])
+
+
+def mean(files: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of several weight files, summed in float64 so that the order does not matter."""
+    total: dict[str, Tensor] = {}
+    dtypes: dict[str, torch.dtype] = {}
+    for file in files:
+        for name, tensor in read(file).items():
+            dtypes[name] = tensor.dtype
+            total[name] = tensor.double() + total[name] if name in total else tensor.double()
+    return {name: (tensor / len(files)).to(dtypes[name]) for name, tensor in total.items()}

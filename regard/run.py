@@ -1,0 +1,207 @@
+"""A run folder: the one place that knows the name of every file in it, and how to write one safely.
+
+    config.toml  tokenizer.model  log.jsonl  versions.json  checksums.json
+    weights/<step>.safetensors    the last few checkpoints, and the best one
+    resume/<step>.safetensors     what a checkpoint needs besides its weights to go on bit for bit
+    resume/<step>.json
+    latest.json                   the checkpoint to resume from
+    best.json                     the weights to translate with
+    average.safetensors           the mean of the last checkpoints
+    store/                        the corpus, memory-mapped
+    report.html  charts/          what people look at
+    scores/<set>.json  scores/<set>.sentences.tsv
+
+Every file is written aside and renamed. A checkpoint counts only once latest.json names it, so a kill at any moment
+leaves the one before it whole.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard import config as settings
+from regard.config import Config
+from regard.errors import RunError
+
+ASIDE = ".aside"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run on disk."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log.jsonl"
+
+    @property
+    def versions(self) -> Path:
+        return self.folder / "versions.json"
+
+    @property
+    def checksums(self) -> Path:
+        return self.folder / "checksums.json"
+
+    @property
+    def latest(self) -> Path:
+        return self.folder / "latest.json"
+
+    @property
+    def best(self) -> Path:
+        return self.folder / "best.json"
+
+    @property
+    def average(self) -> Path:
+        return self.folder / "average.safetensors"
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+    @property
+    def charts(self) -> Path:
+        return self.folder / "charts"
+
+    def tokenizer(self, side: str = "") -> Path:
+        """The tokeniser of both sides, or of one ('source', 'target') where they differ."""
+        return self.folder / (f"tokenizer.{side}.model" if side else "tokenizer.model")
+
+    def weights(self, step: int) -> Path:
+        return self.folder / "weights" / f"{step:08d}.safetensors"
+
+    def resume_tensors(self, step: int) -> Path:
+        return self.folder / "resume" / f"{step:08d}.safetensors"
+
+    def resume_state(self, step: int) -> Path:
+        return self.folder / "resume" / f"{step:08d}.json"
+
+    def scores(self, name: str) -> Path:
+        return self.folder / "scores" / f"{name}.json"
+
+    def sentences(self, name: str) -> Path:
+        return self.folder / "scores" / f"{name}.sentences.tsv"
+
+    def saved_steps(self) -> list[int]:
+        """The checkpoints whose weights are on disk, oldest first."""
+        return sorted(int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors"))
+
+    def load_config(self) -> Config:
+        """The settings this run was made with."""
+        return settings.load(self.config)
+
+    def read_json(self, path: Path) -> Any:
+        """A JSON file of the run; damage is named, not thrown."""
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RunError(f"{path}: missing. {self._remedy()}") from None
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise RunError(f"{path}: damaged ({error}). {self._remedy()}") from None
+
+    def write_json(self, path: Path, value: Any) -> None:
+        write_text(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+    def seal(self, *paths: Path) -> None:
+        """Remember the checksums of files, so that damage is noticed when they are read."""
+        known = self.read_json(self.checksums) if self.checksums.exists() else {}
+        known = {name: value for name, value in known.items() if (self.folder / name).exists()}
+        known.update({self._name(path): sha256(path) for path in paths})
+        self.write_json(self.checksums, known)
+
+    def verify(self, path: Path) -> Path:
+        """The path, if the file is there and as it was written."""
+        if not path.exists():
+            raise RunError(f"{path}: missing. {self._remedy()}")
+        known = self.read_json(self.checksums)
+        if known.get(self._name(path)) != sha256(path):
+            raise RunError(f"{path}: damaged: its checksum is not the one it was written with. {self._remedy()}")
+        return path
+
+    def sweep(self) -> None:
+        """Remove what a killed process left half written."""
+        for path in self.folder.rglob(f"*{ASIDE}"):
+            path.unlink(missing_ok=True)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def _remedy(self) -> str:
+        return f"Restore it from a copy, or train again with --overwrite --out {self.folder}."
+
+
+def create(folder: Path, config: Config, overwrite: bool = False) -> Run:
+    """A fresh run folder that holds its settings and nothing else."""
+    run = Run(folder)
+    occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if occupied and not run.config.exists():
+        raise RunError(f"{folder}: already exists and is not a run. Choose another folder with --out.")
+    if occupied and not overwrite:
+        raise RunError(
+            f"{folder}: already holds a run. Continue it with --resume {folder}, replace it with --overwrite, "
+            f"or choose another folder with --out."
+        )
+    try:
+        if occupied:
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
+    write_text(run.config, settings.dump(config))
+    return run
+
+
+def open_run(folder: Path) -> Run:
+    """An existing run."""
+    run = Run(folder)
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such run. Train one with `regard train … --out {folder}`.")
+    if not run.config.exists():
+        raise RunError(f"{folder}: not a run folder (it has no {run.config.name}).")
+    return run
+
+
+@contextlib.contextmanager
+def aside(path: Path) -> Iterator[Path]:
+    """A temporary path whose file replaces `path` only if the block succeeds."""
+    temporary = path.with_name(path.name + ASIDE)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise RunError(
+            f"{path}: could not be written ({error.strerror or error}). What was there before is untouched; "
+            f"make room or choose another folder, then go on with --resume."
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file aside and rename it."""
+    with aside(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""What an example, a loss, a prediction and a score are, for each job."""

@@ -1,0 +1,92 @@
+"""Translation: strings in, strings out, by a model, its tokenisers and a search."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.data.batch import pad
+from regard.data.tokenizer import BOS, EOS, Tokenizers
+from regard.decode import Beam, Hypothesis, Search
+from regard.model.cache import Cache
+from regard.model.transformer import EncoderDecoder, device_of
+
+BATCH_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translated text and its score: log-probability / length^α."""
+
+    text: str
+    score: float
+
+
+class Steps:
+    """A model in the middle of a batch: the Stepper that a search walks with."""
+
+    bos, eos = BOS, EOS
+
+    def __init__(self, model: EncoderDecoder, source: Tensor, numbers: Tensor):
+        self.lengths = (source != model.pad).sum(dim=1)
+        self.numbers = numbers
+        self._model = model
+        self._memory = model.encode(source)
+        self._cache = Cache()
+
+    def step(self, last: Tensor) -> Tensor:
+        states = self._model.decode(last[:, None], self._memory, self._cache)  # (N, 1, D)
+        scores: Tensor = self._model.output(states[:, 0]).float()  # (N, V)
+        scores[:, [self._model.pad, self.bos]] = -torch.inf  # never part of an output
+        return scores.log_softmax(dim=-1)
+
+    def select(self, rows: Tensor) -> None:
+        self._memory = self._memory.select(rows)
+        self._cache.select(rows)
+
+
+class Translator:
+    """A trained model that translates text."""
+
+    def __init__(self, model: EncoderDecoder, tokenizers: Tokenizers):
+        self.model = model
+        self.tokenizers = tokenizers
+
+    def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
+        """The best translation of each text, in the same order. An empty text stays empty."""
+        return [found[0].text for found in self.candidates(texts, search)]
+
+    def candidates(self, texts: Sequence[str], search: Search | None = None) -> list[list[Translation]]:
+        """The translations of each text, best first, as many as the search gives."""
+        search = search or Beam()
+        found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
+        full = [i for i, text in enumerate(texts) if text.strip()]
+        ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
+        for rows in _batches(ids):
+            for i, hypotheses in zip(rows, self._search(rows, ids, search), strict=True):
+                found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
+        return found
+
+    def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search) -> list[list[Hypothesis]]:
+        device = device_of(self.model)
+        source = pad([[*ids[i], EOS] for i in rows]).to(device)
+        training = self.model.training
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                return search.search(Steps(self.model, source, torch.tensor(rows, device=device)))
+        finally:
+            self.model.train(training)
+
+
+def _batches(ids: dict[int, list[int]]) -> Iterator[list[int]]:
+    """Sentences of like length together, as many as the budget holds."""
+    batch: list[int] = []
+    for i in sorted(ids, key=lambda i: len(ids[i])):
+        if batch and (len(batch) + 1) * (len(ids[i]) + 1) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch

@@ -1,0 +1,220 @@
+"""Searches, on a small Markov chain whose every output can be counted, and on real models."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.config import ModelConfig
+from regard.data.batch import pad
+from regard.data.tokenizer import BOS, EOS, PAD
+from regard.decode import Beam, Greedy, Limits, Sample
+from regard.decode.limits import cycle, unwind
+from regard.errors import ConfigError
+from regard.model.build import build
+from regard.tasks.translate import Steps
+
+V = 7
+
+
+class Chain:
+    """The next token depends on the last one alone, and on which sentence it is."""
+
+    bos, eos = BOS, EOS
+
+    def __init__(self, tables: Tensor, length: int = 3):
+        self.tables = tables.log_softmax(-1)  # (N, V, V)
+        self.lengths = torch.full((len(tables),), length)
+        self.numbers = torch.arange(len(tables))
+
+    def step(self, last: Tensor) -> Tensor:
+        return self.tables[torch.arange(len(last)), last]
+
+    def select(self, rows: Tensor) -> None:
+        self.tables = self.tables[rows]
+
+
+def chain(count: int, length: int = 3, seed: int = 3) -> Chain:
+    generator = torch.Generator().manual_seed(seed)
+    tables = torch.randn(count, V, V, generator=generator) * 2
+    tables[:, :, [PAD, BOS]] = -torch.inf
+    return Chain(tables, length)
+
+
+def score(table: Tensor, ids: tuple[int, ...], alpha: float) -> float:
+    path = [BOS, *ids, EOS]
+    total = sum(float(table[a, b]) for a, b in itertools.pairwise(path))
+    return total / (len(ids) + 1) ** alpha
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
+    limits = Limits(factor=0, extra=4, rounds=99)
+    found = Beam(size=400, alpha=alpha, limits=limits).search(chain(5))
+    tokens = [t for t in range(V) if t not in (PAD, BOS, EOS)]
+    for table, hypotheses in zip(chain(5).tables, found, strict=True):
+        outputs = [ids for n in range(4) for ids in itertools.product(tokens, repeat=n)]
+        best = max(outputs, key=lambda ids: score(table, ids, alpha))
+        assert hypotheses[0].ids == best
+        assert hypotheses[0].score == pytest.approx(score(table, best, alpha), abs=1e-5)
+
+
+def test_scores_are_of_the_ids_they_stand_with_and_fall():
+    found = Beam(size=5, nbest=5).search(chain(11))
+    assert max(map(len, found)) == 5
+    for table, hypotheses in zip(chain(11).tables, found, strict=True):
+        assert hypotheses == sorted(hypotheses, key=lambda h: -h.score)
+        assert len({h.ids for h in hypotheses}) == len(hypotheses)
+        for h in hypotheses:
+            assert h.score == pytest.approx(score(table, h.ids, 1.0), abs=1e-5)
+
+
+def test_beam_of_one_is_greedy_on_a_chain():
+    beam, greedy = Beam(size=1).search(chain(29)), Greedy().search(chain(29))
+    assert [h[0].ids for h in beam] == [h[0].ids for h in greedy]
+    assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
+
+
+def test_sentences_do_not_meet_in_a_beam():
+    together = Beam(size=3).search(chain(7))
+    tables = chain(7).tables
+    for i in range(7):
+        assert Beam(size=3).search(Chain(tables[i : i + 1]))[0] == together[i]
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(5)
+    model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=2), 31, 31, joint=True, pad=PAD)
+    with torch.no_grad():
+        model.output.weight.mul_(3)  # a fresh model is unsure of everything; make it choose
+    return model.double().eval()
+
+
+SOURCES = [torch.randint(4, 31, (n,), generator=torch.Generator().manual_seed(n)).tolist() for n in (2, 11, 5, 7, 3)]
+
+
+def steps(model, sources: list[list[int]], first: int = 0) -> Steps:
+    return Steps(model, pad([[*s, EOS] for s in sources]), torch.arange(first, first + len(sources)))
+
+
+@pytest.mark.parametrize(
+    "search", [Greedy(), Beam(3), Beam(4, nbest=4, alpha=0.6), Sample(seed=3), Sample(0.5, 5, 0.9)], ids=repr
+)
+def test_a_batch_of_many_equals_one_by_one(model, search):
+    with torch.inference_mode():
+        together = search.search(steps(model, SOURCES))
+        for i, source in enumerate(SOURCES):
+            alone = search.search(steps(model, [source], first=i))[0]
+            assert [h.ids for h in alone] == [h.ids for h in together[i]]
+            assert [h.score for h in alone] == pytest.approx([h.score for h in together[i]])
+
+
+def test_beam_of_one_is_greedy_on_a_model(model):
+    with torch.inference_mode():
+        beam, greedy = Beam(1).search(steps(model, SOURCES)), Greedy().search(steps(model, SOURCES))
+    assert [h[0].ids for h in beam] == [h[0].ids for h in greedy]
+    assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
+
+
+def test_greedy_is_the_argmax_of_the_whole_model_at_every_step(model):
+    with torch.inference_mode():
+        for source, (found,) in zip(SOURCES, Greedy().search(steps(model, SOURCES)), strict=True):
+            target = torch.tensor([[BOS, *found.ids]])
+            logits = model.output(model(torch.tensor([[*source, EOS]]), target))[0]
+            logits[:, [PAD, BOS]] = -torch.inf
+            assert logits.argmax(-1)[: len(found.ids)].tolist() == list(found.ids)
+
+
+def test_no_output_holds_a_special_token(model):
+    with torch.inference_mode():
+        for found in Beam(4, nbest=4).search(steps(model, SOURCES)):
+            assert all(i not in (PAD, BOS, EOS) for h in found for i in h.ids)
+
+
+def test_length_is_capped(model):
+    never = chain(2)
+    never.tables[:, :, EOS] = -math.inf
+    limits = Limits(factor=1, extra=2, rounds=99)
+    for search in (Greedy(limits), Beam(3, limits=limits), Sample(limits=limits)):
+        stepper = Chain(never.tables.clone(), length=3)
+        assert [len(h[0].ids) for h in search.search(stepper)] == [5, 5]
+
+
+def looper(length: int) -> Chain:
+    """4 5 4 5 4 5 … for ever."""
+    table = torch.full((1, V, V), -30.0)
+    for a, b in ((BOS, 4), (4, 5), (5, 4)):
+        table[0, a, b] = 0.0
+    return Chain(table, length)
+
+
+class Counted(Chain):
+    """A chain that ends after so many tokens."""
+
+    def __init__(self, chain: Chain, end: int):
+        super().__init__(chain.tables, int(chain.lengths[0]))
+        self.left = end
+
+    def step(self, last: Tensor) -> Tensor:
+        self.left -= 1
+        if self.left >= 0:
+            return super().step(last)
+        return torch.full((len(last), V), -torch.inf).index_fill(1, torch.tensor([EOS]), 0.0)
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(1)], ids=repr)
+def test_a_loop_is_stopped_and_unwound(search):
+    (found,) = search.search(looper(length=3))
+    assert found[0].ids == (4, 5)
+
+
+def test_a_wider_beam_does_not_end_in_a_loop_either():
+    (found,) = Beam(3).search(looper(length=3))
+    assert int(cycle(torch.tensor([found[0].ids]), 4)[0]) == 0
+
+
+def test_a_source_that_repeats_itself_may_be_echoed():
+    (found,) = Greedy().search(Counted(looper(length=40), 30))
+    assert found[0].ids == (4, 5) * 15
+
+
+def test_cycles_are_found_at_the_end_only():
+    tokens = torch.tensor([[1, 2, 3, 3, 3, 3], [3, 3, 3, 3, 1, 2], [1, 2, 1, 2, 1, 2], [1, 2, 3, 4, 5, 6]])
+    assert cycle(tokens, 3).tolist() == [1, 0, 2, 0]
+    assert unwind([9, 1, 2, 1, 2, 1, 2], 3) == [9, 1, 2]
+    assert unwind([9, 1, 2, 1, 2], 3) == [9, 1, 2, 1, 2]
+    assert unwind([], 3) == []
+
+
+def test_sampling_follows_the_probabilities():
+    p = torch.tensor([0.5, 0.3, 0.15, 0.05])
+    chance = (torch.arange(10_000) + 0.5).double() / 10_000
+    drawn = Sample().draw(p.log().expand(10_000, -1), chance)
+    assert torch.bincount(drawn).tolist() == [5000, 3000, 1500, 500]
+    cold = torch.bincount(Sample(temperature=0.5).draw(p.log().expand(10_000, -1), chance), minlength=4) / 1e4
+    torch.testing.assert_close(cold, p**2 / (p**2).sum(), atol=1e-3, rtol=0)
+    assert torch.bincount(Sample(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
+    assert len(torch.bincount(Sample(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
+    assert len(torch.bincount(Sample(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
+
+
+def test_sampling_repeats_with_its_seed_and_only_then():
+    one, same, other = (Sample(seed=s).search(chain(11, length=9)) for s in (1, 1, 2))
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Beam(0), "beam=0: must be at least 1"),
+        (lambda: Beam(3, nbest=4), "nbest=4: must be between 1 and the beam, which is 3"),
+        (lambda: Sample(temperature=0), "temperature=0: must be above 0"),
+        (lambda: Sample(top_p=1.5), "top_p=1.5"),
+    ],
+)
+def test_searches_that_cannot_be_are_refused(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()

@@ -1,0 +1,112 @@
+"""The equation, and the fused path that must equal it."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.model import masks
+from regard.model.attention import Attention, attend, attend_fused
+from regard.model.positions import Positions
+from regard.model.taps import record
+
+B, H, Tq, Tk, K, OUT = 2, 3, 5, 7, 11, 13
+
+
+def qkv() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    q, k, v = torch.randn(B, H, Tq, K), torch.randn(B, H, Tk, K), torch.randn(B, H, Tk, OUT)
+    return q.double().requires_grad_(), k.double().requires_grad_(), v.double().requires_grad_()
+
+
+def test_attend_keeps_axes_and_its_rows_sum_to_one():
+    y, w = attend(*qkv())
+    assert y.shape == (B, H, Tq, OUT) and w.shape == (B, H, Tq, Tk)
+    assert_close(w.sum(-1), torch.ones(B, H, Tq).double())
+
+
+def test_attend_is_the_equation_written_with_loops():
+    q, k, v = (x.detach() for x in qkv())
+    bias = torch.randn(B, H, Tq, Tk).double()
+    keep = torch.rand(B, 1, Tq, Tk) > 0.3
+    keep[..., 0] = True
+    y, _ = attend(q, k, v, keep, bias)
+    for b in range(B):
+        for h in range(H):
+            for i in range(Tq):
+                seen = [j for j in range(Tk) if keep[b, 0, i, j]]
+                raw = {j: float(q[b, h, i] @ k[b, h, j]) / math.sqrt(K) + float(bias[b, h, i, j]) for j in seen}
+                e = {j: math.exp(score) for j, score in raw.items()}
+                expected = sum(e[j] / sum(e.values()) * v[b, h, j] for j in seen)
+                assert_close(y[b, h, i], expected)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_fused_equals_equation_in_value_and_gradient(masked: bool, biased: bool):
+    keep = torch.rand(B, 1, Tq, Tk) > 0.3 if masked else None
+    if keep is not None:
+        keep[..., 0] = True
+    bias = torch.randn(1, H, Tq, Tk).double().requires_grad_() if biased else None
+    inputs = [*qkv()[:2], torch.randn(B, H, Tk, K).double().requires_grad_(), *([bias] if biased else [])]
+    direction = torch.randn(B, H, Tq, K).double()
+    ours, _ = attend(*inputs[:3], keep, bias)
+    fused = attend_fused(*inputs[:3], keep, bias)
+    assert_close(ours, fused, rtol=0, atol=1e-12)
+    for mine, theirs in zip(
+        torch.autograd.grad((ours * direction).sum(), inputs, retain_graph=True),
+        torch.autograd.grad((fused * direction).sum(), inputs),
+        strict=True,
+    ):
+        assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
+def test_a_masked_key_has_weight_exactly_zero():
+    keep = torch.ones(B, 1, 1, Tk, dtype=torch.bool)
+    keep[0, ..., 3:] = False
+    _, w = attend(*qkv(), keep)
+    assert (w[0, ..., 3:] == 0).all() and (w[1] > 0).all()
+
+
+def test_a_row_with_nothing_to_look_at_returns_zero_and_harms_no_gradient():
+    q, k, v = qkv()
+    keep = torch.ones(B, 1, Tq, Tk, dtype=torch.bool)
+    keep[0, 0, 2] = False
+    y, w = attend(q, k, v, keep)
+    assert (y[0, :, 2] == 0).all() and (w[0, :, 2] == 0).all()
+    y.sum().backward()
+    assert all(bool(torch.isfinite(x.grad).all()) for x in (q, k, v))
+    assert (q.grad[0, :, 2] == 0).all()
+    assert_close(attend_fused(q, k, v, keep), y)
+
+
+def test_heads_see_different_parts():
+    """Each head reads its own K of the D dimensions: zeroing the values of one head changes only its own share."""
+    attention = Attention(dim=15, heads=3, positions=Positions()).double()
+    torch.nn.init.eye_(attention.out.weight)
+    torch.nn.init.zeros_(attention.out.bias)
+    x, at = torch.randn(2, 7, 15).double(), torch.arange(7)[None]
+    before = attention(x, attention.look_at(x, at), None, at)
+    with torch.no_grad():
+        attention.v.weight[5:10] = 0
+        attention.v.bias[5:10] = 0
+    after = attention(x, attention.look_at(x, at), None, at)
+    assert_close(after[..., :5], before[..., :5])
+    assert_close(after[..., 10:], before[..., 10:])
+    assert (after[..., 5:10] == 0).all()
+
+
+def test_watching_changes_nothing():
+    attention = Attention(dim=15, heads=3, positions=Positions()).double()
+    x, at, keep = torch.randn(2, 7, 15).double(), torch.arange(7)[None], masks.causal(7, 7)
+    alone = attention(x, attention.look_at(x, at), keep, at)
+    with record(attention, "weights", "scores") as seen:
+        watched = attention(x, attention.look_at(x, at), keep, at)
+    assert_close(alone, watched)
+    assert seen["weights"].shape == (2, 3, 7, 7)
+    assert (seen["weights"].triu(1) == 0).all()
+    assert not attention.weights.watched
+
+
+def test_causal_lets_the_last_queries_see_everything_before_them():
+    assert masks.causal(2, 5).tolist() == [[True] * 4 + [False], [True] * 5]

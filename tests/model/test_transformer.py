@@ -1,0 +1,168 @@
+"""What holds for every model, whatever its positions and norms."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from regard.config import ModelConfig, PositionsConfig
+from regard.data.tokenizer import PAD
+from regard.errors import ModelError
+from regard.model.build import build
+from regard.model.cache import Cache
+from regard.model.taps import record, taps
+from regard.model.transformer import EncoderDecoder, parameters_of
+
+
+def test_states_have_the_shape_of_the_target(model: EncoderDecoder, ids):
+    states = model(ids(3, 7), ids(3, 5))
+    assert states.shape == (3, 5, 22)
+    assert model.output(states).shape == (3, 5, 23)
+
+
+def test_padding_on_the_right_changes_nothing(model: EncoderDecoder, ids):
+    source, target = ids(2, 7), ids(2, 5)
+    padding = torch.full((2, 3), PAD)
+    padded = model(torch.cat((source, padding), 1), torch.cat((target, padding), 1))
+    assert_close(padded[:, :5], model(source, target))
+
+
+def test_padding_on_the_left_changes_nothing_if_positions_say_so(model: EncoderDecoder, ids):
+    source, target = ids(2, 7), ids(2, 5)
+    padding = torch.full((2, 3), PAD)
+    at = torch.arange(-3, 7).clamp(min=0)[None]
+    memory = model.encode(torch.cat((padding, source), 1), at)
+    states = model.decode(torch.cat((padding, target), 1), memory, at=at[:, :8])
+    assert_close(states[:, 3:], model(source, target))
+
+
+def test_the_future_is_not_seen(model: EncoderDecoder, ids):
+    source, target = ids(2, 7), ids(2, 11)
+    other = target.clone()
+    other[:, 5:] = ids(2, 6)
+    assert_close(model(source, target)[:, :5], model(source, other)[:, :5], rtol=0, atol=0)
+    assert not torch.allclose(model(source, target)[:, 5:], model(source, other)[:, 5:])
+
+
+def test_the_source_is_seen(model: EncoderDecoder, ids):
+    target = ids(2, 5)
+    assert not torch.allclose(model(ids(2, 7), target), model(ids(2, 7), target))
+
+
+def test_cached_equals_uncached_at_every_step(model: EncoderDecoder, ids):
+    source, target = ids(3, 7), ids(3, 11)
+    memory, cache = model.encode(source), Cache()
+    whole = model(source, target)
+    for t in range(11):
+        assert_close(model.decode(target[:, t : t + 1], memory, cache)[:, 0], whole[:, t])
+    assert cache.length == 11
+
+
+def test_a_cache_takes_several_tokens_at_once_and_other_rows(model: EncoderDecoder, ids):
+    source, target = ids(3, 7), ids(3, 11)
+    memory, cache = model.encode(source), Cache()
+    model.decode(target[:, :5], memory, cache)
+    rows = torch.tensor([2, 0, 0, 1])
+    cache.select(rows)
+    states = model.decode(target[rows, 5:], memory.select(rows), cache)
+    assert_close(states, model(source, target)[rows, 5:])
+
+
+def test_a_batch_of_many_equals_one_by_one(model: EncoderDecoder, ids):
+    sources, targets = [ids(1, n) for n in (7, 3, 5)], [ids(1, n) for n in (2, 11, 5)]
+    batch = model(stack(sources), stack(targets))
+    for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        assert_close(batch[i, : target.shape[1]], model(source, target)[0])
+
+
+def stack(rows: list[Tensor]) -> Tensor:
+    return torch.nn.utils.rnn.pad_sequence([row[0] for row in rows], batch_first=True, padding_value=PAD)
+
+
+def test_an_encoder_without_positions_sees_a_bag_of_words_and_the_others_do_not(models, ids):
+    source, target, order = ids(2, 7), ids(2, 5), torch.tensor([3, 1, 6, 0, 5, 2, 4])
+    blind = models(positions=PositionsConfig(kind="none"))
+    assert_close(blind(source, target), blind(source[:, order], target))
+    for kind in ("sinusoidal", "learned"):
+        seeing = models(positions=PositionsConfig(kind=kind))
+        assert not torch.allclose(seeing(source, target), seeing(source[:, order], target))
+
+
+def test_encoder_and_decoder_may_have_different_positions(models, ids):
+    source, target, order = ids(2, 7), ids(2, 5), torch.tensor([3, 1, 6, 0, 5, 2, 4])
+    blind = models(encoder={"positions": {"kind": "none"}})
+    assert_close(blind(source, target), blind(source[:, order], target))
+
+
+def test_a_learned_table_refuses_what_it_has_not_learnt(models, ids):
+    model = models(positions=PositionsConfig(kind="learned", length=7))
+    model(ids(1, 7), ids(1, 7))
+    with pytest.raises(ModelError, match=r"8 pieces is too long: model.positions.length=7"):
+        model(ids(1, 8), ids(1, 5))
+
+
+def test_sinusoids_do_not_end_where_their_cache_does(models, ids):
+    from regard.model.positions import Sinusoidal, sinusoid
+
+    short, at = Sinusoidal(13, precomputed=5), torch.arange(11)[None]
+    x = torch.zeros(1, 11, 13)
+    assert_close(short.embed(x, at)[0], sinusoid(at, 13)[0].float())
+    assert_close(short.embed(x[:, :3], at[:, :3])[0], sinusoid(at, 13)[0, :3].float())
+
+
+def test_sinusoid_is_the_formula_of_2017():
+    from regard.model.positions import sinusoid
+
+    table = sinusoid(torch.arange(7), 10)
+    for p in range(7):
+        for t in range(5):
+            angle = torch.tensor(p / 10000 ** (2 * t / 10)).double()
+            assert_close(table[p, 2 * t], angle.sin())
+            assert_close(table[p, 2 * t + 1], angle.cos())
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "swiglu"])
+@pytest.mark.parametrize("norm_kind", ["layer", "rms"])
+def test_every_feed_forward_and_norm_runs_and_learns(models, ids, activation: str, norm_kind: str):
+    model = models(activation=activation, norm_kind=norm_kind, bias=False)
+    model(ids(2, 7), ids(2, 5)).sum().backward()
+    assert all(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in model.parameters())
+
+
+def test_tied_tables_are_one_and_untied_are_three(models):
+    V, D = 23, 22
+    assert parameters_of(models(tie=False)) - parameters_of(models(tie=True)) == 2 * V * D
+    tied = models()
+    assert tied.output.weight is tied.encoder.embedding.words.weight is tied.decoder.embedding.words.weight
+
+
+def test_sides_with_their_own_vocabulary_share_only_the_target_table():
+    model = build(ModelConfig(dim=22, heads=2), 23, 29, joint=False, pad=PAD)
+    assert model.encoder.embedding.words.weight.shape == (23, 22)
+    assert model.output.weight is model.decoder.embedding.words.weight
+    assert model.output.weight.shape == (29, 22)
+
+
+def test_taps_have_the_names_that_people_type(models, ids):
+    model = models()
+    names = set(taps(model))
+    for name in ("encoder.embed", "encoder.1.self.weights", "encoder.1.out", "decoder.2.cross.scores"):
+        assert name in names
+    with record(model, "decoder.*.cross.weights") as seen:
+        watched = model(ids(2, 7), ids(2, 5))
+    assert sorted(seen) == [f"decoder.{i}.cross.weights" for i in range(3)]
+    assert seen["decoder.0.cross.weights"].shape == (2, 2, 5, 7)
+    assert watched.shape == (2, 5, 22)
+
+
+def test_a_tap_that_is_not_there_is_named_with_those_that_are(models):
+    with pytest.raises(ModelError, match=r"no tap is called decoder.9.* there are: .*encoder.embed"):
+        with record(models(), "decoder.9.*"):
+            pass
+
+
+def test_dropout_acts_in_training_only(models, ids):
+    model, source, target = models(dropout=0.5), ids(2, 7), ids(2, 5)
+    assert_close(model(source, target), model(source, target))
+    model.train()
+    assert not torch.allclose(model(source, target), model(source, target))
