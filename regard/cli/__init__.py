@@ -1,0 +1,80 @@
+"""argv -> function -> print. The only room, with serve, that prints, parses and exits.
+
+A command is a function: its signature is its options, its docstring its help. What is heavy is imported inside, so
+`regard --help` answers at once.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from regard.cli import corpus, demo, evaluate, settings, train, translate
+from regard.errors import RegardError
+
+COMMANDS = (train.train, translate.translate, evaluate.evaluate, demo.demo, corpus.corpus, settings.settings)
+MANY = ("--dev", "--test")
+"""Options that take one file or two: `--dev dev.en dev.fr` is read as `--dev dev.en --dev dev.fr`."""
+
+app = typer.Typer(
+    name="regard",
+    help="Train Transformers on your own text, on your own machine, and see what they look at.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in COMMANDS:
+    app.command()(command)
+
+
+@app.callback()
+def regard(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    if version:
+        from regard import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The program: every error that a person can mend is one sentence and exit code 2."""
+    arguments = spread(sys.argv[1:] if argv is None else list(argv))
+    try:
+        app(args=arguments, prog_name="regard")
+    except RegardError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):  # whoever read us has gone: end quietly, and let nothing flush after
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """Repeat an option before each of its values, since the parser takes one value an option."""
+    spreading, out = "", []
+    for argument in arguments:
+        if argument in MANY:
+            spreading, fresh = argument, True
+            continue
+        if argument.startswith("-") and len(argument) > 1:
+            spreading = ""
+        if spreading:
+            out.append(spreading)
+            fresh = False
+        out.append(argument)
+    if spreading and fresh:
+        out.append(spreading)  # no value followed: let the parser say so
+    return out
+
+
+def fail(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,28 @@
+"""regard corpus"""
+
+import sys
+from pathlib import Path
+
+import typer
+
+
+def corpus(
+    name: str = typer.Argument(..., help="english-french, copy, reverse, sort or lookup."),
+    pairs: int = typer.Option(10_000, min=1, help="How many pairs."),
+    seed: int = typer.Option(1, help="Same seed, same pairs."),
+    out: Path | None = typer.Option(None, help="Where to write; standard output if unset."),
+) -> None:
+    """Write a built-in corpus: source, target, word alignment, grammatical links of each side, by tabs."""
+    from regard.data.corpora import CORPORA, rows
+    from regard.errors import ConfigError
+    from regard.run import aside
+
+    if name not in CORPORA:
+        raise ConfigError(f"no built-in corpus is called '{name}'; there are: {', '.join(CORPORA)}")
+    lines = rows(CORPORA[name](pairs, seed))
+    if out is None:
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        sys.stdout.writelines(line + "\n" for line in lines)
+        return
+    with aside(out) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in lines)

@@ -1,0 +1,54 @@
+"""regard demo"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from regard.jobs.demo import Demonstrated
+
+NEXT = """
+What to try next
+  echo "The old woman does not see the small cats." | regard translate {run}
+  echo "My sisters will buy a white house." | regard translate {run} --nbest 3 --scores
+  regard evaluate {run} {corpus}/compositional.tsv
+  regard train your.en your.fr --out runs/mine       two files of your own, line by line
+  regard settings                                    all that can be changed, with --set name=value
+Open {report} in a browser."""
+
+
+def demo(
+    out: Path = typer.Option(Path("runs/demo"), help="Run folder to make."),
+    quick: bool = typer.Option(False, "--quick", help="A minute's walk through every part; it learns next to nothing."),
+    seed: int = typer.Option(1, help="Same seed, same machine, same corpus."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+) -> None:
+    """Train a small translator on the built-in corpus, score it, and show where it looks."""
+    from regard.cli.show import show
+    from regard.cli.train import stopper
+    from regard.jobs import demo as job
+
+    size = job.QUICK if quick else job.WHOLE
+    typer.echo(f"English → French from a grammar built in: {size.train:,} pairs to learn from.", err=True)
+    last = show(job.demo(out, size, seed, overwrite, stopper()))
+    if isinstance(last, job.Demonstrated):
+        _tell(last)
+
+
+def _tell(found: "Demonstrated") -> None:
+    from regard.report import alignment
+
+    for shown in found.shown:
+        verdict = "as the reference" if shown.translation == shown.reference else f"reference: {shown.reference}"
+        print(f"\n{shown.translation}   ({verdict})")
+        print(alignment(shown.source_words, shown.target_words, weights=shown.weights))
+    print("\nScores")
+    print(f"  sentences never seen:     {found.test.scores['bleu']}")
+    print(f"  combinations never seen:  {found.compositional.scores['bleu']}")
+    print(
+        f"  alignment error rate of the cross-attention, averaged over all heads: {found.alignment.error_rate:.3f} "
+        f"against gold ({found.alignment.gold:,} links)"
+    )
+    folder = found.run.folder
+    print(NEXT.format(run=folder, corpus=f"{folder}-corpus", report=found.run.report))

@@ -1,0 +1,33 @@
+"""regard evaluate"""
+
+import json
+from pathlib import Path
+
+import typer
+
+
+def evaluate(
+    run: Path = typer.Argument(..., help="Run folder."),
+    files: list[str] = typer.Argument(..., help="Pairs to score on: two aligned text files, or one .tsv."),
+    beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
+    alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
+    as_json: bool = typer.Option(False, "--json", help="Print metric → {value, low, high, signature}."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+) -> None:
+    """Score a run on a test set: BLEU and chrF with signature and 95 % interval."""
+    from regard.decode import Beam
+    from regard.formats import read_pairs
+    from regard.jobs.load import load, use_threads
+    from regard.jobs.score import score_run
+    from regard.run import open_run
+
+    use_threads(0)
+    pairs = list(read_pairs(files))
+    translator = load(run, device)
+    name = Path(files[0]).name.partition(".")[0]
+    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha))
+    if as_json:
+        print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
+        return
+    for score in evaluation.scores.values():
+        print(score)

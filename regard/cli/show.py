@@ -1,0 +1,108 @@
+"""Events of a long job, shown to people on stderr: a live line in a terminal, a line now and then in a file."""
+
+import time
+from collections.abc import Iterable
+from functools import singledispatchmethod
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from regard.jobs import events
+
+QUIET_SECONDS = 10.0
+
+
+def show(happenings: Iterable[events.Event]) -> events.Event | None:
+    """Show events as they come; the last one."""
+    last: events.Event | None = None
+    with Display() as display:
+        for last in happenings:
+            display.take(last)
+    return last
+
+
+class Display:
+    """A progress bar where there is a terminal, plain lines where there is none."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[numbers]}"),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._spoke = 0.0
+        self._of = ""
+
+    def __enter__(self) -> "Display":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False)
+
+    @singledispatchmethod
+    def take(self, event: events.Event) -> None:
+        raise NotImplementedError(event)
+
+    @take.register
+    def _(self, event: events.Note) -> None:
+        self.say(f"  {event.text}")
+
+    @take.register
+    def _(self, event: events.Started) -> None:
+        begin = f"goes on at step {event.step:,}" if event.step else "starts"
+        self._of = f"/{event.last_step:,}" if event.last_step else ""
+        self.say(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
+        self._task = self._bar.add_task("", total=1.0, numbers="")
+
+    @take.register
+    def _(self, event: events.Progress) -> None:
+        step = event.step
+        numbers = (
+            f"step {step.number:,}{self._of}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
+            f"{step.tokens / step.seconds:,.0f} tokens/s  {clock(event.seconds_left)} left"
+        )
+        if self._task is not None and self.console.is_terminal:
+            self._bar.update(self._task, completed=min(event.progress, 1.0), numbers=numbers)
+        elif time.monotonic() - self._spoke >= QUIET_SECONDS:
+            self._spoke = time.monotonic()
+            self.say("  " + numbers)
+
+    @take.register
+    def _(self, event: events.Checked) -> None:
+        check = event.check
+        bleu = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
+        star = "  * best so far" if event.best else ""
+        self.say(
+            f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}"
+        )
+
+    @take.register
+    def _(self, event: events.Interrupted) -> None:
+        folder = event.run.folder
+        self.say(f"  saved at step {event.step:,}. Go on with: regard train --resume {folder}")
+
+    @take.register
+    def _(self, event: events.Finished) -> None:
+        folder = event.run.folder
+        for score in event.evaluation.scores.values():
+            self.say(f"  {event.set_name}: {score}")
+        self.say(f"  report: {event.run.report}")
+        self.say(f"  translate with: regard translate {folder} < text")
+
+
+def clock(seconds: float) -> str:
+    """A duration as people read it."""
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,77 @@
+"""regard train"""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+
+from regard.errors import ConfigError
+
+Files = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
+
+
+def train(
+    files: list[Path] | None = Files,
+    out: Path | None = typer.Option(None, help="Run folder to make; runs/<name of the first file> if unset."),
+    dev: list[str] | None = typer.Option(None, help="Pairs to choose the model on (one or two files)."),
+    test: list[str] | None = typer.Option(None, help="Pairs to score the finished model on."),
+    minutes: float | None = typer.Option(None, help="Train for so long."),
+    steps: int | None = typer.Option(None, help="Train for so many updates."),
+    seed: int | None = typer.Option(None, help="Same seed, same machine, same result."),
+    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
+    resume: Path | None = typer.Option(None, help="Go on with this run where it was stopped."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+) -> None:
+    """Train a translator on pairs of sentences."""
+    changes = _changes(dev, test, minutes, steps, seed) + list(set_ or ())
+    if resume is not None and (files or out or overwrite):
+        raise ConfigError("--resume goes on with a run as it is: leave out files, --out and --overwrite")
+    from regard.cli.show import show
+    from regard.jobs import fit
+
+    if resume is not None:
+        show(fit.resume(resume, changes, stopper()))
+        return
+    config, name = _config(files or [], changes)
+    show(fit.fit(out or Path("runs") / name, config, overwrite, stopper()))
+
+
+def stopper() -> Callable[[], bool]:
+    """A question whether somebody has pressed Ctrl-C: the first asks training to save and stop, the second stops it."""
+    asked: list[int] = []
+
+    def ask(number: int, frame: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)
+    return lambda: bool(asked)
+
+
+def _config(files, changes):  # type: ignore[no-untyped-def]
+    from regard import config as settings
+
+    if len(files) == 1 and files[0].suffix == ".toml":
+        config = settings.load(files[0])
+    else:
+        config = settings.build({"data": {"train": [str(file) for file in files]}} if files else {})
+    name = files[0].name.partition(".")[0] if files else "model"
+    return settings.override(config, changes), name
+
+
+def _changes(
+    dev: list[str] | None, test: list[str] | None, minutes: float | None, steps: int | None, seed: int | None
+) -> list[str]:
+    import json
+
+    given = {
+        "data.dev": dev or None,
+        "data.test": test or None,
+        "train.minutes": minutes,
+        "train.steps": steps,
+        "train.seed": seed,
+    }
+    return [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]

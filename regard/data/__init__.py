@@ -1,0 +1,1 @@
+"""Pair -> Batch: where strings meet ids."""

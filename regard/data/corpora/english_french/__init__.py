@@ -1,0 +1,157 @@
+"""English and French sentences by a grammar written here, with true alignments and grammatical links.
+
+Real grammar, small vocabulary: agreement, elision, contraction, clitics, adjective placement, four tenses,
+negation, questions, relatives. The same English sentence always has the same French. Where English leaves
+open what French must decide, the grammar decides once:
+
+- "you" is "vous"; I, we, you, they and "who" are masculine; so are nouns such as "friend" or "child".
+- The simple past is a passé composé, "was/were -ing" an imparfait, "will" a futur simple; but the simple past
+  of a verb of state (be, have, know, love ...) is an imparfait.
+- Every word of either side is aligned to at least one word of the other.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from regard.data.corpora.english_french import english, lexicon
+from regard.data.corpora.english_french.sentences import draft_pair
+from regard.data.corpora.gold import GoldPair, words
+from regard.errors import DataError
+
+__all__ = ["Splits", "at_least", "combinations", "generate", "is_reserved", "split"]
+
+RESERVED = 0.065
+"""Share of adjective-noun and verb-object combinations that training never sees."""
+_PATIENCE = 50_000
+"""Drafts in a row without a new sentence before we give up."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Four sets without a common source; the last one asks for combinations that the others never show."""
+
+    train: list[GoldPair]
+    dev: list[GoldPair]
+    test: list[GoldPair]
+    compositional: list[GoldPair]
+
+
+def generate(count: int, seed: int) -> Iterator[GoldPair]:
+    """So many pairs, no source twice; the same seed gives the same pairs."""
+    if count < 0:
+        raise DataError(f"cannot generate {count} pairs; ask for 0 or more")
+    stream = _stream(seed)
+    return (next(stream) for _ in range(count))
+
+
+def _stream(seed: int) -> Iterator[GoldPair]:
+    generator = Random(seed)
+    seen: set[str] = set()
+    idle = 0
+    while idle < _PATIENCE:
+        pair = draft_pair(generator)
+        if pair is None or pair.source in seen:
+            idle += 1
+            continue
+        idle = 0
+        seen.add(pair.source)
+        yield pair
+    raise DataError(f"no new sentence in {_PATIENCE} drafts after {len(seen)}; ask for fewer pairs")
+
+
+def split(train: int, dev: int, test: int, compositional: int, seed: int) -> Splits:
+    """Train, dev and test of one kind, and a set of reserved combinations in words that train knows."""
+    if min(train, dev, test, compositional) < 0:
+        raise DataError(f"sizes are {train}, {dev}, {test} and {compositional}; none may be negative")
+    if compositional and not train:
+        raise DataError("a compositional set needs training pairs: all its words must be known from them")
+    stream = _stream(seed)
+    plain: list[GoldPair] = []
+    waiting: list[GoldPair] = []
+    while len(plain) < train + dev + test:
+        pair = next(stream)
+        (waiting if _is_held_out(pair) else plain).append(pair)
+    known = {word for pair in plain[:train] for word in _vocabulary(pair)}
+    chosen = [pair for pair in waiting if _vocabulary(pair) <= known][:compositional]
+    tried = 0
+    while len(chosen) < compositional:
+        pair = next(stream)
+        tried += 1
+        if _is_held_out(pair) and _vocabulary(pair) <= known:
+            chosen.append(pair)
+        elif tried > 500 * (compositional + 10):
+            raise DataError(
+                f"only {len(chosen)} of {compositional} compositional pairs are made of words that {train} "
+                f"training pairs show; ask for more training pairs"
+            )
+    return Splits(plain[:train], plain[train : train + dev], plain[train + dev :], chosen)
+
+
+def combinations(pair: GoldPair) -> set[tuple[str, str, str]]:
+    """What the English combines, as lemmas: ("adjective", "old", "king"), ("verb", "eat", "apple")."""
+    text = [word.lower() for word in words(pair.source)]
+    nouns, verbs = _lemmas()
+    found = set()
+    for kind, head, dependent in pair.source_links:
+        if kind in ("adjective-noun", "predicate-noun") and text[head] in nouns:
+            found.add(("adjective", text[dependent], nouns[text[head]]))
+        elif kind == "verb-object" and text[dependent] in nouns:
+            found.add(("verb", verbs[text[head]], nouns[text[dependent]]))
+    return found
+
+
+@cache
+def is_reserved(combination: tuple[str, str, str]) -> bool:
+    """Whether training must not see it: a matter of the words alone, the same for every seed and machine."""
+    return zlib.crc32(" ".join(combination).encode()) < RESERVED * 2**32
+
+
+def at_least() -> int:
+    """A lower bound on the distinct English sentences: those like "This girl ate the red apple." alone.
+
+    Counted from the word lists: each verb without a French preposition, in the tenses it can bear, with each
+    of its subjects and each of its objects under each adjective, singular and plural, and two openings for
+    either noun phrase, which every noun has. Everything else that the grammar says comes on top.
+    """
+    openings = 2
+    total = 0
+    for verb in lexicon.TRANSITIVE:
+        if not verb.preposition:
+            tenses = 4 if verb.aspect == "dynamic" else 3
+            subjects = sum(map(_numbers, lexicon.nouns(verb.subjects)))
+            objects = lexicon.nouns(verb.objects)
+            described = sum(_numbers(noun) * len(lexicon.adjectives(noun.tags)) for noun in objects)
+            total += tenses * openings * subjects * openings * described
+    return total
+
+
+def _numbers(noun: lexicon.Noun) -> int:
+    return 1 if noun.mass else 2
+
+
+def _is_held_out(pair: GoldPair) -> bool:
+    return any(is_reserved(combination) for combination in combinations(pair))
+
+
+def _vocabulary(pair: GoldPair) -> set[str]:
+    """Its words, capitals apart; French is marked, so that one "table" does not vouch for the other."""
+    return {word.lower() for word in words(pair.source)} | {
+        "fr " + word.lower() for word in words(pair.target)
+    }
+
+
+@cache
+def _lemmas() -> tuple[dict[str, str], dict[str, str]]:
+    """From any English form to its lemma: nouns, verbs."""
+    nouns = {form: noun.english for noun in lexicon.NOUNS for form in (noun.english, noun.english_plural)}
+    verbs = {}
+    for verb in (*lexicon.VERBS, *lexicon.GIVING):
+        base = verb.english
+        for form in (base, english.third(base), english.past(base), english.gerund(base)):
+            verbs[form] = base
+    return nouns, verbs

@@ -1,0 +1,89 @@
+"""From words to written text: elision, contraction, spacing and capitals, with every word still traceable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from regard.data.corpora.english_french import english, french
+
+_CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+_ELIDED = {
+    **{word: word[:-1] + "'" for word in ("le", "la", "de", "je", "me", "se", "ne", "que")},
+    "ce": "cet",
+    "ma": "mon",
+    "sa": "son",
+}
+"""What these words become before a vowel, wherever they stand in our sentences."""
+
+
+class Word:
+    """A word on its way to the page. Not frozen: its neighbours may change it, and its place comes last."""
+
+    __slots__ = ("at", "before_vowel", "of", "text")
+
+    def __init__(self, text: str, of: tuple[Word, ...] = (), before_vowel: str | None = None) -> None:
+        self.text = text
+        self.of = of
+        """On the French side: the English words it translates."""
+        self.before_vowel = before_vowel
+        self.at = -1
+
+
+def french_word(text: str, *of: Word) -> Word:
+    """A French word that translates these English ones and knows how it elides."""
+    return Word(text, of, _ELIDED.get(text))
+
+
+def write_english(line: list[Word], mark: str) -> str:
+    """The sentence; each word learns its place."""
+    _meet_vowels(line, english.begins_with_vowel)
+    return _join(line, mark)
+
+
+def write_french(line: list[Word], mark: str) -> str:
+    """The sentence, elided and contracted; each word learns its place, and those swallowed share one."""
+    _meet_vowels(line, french.begins_with_vowel)
+    swallowed = _contract(line)
+    text = _join(line, f"\u00a0{mark}" if mark in ("?", "!") else mark)
+    for lost, keeper in swallowed:
+        lost.at = keeper.at
+    return text
+
+
+def _meet_vowels(line: list[Word], begins_with_vowel: Callable[[str], bool]) -> None:
+    """One rule for l'ami, un bel ami, mon amie, cet ami and an apple: a word looks at the next."""
+    for word, following in pairwise(line):
+        if word.before_vowel is not None and begins_with_vowel(following.text):
+            word.text = word.before_vowel
+
+
+def _contract(line: list[Word]) -> list[tuple[Word, Word]]:
+    """Let de and à swallow le and les, after elision (de l'ami stays); no clitic ever follows them here.
+
+    The article is the one that stays, since links to its noun hold it.
+    """
+    swallowed = []
+    for word, following in pairwise(line):
+        contracted = _CONTRACTED.get((word.text, following.text))
+        if contracted is not None:
+            following.text = contracted
+            following.of = tuple(dict.fromkeys(word.of + following.of))
+            swallowed.append((word, following))
+    for lost, _ in swallowed:
+        line.remove(lost)
+    return swallowed
+
+
+def _join(line: list[Word], mark: str) -> str:
+    parts = []
+    glued = True
+    for at, word in enumerate(line):
+        word.at = at
+        text = word.text
+        if not glued and text != "," and text != "'s":
+            parts.append(" ")
+        parts.append(text)
+        glued = text[-1] == "'"
+    sentence = "".join(parts)
+    return sentence[0].upper() + sentence[1:] + mark

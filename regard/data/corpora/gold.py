@@ -1,0 +1,135 @@
+"""Pairs that come with the truth: which word translates which, and which word belongs to which.
+
+A generated corpus knows its own grammar, so a lab may ask an attention head whether it found it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from regard.errors import DataError
+
+KINDS = {
+    "determiner-noun": "head: the noun; dependent: its article, possessive, demonstrative or number",
+    "adjective-noun": "head: the noun; dependent: an adjective standing beside it",
+    "predicate-noun": "head: the noun or pronoun; dependent: an adjective said of it through a form of 'be'",
+    "subject-verb": "head: the finite verb, the word that agrees; dependent: the subject's noun or pronoun",
+    "verb-object": "head: the verb that carries the meaning; dependent: the object's noun or pronoun",
+}
+"""Every kind of link and its direction. In a relative clause the dependent is the noun outside it."""
+
+
+class Link(NamedTuple):
+    """A grammatical tie between two words of one sentence, as indices into `words(sentence)`."""
+
+    kind: str
+    head: int
+    dependent: int
+
+
+Alignment = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GoldPair:
+    """A sentence, its translation, and what is true of their words."""
+
+    source: str
+    target: str
+    alignment: Alignment
+    """(source word, target word), sorted."""
+    source_links: tuple[Link, ...] = ()
+    target_links: tuple[Link, ...] = ()
+
+
+# Letters or digits, with the accents that follow them in decomposed text; hyphens join.
+_RUN = r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*"
+_PLAIN = rf"{_RUN}(?:-{_RUN})*"
+_WORD = re.compile(
+    rf"""
+      aujourd['’]hui                              # one word to every dictionary, in spite of its apostrophe
+    | {_PLAIN} (?: ['’] (?!s\b) (?=[^\W_]) )?     # an elided French word keeps its apostrophe: l' + homme
+    | (?<=\w) ['’]s\b                            # the English genitive stands alone: teacher + 's
+    | [^\w\s] | _                               # so does each mark; any white space, U+00A0 too, separates
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where each word of the text begins and ends, in characters."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def words(text: str) -> list[str]:
+    """The words that alignments and links count: hyphens join, French elisions and marks stand alone."""
+    return _WORD.findall(text)
+
+
+def write_alignment(alignment: Iterable[tuple[int, int]]) -> str:
+    """The Pharaoh form, `0-0 1-2`: source word, target word."""
+    return " ".join(f"{source}-{target}" for source, target in alignment)
+
+
+def read_alignment(text: str) -> Alignment:
+    """The alignment that `write_alignment` wrote."""
+    return tuple(_numbers(item, text) for item in text.split())
+
+
+def write_links(links: Iterable[Link]) -> str:
+    """Links as `kind:head-dependent`, with a space between two."""
+    return " ".join(f"{kind}:{head}-{dependent}" for kind, head, dependent in links)
+
+
+def read_links(text: str) -> tuple[Link, ...]:
+    """The links that `write_links` wrote."""
+    found = []
+    for item in text.split():
+        kind, colon, ends = item.rpartition(":")
+        if not colon or kind not in KINDS:
+            raise DataError(f"link '{item}' is not 'kind:head-dependent' with a kind of {', '.join(KINDS)}")
+        found.append(Link(kind, *_numbers(ends, text)))
+    return tuple(found)
+
+
+def rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
+    """Lines of a TSV, unended: source, target, alignment, source links, target links."""
+    for pair in pairs:
+        for side in (pair.source, pair.target):
+            if "\t" in side or "\n" in side or "\r" in side:
+                raise DataError(
+                    f"a tab or line break inside {side!r} would break its TSV row; replace it by a space"
+                )
+        yield "\t".join(
+            (
+                pair.source,
+                pair.target,
+                write_alignment(pair.alignment),
+                write_links(pair.source_links),
+                write_links(pair.target_links),
+            )
+        )
+
+
+def read_row(row: str) -> GoldPair:
+    """The pair that `rows` wrote."""
+    columns = row.rstrip("\r\n").split("\t")
+    if len(columns) != 5:
+        raise DataError(
+            f"a gold row has 5 columns (source, target, alignment, source links, target links), "
+            f"this one has {len(columns)}: {row!r}"
+        )
+    source, target, alignment, source_links, target_links = columns
+    return GoldPair(
+        source, target, read_alignment(alignment), read_links(source_links), read_links(target_links)
+    )
+
+
+def _numbers(item: str, text: str) -> tuple[int, int]:
+    left, dash, right = item.partition("-")
+    if not (dash and left.isdecimal() and right.isdecimal()):
+        raise DataError(f"'{item}' in '{text}' is not two word numbers joined by a dash, such as 0-2")
+    return int(left), int(right)

@@ -1,0 +1,53 @@
+"""Holding sentences out of training, by source: the same source never stands on both sides."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from regard.formats import Pair
+
+LARGEST = 1000
+SHARE = 0.02
+CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which sources are held out, known by their digests."""
+
+    dev: frozenset[int]
+    test: frozenset[int]
+    seed: int
+
+    def set_of(self, pair: Pair) -> str:
+        mark = digest(pair.source, self.seed)
+        return "dev" if mark in self.dev else "test" if mark in self.test else "train"
+
+
+def digest(source: str, seed: int) -> int:
+    """A number that looks random and depends on nothing but the text and the seed."""
+    raw = hashlib.blake2b(source.encode("utf-8"), digest_size=8, key=str(seed).encode()).digest()
+    return int.from_bytes(raw, "little")
+
+
+def hold_out(sources: Iterable[str], seed: int, dev: bool, test: bool) -> Held:
+    """Choose min(1,000, 2 %) sources for each set that is wanted: those with the smallest digests."""
+    total, smallest = 0, np.empty(0, np.uint64)
+    marks = (digest(source, seed) for source in sources)
+    while chunk := list(islice(marks, CHUNK)):
+        total += len(chunk)
+        merged = np.unique(np.concatenate((smallest, np.asarray(chunk, np.uint64))))
+        smallest = merged[: 2 * LARGEST]
+    each = max(1, min(LARGEST, int(total * SHARE)))
+    chosen = smallest.tolist()
+    wanted_dev = frozenset(chosen[:each]) if dev else frozenset()
+    wanted_test = frozenset(chosen[each : 2 * each]) if test else frozenset()
+    return Held(wanted_dev, wanted_test, seed)
+
+
+def only(pairs: Iterable[Pair], held: Held, name: str) -> Iterator[Pair]:
+    """The pairs that belong to one set."""
+    return (pair for pair in pairs if held.set_of(pair) == name)

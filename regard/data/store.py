@@ -1,0 +1,151 @@
+"""A corpus on disk, memory-mapped: UTF-8 text with offsets, and the ids of its pieces.
+
+Memory stays flat from thirty thousand pairs to thirty million, and a resumed run starts at once.
+
+    store/train.source.text     the sentences, one after the other
+    store/train.source.offsets  where each begins (int64, one more than there are sentences)
+    store/train.source.ids      the pieces, one sentence after the other (uint16 or int32)
+    store/train.source.starts   where each sentence's pieces begin
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.data.tokenizer import Tokenizer, Tokenizers
+from regard.errors import DataError
+from regard.formats import Pair
+
+CHUNK = 10_000
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Ragged:
+    """Rows of different lengths in one flat memory-mapped array."""
+
+    def __init__(self, values: Path, starts: Path, dtype: Any):
+        self.starts = _map(starts, np.int64)
+        self.values = _map(values, dtype)
+        if not len(self.starts) or self.starts[-1] != len(self.values):
+            raise DataError(f"{values}: half written or damaged. Train again with --overwrite.")
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> Array:
+        return self.values[self.starts[row] : self.starts[row + 1]]
+
+    def lengths(self, rows: Array) -> Array:
+        return np.asarray(self.starts[rows + 1] - self.starts[rows])
+
+
+class Texts(Sequence[str]):
+    """Sentences on disk."""
+
+    def __init__(self, folder: Path, name: str):
+        self._bytes = Ragged(folder / f"{name}.text", folder / f"{name}.offsets", np.uint8)
+
+    def __len__(self) -> int:
+        return len(self._bytes)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        return self._bytes[row].tobytes().decode("utf-8")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One set of pairs: its texts, and its ids once they are cut."""
+
+    source: Texts
+    target: Texts
+    source_ids: Ragged
+    target_ids: Ragged
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def pairs(self, limit: int | None = None) -> list[Pair]:
+        """The first pairs as strings."""
+        count = len(self) if limit is None else min(limit, len(self))
+        return [Pair(self.source[i], self.target[i]) for i in range(count)]
+
+
+def write_texts(folder: Path, name: str, pairs: Iterable[Pair]) -> int:
+    """Write the texts of a set as they stream by; how many pairs there were."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _Writer(folder, f"{name}.source", "text", "offsets") as source:
+        with _Writer(folder, f"{name}.target", "text", "offsets") as target:
+            for pair in pairs:
+                source.add(pair.source.encode("utf-8"))
+                target.add(pair.target.encode("utf-8"))
+    return source.rows
+
+
+def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
+    """Cut the texts of a set into pieces, a chunk at a time."""
+    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+        with _Writer(folder, f"{name}.{side}", "ids", "starts", _dtype(tokenizer)) as writer:
+            for chunk in chunks(Texts(folder, f"{name}.{side}"), CHUNK):
+                for ids in tokenizer.encode(chunk):
+                    writer.add(np.asarray(ids, dtype=_dtype(tokenizer)).tobytes())
+
+
+def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
+    """A set that has been written."""
+    sides = {"source": tokenizers.source, "target": tokenizers.target}
+    ids = {
+        side: Ragged(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _dtype(tokenizer))
+        for side, tokenizer in sides.items()
+    }
+    return Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids["source"], ids["target"])
+
+
+def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Lists of up to `size` items."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+class _Writer:
+    """Appends rows to a values file and remembers where each begins."""
+
+    def __init__(self, folder: Path, name: str, values: str, starts: str, dtype: Any = np.uint8):
+        self.rows = 0
+        self._unit = np.dtype(dtype).itemsize
+        self._at = 0
+        self._values = (folder / f"{name}.{values}").open("wb")
+        self._starts = (folder / f"{name}.{starts}").open("wb")
+        self._starts.write(np.int64(0).tobytes())
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._values.close()
+        self._starts.close()
+
+    def add(self, row: bytes) -> None:
+        self._values.write(row)
+        self._at += len(row) // self._unit
+        self._starts.write(np.int64(self._at).tobytes())
+        self.rows += 1
+
+
+def _dtype(tokenizer: Tokenizer) -> Any:
+    return np.uint16 if tokenizer.size <= 2**16 else np.int32
+
+
+def _map(path: Path, dtype: Any) -> Array:
+    try:
+        if not path.stat().st_size:  # an empty file cannot be mapped
+            return np.empty(0, dtype)
+        return np.memmap(path, dtype=dtype, mode="r")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}). Train again with --overwrite.") from None

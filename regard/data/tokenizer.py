@@ -1,0 +1,122 @@
+"""SentencePiece, trained inside a run and kept inside it, so that a run folder is a whole translator.
+
+Normalisation is off: the library's default would eat non-breaking spaces and turn m² into m2. What goes in comes out,
+but for U+2581, the mark that SentencePiece itself uses for a space.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import sentencepiece
+
+from regard.errors import DataError
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPACE = "\u2581"
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+LONGEST_LINE = 16_384  # bytes; SentencePiece leaves out longer lines when it learns its pieces
+
+
+class Tokenizer:
+    """Text <-> ids of pieces."""
+
+    def __init__(self, model: bytes):
+        self.model = model
+        self._pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    @property
+    def size(self) -> int:
+        return int(self._pieces.get_piece_size())
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without any mark of its end."""
+        ids: list[list[int]] = self._pieces.encode(list(texts))
+        return ids
+
+    def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
+        """A random segmentation of each text; the same for the same seed."""
+        # One seed for one single-threaded call: more threads would share the generator in no fixed order.
+        sentencepiece.set_random_generator_seed(seed)
+        ids: list[list[int]] = self._pieces.encode(
+            list(texts), enable_sampling=True, alpha=strength, nbest_size=-1, num_threads=1
+        )
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._pieces.decode([i for i in ids if i not in (PAD, BOS, EOS)])
+        return text
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """What each id looks like, for people."""
+        return [self._pieces.id_to_piece(int(i)) for i in ids]
+
+    def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The characters of `text` that each of its pieces covers; a byte covers the character it is part of."""
+        owner = [i for i, letter in enumerate(text) for _ in letter.encode()]  # byte -> character
+        at = -1  # SentencePiece puts one space before the text
+        spans = []
+        for piece in self.pieces(ids):
+            length = 1 if BYTE.fullmatch(piece) else len(piece.replace(SPACE, " ").encode())
+            covered = owner[max(at, 0) : max(at + length, 0)]
+            spans.append((covered[0], covered[-1] + 1) if covered else (0, 0))
+            at += length
+        return spans
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenisers of the two sides; one and the same where the vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def joint(self) -> bool:
+        return self.source is self.target
+
+
+def train(texts: Iterable[str], vocabulary: int, kind: str) -> Tokenizer:
+    """A tokeniser for these texts, with fewer pieces than asked where the texts do not hold so many."""
+    kept = [text for text in texts if text.strip()]
+    if not kept:
+        raise DataError("there is no text to learn a vocabulary from")
+    try:
+        return Tokenizer(_train(kept, vocabulary, kind))
+    except RuntimeError as error:
+        most = re.search(r"value <= (\d+)", str(error))
+        if most is None:
+            raise DataError(f"SentencePiece could not learn a vocabulary: {error}") from None
+        return Tokenizer(_train(kept, int(most[1]), kind))
+
+
+def thin(texts: Iterable[str], every: int) -> Iterable[str]:
+    """Every n-th text: enough to learn pieces from where there are millions."""
+    return (text for i, text in enumerate(texts) if i % every == 0)
+
+
+def both(sources: Iterable[str], targets: Iterable[str]) -> Iterable[str]:
+    return chain(sources, targets)
+
+
+def _train(texts: list[str], vocabulary: int, kind: str) -> bytes:
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=out,
+        vocab_size=vocabulary,
+        model_type=kind,
+        byte_fallback=True,
+        character_coverage=0.9999,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        max_sentence_length=LONGEST_LINE,
+        pad_id=PAD,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        minloglevel=2,
+    )
+    return out.getvalue()

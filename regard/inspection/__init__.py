@@ -1,0 +1,1 @@
+"""Model + Batch -> plain numbers. Never draws."""

@@ -1,0 +1,62 @@
+"""What a long job tells whoever runs it, as it goes. Jobs yield these; doors show them."""
+
+from dataclasses import dataclass
+
+from regard.evaluation import Evaluation
+from regard.run import Run
+from regard.train.check import Check
+from regard.train.loop import Step
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something people should know."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training begins, or goes on."""
+
+    step: int
+    last_step: int | None
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """An update was made."""
+
+    step: Step
+    progress: float
+    seconds_left: float
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The dev set was looked at."""
+
+    check: Check
+    best: bool
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """Training was stopped on request; everything is saved."""
+
+    run: Run
+    step: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Training is over and the model was scored."""
+
+    run: Run
+    step: int
+    set_name: str
+    evaluation: Evaluation
+
+
+Event = Note | Started | Progress | Checked | Interrupted | Finished

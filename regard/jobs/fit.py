@@ -1,0 +1,233 @@
+"""Train: files -> a run folder that translates."""
+
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+import regard
+from regard import config as settings
+from regard import run as runs
+from regard.config import Config
+from regard.data.batch import Batches
+from regard.errors import ConfigError
+from regard.jobs.events import Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.load import load, new_model, pick_device, use_threads
+from regard.jobs.prepare import Data, prepare
+from regard.jobs.report import write_report
+from regard.jobs.score import score_run
+from regard.model import weights
+from regard.model.transformer import parameters_of
+from regard.run import Run
+from regard.tasks.translate import Translator
+from regard.train import ema, optim
+from regard.train.budget import Budget
+from regard.train.check import Check, Checker
+from regard.train.log import Log
+from regard.train.loop import Loop, Step
+from regard.train.loss import Learner
+from regard.train.ranks import Solo
+from regard.train.resume import Checkpoints, State
+from regard.train.schedule import SCHEDULES
+
+Stop = Callable[[], bool]
+VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+
+
+def fit(folder: Path, config: Config, overwrite: bool, stop: Stop) -> Iterator[Event]:
+    """Train a new run."""
+    if not config.data.train:
+        raise ConfigError("nothing to train on: give two aligned text files or a .tsv, or set data.train")
+    run = runs.create(folder, config, overwrite)
+    yield from _train(run, config, stop)
+
+
+def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
+    """Go on with a run where it was stopped; only its steps and minutes may change."""
+    run = runs.open_run(folder)
+    old = run.load_config()
+    config = settings.override(old, changes)
+    allowed = {"steps": config.train.steps, "minutes": config.train.minutes}
+    if config.model_copy(update={"train": config.train.model_copy(update=vars_of(old))}) != old:
+        raise ConfigError(
+            f"{folder}: only train.steps and train.minutes may change when a run goes on; "
+            f"for other settings train a new run with --out"
+        )
+    del allowed
+    runs.write_text(run.config, settings.dump(config))
+    yield from _train(run, config, stop)
+
+
+def vars_of(config: Config) -> dict[str, object]:
+    return {"steps": config.train.steps, "minutes": config.train.minutes}
+
+
+def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
+    threads = use_threads(config.train.threads)
+    torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
+    device = pick_device(config.train.device)
+    run.write_json(run.versions, _versions())
+    data = prepare(run, config)
+    yield from map(Note, data.notes)
+    session = Session(run, config, data, device)
+    yield from session.notes()
+    yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
+    yield from session.train(stop)
+
+
+class Session:
+    """One sitting of training: from the latest checkpoint to the end, or until somebody stops it."""
+
+    def __init__(self, run: Run, config: Config, data: Data, device: torch.device):
+        c = config.train
+        self.run, self.config, self.data = run, config, data
+        model = new_model(config, data.tokenizers).to(device)
+        learner = Learner(model, c.label_smoothing)
+        self.ema = ema.build(model, c.ema)
+        optimizers = optim.build(c, model)
+        self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
+        self.state = self.checkpoints.load()
+        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed)
+        self.batches = Batches(
+            data.train, data.tokenizers, c.batch_tokens, config.data.max_length, c.seed, config.data.sampling
+        )
+        self.loop = Loop(
+            learner=learner,
+            batches=self.batches,
+            optimizers=optimizers,
+            schedule=SCHEDULES[c.schedule](c.warmup),
+            budget=self.budget,
+            ema=self.ema,
+            ranks=Solo(),
+            accumulate=c.accumulate,
+            clip=c.clip,
+            seed=c.seed,
+        )
+        translator = Translator(model, data.tokenizers)
+        self.checker = Checker(learner, translator, data.dev, c.check_sentences, c.batch_tokens)
+        self.model = model
+        self.log = Log(run.log, self.state.log_bytes)
+        self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
+        self._speed = 0.0  # steps a second, smoothed
+
+    def notes(self) -> Iterator[Note]:
+        if left_out := self.batches.left_out():
+            longest = self.config.data.max_length
+            yield Note(f"train: left out {left_out:,} pairs with a side of more than {longest} pieces")
+
+    def train(self, stop: Stop) -> Iterator[Event]:
+        self._point_at_best()
+        yield Started(self.state.step, self.config.train.last_step, parameters_of(self.model))
+        if not self._over(self.state):
+            for step in self.loop.steps(self.state.step, self.state.place):
+                self.log.step(step)
+                self.state = replace(self.state, step=step.number, place=step.place)
+                yield self._progress(step)
+                yield from self._check_and_save(step.number)
+                if self._over(self.state):
+                    break
+                if stop():
+                    self._save()
+                    yield Interrupted(self.run, step.number)
+                    return
+        yield from self._finish()
+
+    def _check_and_save(self, number: int) -> Iterator[Event]:
+        c = self.config.train
+        checked = number % c.check_every == 0
+        improved = False
+        if checked:
+            check = self._check(number)
+            self.state = self.state.judged(number, check.cost(c.metric))
+            improved = self.state.best_step == number
+            yield Checked(check, improved)
+        if improved or number % c.save_every == 0:
+            self._save()
+            self._point_at_best()
+
+    def _finish(self) -> Iterator[Event]:
+        """Average the last checkpoints, keep what is best on dev, score it, and write the report."""
+        last = self.state.step
+        self._save()
+        final = self._check(last)
+        cost = final.cost(self.config.train.metric)
+        if self.state.best_cost is None or cost < self.state.best_cost:
+            self._point_at(f"weights/{self.run.weights(last).name}", final)
+            self.state = replace(self.state, best_cost=cost)
+        yield Checked(final, best=False)
+        yield from self._average(last)
+        self.log.close()
+        set_name = "test" if self.data.test is not None else "dev"
+        corpus = self.data.test or self.data.dev
+        translator = load(self.run.folder, str(next(self.model.parameters()).device))
+        evaluation = score_run(self.run, translator, corpus.pairs(), set_name)
+        write_report(self.run, self.config, translator, evaluation, set_name)
+        yield Finished(self.run, last, set_name, evaluation)
+
+    def _average(self, last: int) -> Iterator[Event]:
+        files = self.checkpoints.to_average(last)
+        if len(files) < 2:
+            return
+        mean = weights.mean(files)
+        with runs.aside(self.run.average) as path:
+            weights.write(mean, path)
+        self.run.seal(self.run.average)
+        own = {name: tensor.clone() for name, tensor in weights.tensors_of(self.model).items()}
+        weights.load_into(self.model, mean, str(self.run.average))
+        check = self.checker.check(last)
+        weights.load_into(self.model, own, "the weights")
+        cost = check.cost(self.config.train.metric)
+        better = self.state.best_cost is None or cost < self.state.best_cost
+        if better:
+            self._point_at(self.run.average.name, check)
+        verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
+        yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {check.loss:.3f}")
+
+    def _check(self, number: int) -> Check:
+        with self.ema.applied():
+            check = self.checker.check(number)
+        self.log.check(check)
+        self._reserve = 2.5 * check.seconds
+        return check
+
+    def _save(self) -> None:
+        self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.bytes)
+        self.checkpoints.save(self.state)
+
+    def _point_at_best(self) -> None:
+        """best.json follows from the saved state, so it can be written again after any kill."""
+        step = self.state.best_step
+        if step is not None:
+            value = {"weights": f"weights/{self.run.weights(step).name}", "step": step, "cost": self.state.best_cost}
+            self.run.write_json(self.run.best, value | {"metric": self.config.train.metric})
+
+    def _point_at(self, file: str, check: Check) -> None:
+        metric = self.config.train.metric
+        value = {"weights": file, "step": check.step, "cost": check.cost(metric), "metric": metric}
+        self.run.write_json(self.run.best, value)
+
+    def _over(self, state: State) -> bool:
+        patience = self.config.train.patience
+        exhausted = bool(patience) and state.worse >= patience
+        return exhausted or self.budget.progress(state.step, self._reserve) >= 1
+
+    def _progress(self, step: Step) -> Progress:
+        speed = 1 / step.seconds
+        self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
+        return Progress(
+            step, self.budget.progress(step.number), self.budget.left(step.number, self._speed)
+        )
+
+
+def _versions() -> dict[str, str]:
+    versions = {name: version(name) for name in VERSIONED}
+    return {
+        "regard": regard.__version__,
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        **versions,
+    }

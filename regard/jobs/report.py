@@ -1,0 +1,185 @@
+"""runs/x/report.html: how training went, what the model scores, what it writes and where it looks."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from regard.config import Config
+from regard.data.corpora import words
+from regard.evaluation import Evaluation, Sentence
+from regard.jobs.look import Attention, attention
+from regard.model.transformer import parameters_of
+from regard.report import (
+    Chart,
+    Facts,
+    Figure,
+    Grid,
+    Paragraph,
+    Section,
+    Table,
+    Translation,
+    Translations,
+    curves,
+    heatmap,
+    histogram,
+    page,
+    write_page,
+)
+from regard.run import Run
+from regard.tasks.translate import Translator
+from regard.train import log
+
+SHOWN = 10
+EXTREMES = 5
+READABLE = range(5, 16)  # words of a sentence whose heat map can be read at a glance
+
+
+def write_report(
+    run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str
+) -> None:
+    """Draw every chart into charts/, and all of them into one offline page."""
+    records = list(log.read(run.log))
+    charts = _curves(records)
+    spread = histogram(
+        Table({"chrF2": [s.chrf for s in evaluation.sentences]}),
+        "chrF2",
+        title="Sentences by their chrF2",
+        x_title="chrF2 of the sentence",
+        y_title="sentences",
+    ).named("sentences")
+    look = _heat_map(_look(translator, evaluation.sentences))
+    for chart in [*charts, spread, look]:
+        chart.save(run.charts)
+    steps = [record for record in records if record["kind"] == "step"]
+    sections = [
+        Section("Scores", [_scores(evaluation), *_honesty(set_name, evaluation)]),
+        Section("Training", [Facts(_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
+        Section("Translations", [Paragraph(_FIRST), _cards(evaluation.sentences[:SHOWN], config)]),
+        Section("Best and worst", _extremes(evaluation.sentences, config, spread)),
+        Section("Attention", [Figure(look, _LOOK)]),
+        Section("Settings", [Facts(_flat(config.model_dump(mode="json")))]),
+    ]
+    title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
+    write_page(run.report, page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
+
+
+_FIRST = f"The first {SHOWN} sentences, not chosen ones."
+_LOOK = (
+    "Cross-attention, averaged over all layers and heads: each row is a target piece being written, each column a "
+    "source piece it looks at. Rows sum to 1; </s> is the end of the sentence."
+)
+
+
+def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
+    """Loss and accuracy of training and dev on common axes, and dev BLEU."""
+    both = {"step": "train", "check": "dev"}
+    rows = [
+        {
+            "step": record.get("number", record.get("step")),
+            "set": both[record["kind"]],
+            "loss": record["loss"],
+            "accuracy": record["accuracy"],
+        }
+        for record in records
+    ]
+    table = Table.of(rows)
+    found = [
+        curves(
+            table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece"
+        ).named("loss"),
+        curves(
+            table, "step", "accuracy", "set", title="Accuracy", x_title="step", y_title="share of target pieces"
+        ).named("accuracy"),
+    ]
+    scored = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
+    if scored:
+        bleu = Table.of({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored)
+        title = "BLEU on dev, by greedy decoding"
+        found.append(curves(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").named("bleu"))
+    return found
+
+
+def _scores(evaluation: Evaluation) -> Grid:
+    rows = [
+        {
+            "metric": score.name,
+            "score": score.value,
+            "low": score.low,
+            "high": score.high,
+            "signature": score.signature,
+        }
+        for score in evaluation.scores.values()
+    ]
+    headings = {"low": "95 % low", "high": "95 % high"}
+    return Grid(Table.of(rows), headings=headings)
+
+
+def _honesty(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
+    count = f"{len(evaluation.sentences):,} sentences."
+    if set_name == "dev":
+        return [Paragraph(f"{count} The model was chosen on these very sentences, so expect a little less elsewhere.")]
+    return [Paragraph(f"{count} None of them was used in training or to choose the model.")]
+
+
+def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, str | int | float | None]:
+    seconds = sum(step["seconds"] for step in steps)
+    tokens = sum(step["tokens"] for step in steps)
+    return {
+        "parameters": parameters_of(translator.model),
+        "vocabulary": translator.tokenizers.target.size,
+        "updates": len(steps),
+        "epochs": steps[-1]["place"][0] + 1 if steps else 0,
+        "minutes of updates": round(seconds / 60, 1),
+        "target pieces a second": round(tokens / seconds) if seconds else None,
+    }
+
+
+def _extremes(sentences: list[Sentence], config: Config, spread: Chart) -> list[Any]:
+    ranked = sorted(sentences, key=lambda s: s.chrf)
+    return [
+        Figure(spread),
+        Paragraph(f"The {EXTREMES} worst by chrF2."),
+        _cards(ranked[:EXTREMES], config),
+        Paragraph(f"The {EXTREMES} best."),
+        _cards(ranked[-EXTREMES:][::-1], config),
+    ]
+
+
+def _cards(sentences: list[Sentence], config: Config) -> Translations:
+    cards = [
+        Translation(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
+        for s in sentences
+    ]
+    return Translations(cards, config.data.source, config.data.target)
+
+
+def _look(translator: Translator, sentences: list[Sentence]) -> Attention:
+    """The attention of the first sentence that a heat map shows well."""
+    fitting = [s for s in sentences if len(words(s.source)) in READABLE and s.translation.strip()]
+    chosen = (fitting or sentences)[0]
+    return attention(translator, [chosen.source], [chosen.translation])[0]
+
+
+def _heat_map(look: Attention) -> Chart:
+    return heatmap(
+        look.pieces.tolist(),
+        look.target_pieces,
+        look.source_pieces,
+        title="Where the decoder looks",
+        row_title="target",
+        column_title="source",
+    ).named("attention")
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | int | float | None]:
+    """Settings by their full names."""
+    flat: dict[str, str | int | float | None] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = ", ".join(map(str, value)) if isinstance(value, list) else _plain(value)
+    return flat
+
+
+def _plain(value: Any) -> str | int | float | None:
+    return str(value).lower() if isinstance(value, bool) else value

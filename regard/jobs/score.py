@@ -1,0 +1,32 @@
+"""Score a translator on pairs, and keep the scores in its run."""
+
+from collections.abc import Sequence
+
+from regard.decode import Search
+from regard.evaluation import Evaluation, Sentence, evaluate
+from regard.formats import Pair
+from regard.run import Run, write_text
+from regard.tasks.translate import Translator
+
+COLUMNS = ("source", "reference", "translation", "bleu", "chrf")
+
+
+def score_run(
+    run: Run, translator: Translator, pairs: Sequence[Pair], name: str, search: Search | None = None
+) -> Evaluation:
+    """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv."""
+    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs)
+    run.write_json(run.scores(name), {key: score.as_dict() for key, score in evaluation.scores.items()})
+    rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
+    write_text(run.sentences(name), "\n".join(rows) + "\n")
+    return evaluation
+
+
+def _row(sentence: Sentence) -> str:
+    texts = (sentence.source, sentence.reference, sentence.translation)
+    return "\t".join([*map(_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
+
+
+def _cell(text: str) -> str:
+    """A text that cannot break its row."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,31 @@
+"""How long training lasts: so many steps, or so many minutes, or whichever ends first."""
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Budget:
+    """A limit in steps or minutes, and the time used up, earlier sittings included."""
+
+    steps: int | None
+    minutes: float | None
+    spent: float = 0.0
+    _since: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of training so far."""
+        return self.spent + time.perf_counter() - self._since
+
+    def progress(self, step: int, reserve: float = 0.0) -> float:
+        """From 0 to 1, by steps where there are any, else by the clock; `reserve` seconds belong to what comes after."""
+        by_steps = step / self.steps if self.steps else 0.0
+        by_clock = (self.elapsed + reserve) / (60 * self.minutes) if self.minutes else 0.0
+        return max(by_steps, by_clock)
+
+    def left(self, step: int, rate: float) -> float:
+        """Seconds to go, at `rate` steps a second."""
+        by_steps = (self.steps - step) / rate if self.steps and rate else float("inf")
+        by_clock = 60 * self.minutes - self.elapsed if self.minutes else float("inf")
+        return max(0.0, min(by_steps, by_clock))

@@ -1,0 +1,68 @@
+"""An exponential moving average of the weights, and its null object."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from regard.model.weights import load_into, tensors_of
+
+
+class Ema:
+    """No average: what is judged and saved are the weights themselves."""
+
+    def update(self) -> None:
+        """Take the latest weights in."""
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The model with averaged weights, for as long as the block lasts."""
+        yield
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What must be kept besides the judged weights to go on."""
+        return {}
+
+    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+        """Go on from saved weights."""
+
+
+class Decayed(Ema):
+    """average ← decay · average + (1 - decay) · weights, with a faster start."""
+
+    def __init__(self, model: nn.Module, decay: float):
+        self._model = model
+        self._decay = decay
+        self._updates = 0
+        self._average = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        self._updates += 1
+        decay = min(self._decay, (1 + self._updates) / (10 + self._updates))
+        for name, parameter in tensors_of(self._model).items():
+            self._average[name].lerp_(parameter, 1 - decay)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        raw = {name: tensor.clone() for name, tensor in tensors_of(self._model).items()}
+        load_into(self._model, self._average, "the moving average")
+        try:
+            yield
+        finally:
+            load_into(self._model, raw, "the weights")
+
+    def tensors(self) -> dict[str, Tensor]:
+        raw = {f"raw.{name}": tensor for name, tensor in tensors_of(self._model).items()}
+        return raw | {"updates": torch.tensor(self._updates)}
+
+    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+        self._average = {name: tensor.clone() for name, tensor in judged.items()}
+        self._updates = int(kept["updates"])
+        raw = {name.removeprefix("raw."): t for name, t in kept.items() if name.startswith("raw.")}
+        load_into(self._model, raw, "the saved weights")
+
+
+def build(model: nn.Module, decay: float) -> Ema:
+    return Decayed(model, decay) if decay else Ema()

@@ -1,0 +1,48 @@
+"""log.jsonl: one JSON object a line, for every step and every check."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from regard.train.check import Check
+from regard.train.loop import Step
+
+
+class Log:
+    """Appends to a log whose end is known, so that a resumed run can take up where its checkpoint stood."""
+
+    def __init__(self, path: Path, keep: int = 0):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        with path.open("r+b") as file:
+            file.truncate(min(keep, path.stat().st_size))
+        self._file = path.open("a", encoding="utf-8", newline="\n")
+
+    @property
+    def bytes(self) -> int:
+        self._file.flush()
+        return self._file.tell()
+
+    def step(self, step: Step) -> None:
+        fields = asdict(step)
+        self._write({"kind": "step", **fields, "place": list(fields["place"].values())})
+
+    def check(self, check: Check) -> None:
+        fields = asdict(check) | {"bleu": check.bleu.as_dict() if check.bleu else None}
+        self._write({"kind": "check", **fields})
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self._file.write(json.dumps(record) + "\n")
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a log; a last line that a kill cut short is passed over."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line.endswith("\n"):
+                yield json.loads(line)

@@ -1,0 +1,76 @@
+"""Optimisers behind one face: step at a rate, and hand their state over by the names of the parameters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import TrainConfig
+from regard.train.muon import Muon
+
+SEPARATOR = "/"  # between a parameter's name and what is remembered of it
+
+
+@dataclass(frozen=True)
+class Optimizers:
+    """One optimiser or several, each with the peak rate of its parameters."""
+
+    parts: tuple[tuple[torch.optim.Optimizer, float], ...]
+    names: dict[nn.Parameter, str]
+
+    def step(self, factor: float) -> None:
+        """Update every parameter at `factor` of its peak rate, and forget the gradients."""
+        for optimizer, rate in self.parts:
+            for group in optimizer.param_groups:
+                group["lr"] = rate * factor
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that must be kept to go on: moments and counts by `parameter/what`."""
+        return {
+            f"{self.names[p]}{SEPARATOR}{key}": value
+            for optimizer, _ in self.parts
+            for p, state in optimizer.state.items()
+            for key, value in state.items()
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        parameters = {name: p for p, name in self.names.items()}
+        owners = {p: optimizer for optimizer, _ in self.parts for p in _parameters(optimizer)}
+        for name, value in tensors.items():
+            p = parameters[name.partition(SEPARATOR)[0]]
+            owners[p].state[p][name.partition(SEPARATOR)[2]] = value
+
+
+def build(c: TrainConfig, model: nn.Module) -> Optimizers:
+    """The optimiser that the settings ask for; weight decay is for matrices, not for biases and norms."""
+    names = {p: name for name, p in model.named_parameters()}
+    matrices = [p for p in names if p.ndim == 2]
+    vectors = [p for p in names if p.ndim != 2]
+    if c.optimizer == "adamw":
+        return Optimizers(((_adamw(c, matrices, vectors), c.rate),), names)
+    inner = {p for p in matrices if ".layers." in names[p]}  # not the tables of words and positions
+    muon = _muon(c, [p for p in matrices if p in inner])
+    adamw = _adamw(c, [p for p in matrices if p not in inner], vectors)
+    return Optimizers(((muon, c.muon_rate), (adamw, c.rate)), names)
+
+
+def _adamw(c: TrainConfig, matrices: list[nn.Parameter], vectors: list[nn.Parameter]) -> torch.optim.Optimizer:
+    groups = [
+        {"params": matrices, "weight_decay": c.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=c.rate, betas=c.betas, eps=c.epsilon, fused=True)
+
+
+def _muon(c: TrainConfig, matrices: list[nn.Parameter]) -> torch.optim.Optimizer:
+    if matrices[0].device.type == "cuda" and hasattr(torch.optim, "Muon"):
+        return torch.optim.Muon(matrices, lr=c.muon_rate, weight_decay=c.weight_decay)
+    return Muon(matrices, lr=c.muon_rate, weight_decay=c.weight_decay)
+
+
+def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[nn.Parameter]:
+    for group in optimizer.param_groups:
+        yield from group["params"]

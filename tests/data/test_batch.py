@@ -1,0 +1,108 @@
+"""Batches: everything once, nothing too large, in an order that is a function of (seed, epoch)."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from regard.data import batch as batches_room
+from regard.data.batch import Batches, Place, collate, in_order
+from regard.data.store import open_corpus, write_ids, write_texts
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train
+from regard.errors import DataError
+from regard.formats import Pair
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store")
+    rng = np.random.default_rng(3)
+    words = ["a", "bb", "ccc", "dd", "e"]
+    pairs = [
+        Pair(" ".join(rng.choice(words, rng.integers(1, 23))), " ".join(rng.choice(words, rng.integers(1, 19))))
+        for _ in range(307)
+    ]
+    joint = train([p.source for p in pairs], 280, "bpe")
+    write_texts(folder, "x", pairs)
+    write_ids(folder, "x", Tokenizers(joint, joint))
+    return open_corpus(folder, "x", Tokenizers(joint, joint)), Tokenizers(joint, joint)
+
+
+def make(corpus, **changes) -> Batches:
+    return Batches(*corpus, **{"budget": 211, "longest": 512, "seed": 1, **changes})
+
+
+def rows(batches: Batches, epoch: int) -> list[list[int]]:
+    return [group.tolist() for group in batches.plan(epoch)]
+
+
+@pytest.mark.parametrize("pool", [1 << 17, 64])
+def test_an_epoch_holds_every_pair_once_within_the_budget(corpus, monkeypatch, pool):
+    monkeypatch.setattr(batches_room, "POOL", pool)
+    monkeypatch.setattr(batches_room, "BLOCK", 8)
+    batches = make(corpus)
+    groups = rows(batches, 0)
+    assert sorted(sum(groups, [])) == list(range(307))
+    for number, group in enumerate(groups):
+        batch = batches.make(np.asarray(group), 0, number)
+        size = max(batch.source.shape[1], batch.target_in.shape[1])
+        assert len(group) * size <= 211 or len(group) == 1
+    assert len(groups) < 1.4 * sum(map(len_of(corpus), range(307))) / 211
+
+
+def len_of(corpus):
+    return lambda i: max(len(corpus[0].source_ids[i]), len(corpus[0].target_ids[i])) + 1
+
+
+def test_order_depends_on_seed_and_epoch_alone(corpus):
+    assert rows(make(corpus), 3) == rows(make(corpus), 3)
+    assert rows(make(corpus), 3) != rows(make(corpus), 4)
+    assert rows(make(corpus), 3) != rows(make(corpus, seed=2), 3)
+
+
+@pytest.mark.parametrize("sampling", [0.0, 0.2])
+def test_going_on_from_a_place_is_going_on(corpus, sampling):
+    batches = make(corpus, sampling=sampling)
+    count = len(rows(batches, 0))
+    whole = list(islice(batches.after(Place()), count + 5))
+    for cut in (0, 1, count - 1, count, count + 2):
+        place = whole[cut - 1][0] if cut else Place()
+        rest = list(islice(batches.after(place), count + 5 - cut))
+        assert [p for p, _ in rest] == [p for p, _ in whole[cut:]]
+        for (_, mine), (_, theirs) in zip(rest, whole[cut:], strict=True):
+            assert torch.equal(mine.source, theirs.source) and torch.equal(mine.target_out, theirs.target_out)
+
+
+def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
+    plain, sampled = make(corpus), make(corpus, sampling=0.3)
+    group = next(plain.plan(0))
+    one, two, again = plain.make(group, 0, 0), sampled.make(group, 0, 0), sampled.make(group, 1, 0)
+    decode = corpus[1].source.decode
+    assert [decode(r) for r in one.source.tolist()] == [decode(r) for r in two.source.tolist()]
+    assert one.tokens < two.tokens and two.source.tolist() != again.source.tolist()
+
+
+def test_a_batch_is_shifted_marked_and_padded_on_the_right():
+    batch = collate([[5, 6], [7]], [[8], [9, 10, 11]])
+    assert batch.source.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
+    assert batch.target_in.tolist() == [[BOS, 8, PAD, PAD], [BOS, 9, 10, 11]]
+    assert batch.target_out.tolist() == [[8, EOS, PAD, PAD], [9, 10, 11, EOS]]
+    assert batch.tokens == 6 == int((batch.target_out != PAD).sum())
+
+
+def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
+    batches = make(corpus, longest=11)
+    seen = sum(rows(batches, 0), [])
+    assert len(seen) + batches.left_out() == 307 and 0 < len(seen) < 307
+    assert all(len_of(corpus)(i) <= 11 for i in seen)
+
+
+def test_nothing_that_fits_is_an_error_and_not_a_hang(corpus):
+    with pytest.raises(DataError, match=r"no pair is at most data.max_length=2 pieces long"):
+        next(make(corpus, longest=2).after(Place()))
+
+
+def test_checking_sees_every_pair_once(corpus):
+    seen = [int(i) for group, _ in in_order(corpus[0], 211) for i in group]
+    assert sorted(seen) == list(range(307))

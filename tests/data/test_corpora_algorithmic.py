@@ -1,0 +1,159 @@
+"""Gold pairs and their text form, and the tasks with one right answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.corpora import CORPORA, GoldPair, Link, algorithmic, spans, words
+from regard.data.corpora.algorithmic import TASKS, Task, alphabet, generate, make_dictionary
+from regard.data.corpora.gold import (
+    KINDS,
+    read_alignment,
+    read_links,
+    read_row,
+    rows,
+    write_alignment,
+    write_links,
+)
+from regard.errors import DataError
+
+numbers = st.integers(0, 99)
+links = st.builds(Link, st.sampled_from(sorted(KINDS)), numbers, numbers)
+
+
+# --- words -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("L'homme a vu vingt-deux œufs.", "L' homme a vu vingt-deux œufs ."),
+        ("Est-ce qu'elle dort\u00a0?", "Est-ce qu' elle dort ?"),
+        ("Aujourd'hui, j’ai faim\u202f!", "Aujourd'hui , j’ ai faim !"),
+        ("The teacher's dog (a_b).", "The teacher 's dog ( a _ b ) ."),
+        ("Qu'est-ce que c'est...", "Qu' est-ce que c' est . . ."),
+        ("e\u0301te\u0301 - 3,5", "e\u0301te\u0301 - 3 , 5"),
+        ("", ""),
+    ],
+)
+def test_words(text: str, expected: str) -> None:
+    assert words(text) == expected.split()
+
+
+@given(st.text(alphabet="abé' ’-.,_?\u00a0\t7", max_size=40))
+def test_spans_are_the_words_and_leave_out_only_space(text: str) -> None:
+    assert [text[start:end] for start, end in spans(text)] == words(text)
+    assert "".join(words(text)) == "".join(text.split())
+
+
+# --- text form ---------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(numbers, numbers)))
+def test_alignment_round_trip(alignment: list[tuple[int, int]]) -> None:
+    assert read_alignment(write_alignment(alignment)) == tuple(alignment)
+
+
+@given(st.lists(links))
+def test_links_round_trip(found: list[Link]) -> None:
+    assert read_links(write_links(found)) == tuple(found)
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_rows_round_trip(name: str) -> None:
+    pairs = list(CORPORA[name](50, 3))
+    assert [read_row(row + "\n") for row in rows(pairs)] == pairs
+
+
+def test_text_forms_as_documented() -> None:
+    pair = GoldPair("a b", "b a", ((0, 1), (1, 0)), (Link("adjective-noun", 1, 0),), ())
+    assert list(rows([pair])) == ["a b\tb a\t0-1 1-0\tadjective-noun:1-0\t"]
+
+
+def test_a_broken_row_is_refused() -> None:
+    with pytest.raises(DataError, match="'0:1' in '0:1' is not two word numbers"):
+        read_alignment("0:1")
+    with pytest.raises(DataError, match="link 'cousin:1-2' is not"):
+        read_links("cousin:1-2")
+    with pytest.raises(DataError, match="this one has 2"):
+        read_row("a\tb")
+    with pytest.raises(DataError, match="would break its TSV row"):
+        list(rows([GoldPair("a\tb", "c", ())]))
+
+
+# --- tasks -------------------------------------------------------------------------------------------------
+
+
+def test_registry() -> None:
+    assert list(CORPORA) == ["english-french", "copy", "reverse", "sort", "lookup"]
+    for make in CORPORA.values():
+        first = list(make(20, 1))
+        assert first == list(make(20, 1)) != list(make(20, 2))
+        assert len({pair.source for pair in first}) == 20
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_answers_are_right(task: Task) -> None:
+    meanings = dict(zip(alphabet(7, "abcdefg"), make_dictionary(7, 5), strict=True))
+    answers: dict[str, Callable[[list[str]], list[str]]] = {
+        "copy": lambda source: source,
+        "reverse": lambda source: source[::-1],
+        "sort": sorted,
+        "lookup": lambda source: [word for symbol in source for word in meanings[symbol]],
+    }
+    for pair in generate(task, 300, 2, shortest=2, longest=5, symbols=7, dictionary=5):
+        source = pair.source.split()
+        assert 2 <= len(source) <= 5
+        assert pair.target.split() == answers[task](source)
+        assert words(pair.source) == source
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_alignments_lead_to_the_symbol(task: Task) -> None:
+    meanings = dict(zip(alphabet(26, "abcdefghijklmnopqrstuvwxyz"), make_dictionary(26, 0), strict=True))
+    for pair in generate(task, 300, 2):
+        source, target = pair.source.split(), pair.target.split()
+        assert sorted(to for _, to in pair.alignment) == list(range(len(target)))
+        assert list(pair.alignment) == sorted(pair.alignment)
+        for at, to in pair.alignment:
+            assert target[to] in (meanings[source[at]] if task == "lookup" else (source[at],))
+
+
+def test_sorting_keeps_equals_in_order() -> None:
+    every = {pair.source: pair for pair in generate("sort", 8, 0, shortest=3, longest=3, symbols=2)}
+    assert every["b a b"].alignment == ((0, 1), (1, 0), (2, 2))
+
+
+def test_the_whole_space_is_given_once() -> None:
+    sources = [pair.source for pair in generate("copy", 3 + 9 + 27, 4, shortest=1, longest=3, symbols=3)]
+    assert len(set(sources)) == 39
+
+
+def test_the_dictionary_does_not_hang_on_the_sample() -> None:
+    def learned(seed: int) -> dict[str, str]:
+        return {pair.source: pair.target for pair in generate("lookup", 26, seed, shortest=1, longest=1)}
+
+    assert learned(1) == learned(2)
+    assert make_dictionary(26, 1) != make_dictionary(26, 2)
+
+
+def test_many_symbols_get_names_of_one_width() -> None:
+    names = alphabet(30, "abcdefghijklmnopqrstuvwxyz")
+    assert names == sorted(names) and len(set(names)) == 30 and {len(name) for name in names} == {2}
+
+
+def test_impossible_orders_are_refused() -> None:
+    with pytest.raises(DataError, match="cannot give 5 distinct sources: 4 exist"):
+        generate("copy", 5, 0, shortest=2, longest=2, symbols=2)
+    with pytest.raises(DataError, match="need 1 <= shortest <= longest"):
+        generate("copy", 5, 0, shortest=4, longest=3)
+    with pytest.raises(DataError, match="0 symbols"):
+        generate("copy", 5, 0, symbols=0)
+    with pytest.raises(DataError, match="unknown task 'add'"):
+        generate("add", 5, 0)  # type: ignore[arg-type]
+    assert list(islice(algorithmic.generate("copy", 0, 0), 1)) == []
