@@ -19,9 +19,7 @@ SMALLEST_VOCABULARY = BYTE_PIECES + 24  # byte fallback, four special pieces, an
 class Settings(BaseModel):
     """A group of settings: unknown names are refused, values never change."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
 
 
 class PositionsConfig(Settings):
@@ -282,11 +280,10 @@ def _sentence(error: Any) -> str:
 
 def _suggestion(name: str) -> str:
     known = [setting.name for setting in describe()]
-    group = name.rpartition(".")[0]
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if not close:  # the right word in the wrong group
-        close = [k for k in known if k.rpartition(".")[2] == name.rpartition(".")[2]][:1]
-    if close:
-        return f"; did you mean '{close[0]}'?"
+    group, _, word = name.rpartition(".")
     siblings = [k for k in known if k.rpartition(".")[0] == group]
+    for candidates in (siblings, known):  # a slip in the word, or the right word in the wrong group
+        words = {k.rpartition(".")[2]: k for k in reversed(candidates)}
+        if close := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
+            return f"; did you mean '{words[close[0]]}'?"
     return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"

@@ -12,9 +12,9 @@ from regard.jobs import events
 QUIET_SECONDS = 10.0
 
 
-def show(happenings: Iterable[events.Event]) -> events.Event | None:
-    """Show events as they come; the last one."""
-    last: events.Event | None = None
+def show(happenings: Iterable[object]) -> object:
+    """Show events as they come; the last one, which may be a result that is its caller's to show."""
+    last = None
     with Display() as display:
         for last in happenings:
             display.take(last)
@@ -49,8 +49,8 @@ class Display:
         self.console.print(text, markup=False)
 
     @singledispatchmethod
-    def take(self, event: events.Event) -> None:
-        raise NotImplementedError(event)
+    def take(self, event: object) -> None:
+        """Show an event; what is no event is not for here."""
 
     @take.register
     def _(self, event: events.Note) -> None:
@@ -81,9 +81,7 @@ class Display:
         check = event.check
         bleu = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
         star = "  * best so far" if event.best else ""
-        self.say(
-            f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}"
-        )
+        self.say(f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}")
 
     @take.register
     def _(self, event: events.Interrupted) -> None:

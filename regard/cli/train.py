@@ -3,10 +3,14 @@
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.config import Config
 
 Files = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
@@ -51,7 +55,7 @@ def stopper() -> Callable[[], bool]:
     return lambda: bool(asked)
 
 
-def _config(files, changes):  # type: ignore[no-untyped-def]
+def _config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
     from regard import config as settings
 
     if len(files) == 1 and files[0].suffix == ".toml":

@@ -27,9 +27,7 @@ class Batch:
     def to(self, device: torch.device) -> "Batch":
         if device.type == "cpu":
             return self
-        return Batch(
-            self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.tokens
-        )
+        return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.tokens)
 
 
 @dataclass(frozen=True)
@@ -101,9 +99,7 @@ class Batches:
 
     def left_out(self) -> int:
         """How many pairs are longer than `longest` and never seen."""
-        return int(
-            sum((self._sizes(pool).max(axis=0) > self.longest).sum() for pool in _pools(len(self.corpus), None))
-        )
+        return int(sum((self._sizes(pool).max(axis=0) > self.longest).sum() for pool in _pools(len(self.corpus), None)))
 
     def _sampled(self, texts: Texts, tokenizer: Tokenizer, rows: Array, seed: int) -> list[list[int]]:
         sampled = tokenizer.sample([texts[i] for i in rows], self.sampling, seed)

@@ -79,11 +79,11 @@ class Corpus:
 def write_texts(folder: Path, name: str, pairs: Iterable[Pair]) -> int:
     """Write the texts of a set as they stream by; how many pairs there were."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _Writer(folder, f"{name}.source", "text", "offsets") as source:
-        with _Writer(folder, f"{name}.target", "text", "offsets") as target:
-            for pair in pairs:
-                source.add(pair.source.encode("utf-8"))
-                target.add(pair.target.encode("utf-8"))
+    sides = (_Writer(folder, f"{name}.{side}", "text", "offsets") for side in ("source", "target"))
+    with next(sides) as source, next(sides) as target:
+        for pair in pairs:
+            source.add(pair.source.encode("utf-8"))
+            target.add(pair.target.encode("utf-8"))
     return source.rows
 
 

@@ -33,21 +33,16 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without any mark of its end."""
-        ids: list[list[int]] = self._pieces.encode(list(texts))
-        return ids
+        return self._pieces.encode(list(texts))
 
     def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
         """A random segmentation of each text; the same for the same seed."""
         # One seed for one single-threaded call: more threads would share the generator in no fixed order.
         sentencepiece.set_random_generator_seed(seed)
-        ids: list[list[int]] = self._pieces.encode(
-            list(texts), enable_sampling=True, alpha=strength, nbest_size=-1, num_threads=1
-        )
-        return ids
+        return self._pieces.encode(list(texts), enable_sampling=True, alpha=strength, nbest_size=-1, num_threads=1)
 
     def decode(self, ids: Sequence[int]) -> str:
-        text: str = self._pieces.decode([i for i in ids if i not in (PAD, BOS, EOS)])
-        return text
+        return self._pieces.decode([i for i in ids if i not in (PAD, BOS, EOS)])
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """What each id looks like, for people."""

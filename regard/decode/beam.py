@@ -90,7 +90,7 @@ class _Beams:
 
     def advance(self, scores: Tensor, eos: int, norm: float) -> Tensor:
         """Take the next token (N, k, V) in; where each living beam came from (N, k)."""
-        count, k, size = scores.shape
+        _, k, size = scores.shape
         total, flat = (self.score[:, :, None] + scores).flatten(1).topk(min(2 * k, k * size))  # (N, 2k)
         origin, token = flat // size, flat % size
         ends = token == eos

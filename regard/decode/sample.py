@@ -24,9 +24,13 @@ class Sample:
 
     def __post_init__(self) -> None:
         if self.temperature <= 0:
-            raise ConfigError(f"temperature={self.temperature}: must be above 0; for the likeliest output leave out --sample")
+            raise ConfigError(
+                f"temperature={self.temperature}: must be above 0; for the likeliest output leave out --sample"
+            )
         if self.top_k < 0 or not 0 < self.top_p <= 1:
-            raise ConfigError(f"top_k={self.top_k}, top_p={self.top_p}: top_k is 0 or more, top_p above 0 and at most 1")
+            raise ConfigError(
+                f"top_k={self.top_k}, top_p={self.top_p}: top_k is 0 or more, top_p above 0 and at most 1"
+            )
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         # One stream of numbers a sentence: what is drawn for it does not depend on its neighbours in the batch.

@@ -23,6 +23,4 @@ def read_pairs(paths: Sequence[str | Path]) -> Iterator[Pair]:
         return READERS[files[0].suffix](files[0])
     if len(files) == 2:
         return text.read(*files)
-    raise FormatError(
-        f"expected two aligned text files or one .tsv file, got {' '.join(map(str, files)) or 'nothing'}"
-    )
+    raise FormatError(f"expected two aligned text files or one .tsv file, got {' '.join(map(str, files)) or 'nothing'}")

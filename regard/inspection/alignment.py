@@ -34,7 +34,10 @@ def compare(found: Iterable[tuple[int, int]], gold: Iterable[tuple[int, int]]) -
 
 
 def by_words(
-    weights: Tensor, source: Sequence[Span], target: Sequence[Span], words: tuple[Sequence[Span], Sequence[Span]]
+    weights: Tensor,
+    source: Sequence[Span],
+    target: Sequence[Span],
+    words: tuple[Sequence[Span], Sequence[Span]],
 ) -> Tensor:
     """Piece weights (T, S) -> word weights (target words, source words).
 

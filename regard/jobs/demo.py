@@ -30,9 +30,24 @@ class Size:
 
 
 SMALL_MODEL = ("model.dim=128", "model.layers=2", "model.ffn=512", "data.vocabulary=1500")
-WHOLE = Size(30_000, 500, (*SMALL_MODEL, "train.minutes=4"))
+WHOLE = Size(
+    30_000,
+    500,
+    (
+        *SMALL_MODEL,
+        "train.steps=2000",
+        "train.batch_tokens=1024",
+        "train.rate=0.003",
+        "train.warmup=200",
+        "train.schedule=cosine",
+        "train.check_every=500",
+        "train.save_every=250",
+    ),
+)
 QUICK = Size(
-    2_000, 50, (*SMALL_MODEL, "train.steps=30", "train.check_every=15", "train.save_every=15", "train.warmup=10")
+    2_000,
+    50,
+    (*SMALL_MODEL, "train.steps=30", "train.check_every=15", "train.save_every=15", "train.warmup=10"),
 )
 
 
@@ -64,7 +79,12 @@ def demo(folder: Path, size: Size, seed: int, overwrite: bool, stop: Stop) -> It
     splits = english_french.split(size.train, size.held_out, size.held_out, size.held_out, seed)
     corpus = folder.with_name(folder.name + "-corpus")
     config = _config(corpus, size, seed)
-    files = {"train": splits.train, "dev": splits.dev, "test": splits.test, "compositional": splits.compositional}
+    files = {
+        "train": splits.train,
+        "dev": splits.dev,
+        "test": splits.test,
+        "compositional": splits.compositional,
+    }
     for name, pairs in files.items():
         _write(corpus / f"{name}.tsv", pairs)
     test: Evaluation | None = None
@@ -79,7 +99,12 @@ def demo(folder: Path, size: Size, seed: int, overwrite: bool, stop: Stop) -> It
     looks = attention(translator, [s.source for s in test.sentences[:SHOWN]], _outputs(test))
     shown = [
         Shown(
-            look.source_words, look.target_words, look.words.tolist(), sorted(link(look.words)), s.translation, s.reference
+            look.source_words,
+            look.target_words,
+            look.words.tolist(),
+            sorted(link(look.words)),
+            s.translation,
+            s.reference,
         )
         for look, s in zip(looks, test.sentences, strict=False)
     ]

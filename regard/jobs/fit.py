@@ -1,5 +1,6 @@
 """Train: files -> a run folder that translates."""
 
+import contextlib
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -51,19 +52,21 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     run = runs.open_run(folder)
     old = run.load_config()
     config = settings.override(old, changes)
-    allowed = {"steps": config.train.steps, "minutes": config.train.minutes}
-    if config.model_copy(update={"train": config.train.model_copy(update=vars_of(old))}) != old:
+    if _without_end(config) != _without_end(old):
         raise ConfigError(
             f"{folder}: only train.steps and train.minutes may change when a run goes on; "
             f"for other settings train a new run with --out"
         )
-    del allowed
+    if config == old and run.latest.exists() and run.read_json(run.latest).get("finished"):
+        yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
+        return
     runs.write_text(run.config, settings.dump(config))
     yield from _train(run, config, stop)
 
 
-def vars_of(config: Config) -> dict[str, object]:
-    return {"steps": config.train.steps, "minutes": config.train.minutes}
+def _without_end(config: Config) -> Config:
+    endless = config.train.model_copy(update={"steps": None, "minutes": None})
+    return config.model_copy(update={"train": endless})
 
 
 def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
@@ -76,7 +79,8 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
     session = Session(run, config, data, device)
     yield from session.notes()
     yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
-    yield from session.train(stop)
+    with contextlib.closing(session.log):
+        yield from session.train(stop)
 
 
 class Session:
@@ -160,12 +164,13 @@ class Session:
             self.state = replace(self.state, best_cost=cost)
         yield Checked(final, best=False)
         yield from self._average(last)
-        self.log.close()
+        self.log.flush()
         set_name = "test" if self.data.test is not None else "dev"
         corpus = self.data.test or self.data.dev
         translator = load(self.run.folder, str(next(self.model.parameters()).device))
         evaluation = score_run(self.run, translator, corpus.pairs(), set_name)
         write_report(self.run, self.config, translator, evaluation, set_name)
+        self.run.write_json(self.run.latest, {"step": last, "finished": True})
         yield Finished(self.run, last, set_name, evaluation)
 
     def _average(self, last: int) -> Iterator[Event]:
@@ -202,7 +207,11 @@ class Session:
         """best.json follows from the saved state, so it can be written again after any kill."""
         step = self.state.best_step
         if step is not None:
-            value = {"weights": f"weights/{self.run.weights(step).name}", "step": step, "cost": self.state.best_cost}
+            value = {
+                "weights": f"weights/{self.run.weights(step).name}",
+                "step": step,
+                "cost": self.state.best_cost,
+            }
             self.run.write_json(self.run.best, value | {"metric": self.config.train.metric})
 
     def _point_at(self, file: str, check: Check) -> None:
@@ -218,9 +227,7 @@ class Session:
     def _progress(self, step: Step) -> Progress:
         speed = 1 / step.seconds
         self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
-        return Progress(
-            step, self.budget.progress(step.number), self.budget.left(step.number, self._speed)
-        )
+        return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
 
 
 def _versions() -> dict[str, str]:

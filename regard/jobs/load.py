@@ -34,18 +34,14 @@ def load(folder: str | Path, device: str = "auto") -> Translator:
 def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     """A fresh model for these settings and vocabularies; the same for the same seed."""
     torch.manual_seed(config.train.seed)
-    return build(
-        config.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD
-    )
+    return build(config.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     if config.data.joint:
         joint = _tokenizer(run, run.tokenizer())
         return Tokenizers(joint, joint)
-    return Tokenizers(
-        _tokenizer(run, run.tokenizer("source")), _tokenizer(run, run.tokenizer("target"))
-    )
+    return Tokenizers(_tokenizer(run, run.tokenizer("source")), _tokenizer(run, run.tokenizer("target")))
 
 
 def pick_device(name: str) -> torch.device:

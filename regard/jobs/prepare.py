@@ -52,19 +52,20 @@ def _texts(run: Run, config: Config) -> list[str]:
     if need_dev:
         sources = (pair.source for pair in read_pairs(c.train))
         held = split.hold_out(sources, config.train.seed, need_dev, need_test)
-    given: dict[str, Sequence[str]] = {"train": c.train, "dev": c.dev or c.train}
-    if c.test or need_test:
-        given["test"] = c.test or c.train
+    given: dict[str, Sequence[str]] = {"train": c.train, "dev": c.dev, "test": c.test}
+    drawn = {"train": True, "dev": need_dev, "test": need_test}
     for name, files in given.items():
+        if not (files or drawn[name]):
+            continue
+        files = files or c.train
         blank = _Blank()
         pairs = blank.out_of(read_pairs(files))
-        mine = split.only(pairs, held, name) if files == c.train else pairs
-        count = store.write_texts(run.store, name, mine)
+        count = store.write_texts(run.store, name, split.only(pairs, held, name) if drawn[name] else pairs)
         if not count:
             raise DataError(f"{' '.join(files)}: no pair is left for {name}; more than that is needed to train")
-        origin = " (held out of the training files, by source)" if name != "train" and files == c.train else ""
-        notes.append(f"{name}: {count:,} pairs{origin}")
-        if blank.count and (name == "train" or files != c.train):
+        held_out = name != "train" and drawn[name]
+        notes.append(f"{name}: {count:,} pairs" + held_out * " (held out of the training files, by source)")
+        if blank.count and not held_out:
             notes.append(f"{name}: left out {blank.count:,} pairs with a blank side, the first at {blank.first}")
     return notes
 
@@ -99,9 +100,7 @@ def _train_one(
 ) -> tuple[Tokenizer, list[str]]:
     every = -(-count // ENOUGH_TO_LEARN_PIECES)
     wanted = config.data.vocabulary
-    tokenizer = tokenizers_room.train(
-        tokenizers_room.thin(texts(), every), wanted, config.data.tokenizer
-    )
+    tokenizer = tokenizers_room.train(tokenizers_room.thin(texts(), every), wanted, config.data.tokenizer)
     with aside(run.tokenizer(side)) as path:
         path.write_bytes(tokenizer.model)
     run.seal(run.tokenizer(side))

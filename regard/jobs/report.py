@@ -18,6 +18,7 @@ from regard.report import (
     Table,
     Translation,
     Translations,
+    Value,
     curves,
     heatmap,
     histogram,
@@ -33,9 +34,7 @@ EXTREMES = 5
 READABLE = range(5, 16)  # words of a sentence whose heat map can be read at a glance
 
 
-def write_report(
-    run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str
-) -> None:
+def write_report(run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str) -> None:
     """Draw every chart into charts/, and all of them into one offline page."""
     records = list(log.read(run.log))
     charts = _curves(records)
@@ -83,11 +82,17 @@ def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
     ]
     table = Table.of(rows)
     found = [
+        curves(table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece").named(
+            "loss"
+        ),
         curves(
-            table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece"
-        ).named("loss"),
-        curves(
-            table, "step", "accuracy", "set", title="Accuracy", x_title="step", y_title="share of target pieces"
+            table,
+            "step",
+            "accuracy",
+            "set",
+            title="Accuracy",
+            x_title="step",
+            y_title="share of target pieces",
         ).named("accuracy"),
     ]
     scored = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
@@ -99,7 +104,7 @@ def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
 
 
 def _scores(evaluation: Evaluation) -> Grid:
-    rows = [
+    rows: list[dict[str, Value]] = [
         {
             "metric": score.name,
             "score": score.value,
@@ -120,7 +125,7 @@ def _honesty(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
     return [Paragraph(f"{count} None of them was used in training or to choose the model.")]
 
 
-def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, str | int | float | None]:
+def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Value]:
     seconds = sum(step["seconds"] for step in steps)
     tokens = sum(step["tokens"] for step in steps)
     return {
@@ -170,9 +175,9 @@ def _heat_map(look: Attention) -> Chart:
     ).named("attention")
 
 
-def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | int | float | None]:
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Value]:
     """Settings by their full names."""
-    flat: dict[str, str | int | float | None] = {}
+    flat: dict[str, Value] = {}
     for name, value in table.items():
         if isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name}.")
@@ -181,5 +186,5 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | int | floa
     return flat
 
 
-def _plain(value: Any) -> str | int | float | None:
+def _plain(value: Any) -> Value:
     return str(value).lower() if isinstance(value, bool) else value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from regard.metrics.score import Score, corpus_score
 

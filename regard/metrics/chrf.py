@@ -1,15 +1,25 @@
 """chrF: the F-score of character n-grams, kinder than BLEU to rich morphology."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from regard.metrics.score import Score, corpus_score
 
 
+class _Chrf(CHRF):
+    """sacreBLEU's, whose bootstrap fails where some samples score 0: their zeros are of another type."""
+
+    def _compute_score_from_stats(self, stats: list[int]) -> Any:
+        score = super()._compute_score_from_stats(stats)
+        score.score = float(score.score)
+        return score
+
+
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus chrF2."""
-    return corpus_score("chrF2", CHRF(), hypotheses, references)
+    return corpus_score("chrF2", _Chrf(), hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:

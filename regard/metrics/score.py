@@ -43,8 +43,6 @@ def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: 
 def paired(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Refuse to score lists of different lengths: sacreBLEU would cut the longer one without a word."""
     if len(hypotheses) != len(references):
-        raise DataError(
-            f"{len(hypotheses)} translations but {len(references)} references; every translation needs one"
-        )
+        raise DataError(f"{len(hypotheses)} translations but {len(references)} references; every translation needs one")
     if not references:
         raise DataError("nothing to score: no sentences")

@@ -86,8 +86,7 @@ class PostNorm(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        out: Tensor = self.norm(x + F.dropout(sublayer(x), self.dropout, self.training))
-        return out
+        return self.norm(x + F.dropout(sublayer(x), self.dropout, self.training))
 
 
 class EncoderLayer(nn.Module):
@@ -104,16 +103,13 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor, keep: Tensor, at: Tensor) -> Tensor:
         x = self.around_self(x, lambda h: self.self(h, self.self.look_at(h, at), keep, at))
         x = self.around_feed(x, self.feed)
-        out: Tensor = self.out(x)
-        return out
+        return self.out(x)
 
 
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, cross-attention over the source, then feed-forward."""
 
-    def __init__(
-        self, attention: Attention, cross: Attention, feed: nn.Module, residual: Callable[[], nn.Module]
-    ):
+    def __init__(self, attention: Attention, cross: Attention, feed: nn.Module, residual: Callable[[], nn.Module]):
         super().__init__()
         self.self = attention
         self.cross = cross
@@ -136,5 +132,4 @@ class DecoderLayer(nn.Module):
         x = self.around_self(x, lambda h: self.self(h, remember(self.self.look_at(h, at)), keep, at))
         x = self.around_cross(x, lambda h: self.cross(h, source, source_keep, at))
         x = self.around_feed(x, self.feed)
-        out: Tensor = self.out(x)
-        return out
+        return self.out(x)

@@ -1,8 +1,8 @@
 """Named places to look, free until somebody watches.
 
-    with record(model, "decoder.*.cross.weights") as seen:
-        model(source, target)
-    seen["decoder.0.cross.weights"]      # (B, H, Tq, Tk)
+with record(model, "decoder.*.cross.weights") as seen:
+    model(source, target)
+seen["decoder.0.cross.weights"]      # (B, H, Tq, Tk)
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,11 +41,7 @@ class Record(Mapping[str, Tensor]):
 
 def taps(model: nn.Module) -> dict[str, Tap]:
     """Every tap of a model by its name, which is its path without the word `layers`."""
-    return {
-        path.replace(".layers.", "."): module
-        for path, module in model.named_modules()
-        if isinstance(module, Tap)
-    }
+    return {path.replace(".layers.", "."): module for path, module in model.named_modules() if isinstance(module, Tap)}
 
 
 @contextmanager

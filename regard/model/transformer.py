@@ -43,8 +43,7 @@ class Encoder(nn.Module):
         x = self.embed(self.embedding(ids, at))
         for layer in self.layers:
             x = layer(x, keep, at)
-        out: Tensor = self.norm(x)
-        return out
+        return self.norm(x)
 
 
 class Decoder(nn.Module):
@@ -69,14 +68,13 @@ class Decoder(nn.Module):
                 return cache.extend(i, new)
 
             x = layer(x, at, keep, extend, memory.layers[i], memory.keep)
-        out: Tensor = self.norm(x)
-        return out
+        return self.norm(x)
 
 
 class Projection(nn.Module):
     """States (…, D) -> logits (…, V)."""
 
-    def __init__(self, weight: nn.Parameter):
+    def __init__(self, weight: Tensor):
         super().__init__()
         self.weight = weight  # (V, D), the embedding table itself where they are tied
 
@@ -104,17 +102,14 @@ class EncoderDecoder(nn.Module):
         at = masks.along(source) if at is None else at
         return self.decoder.remember(self.encoder(source, keep, at), keep, at)
 
-    def decode(
-        self, target: Tensor, memory: Memory, cache: Cache | None = None, at: Tensor | None = None
-    ) -> Tensor:
+    def decode(self, target: Tensor, memory: Memory, cache: Cache | None = None, at: Tensor | None = None) -> Tensor:
         """States (B, T, D) of target (B, T), which follows whatever the cache holds."""
         cache = Cache() if cache is None else cache
         at = masks.along(target, cache.length) if at is None else at
         keep = cache.extend_keep(masks.real(target, self.pad))  # (B, 1, 1, Tk)
         if target.shape[1] > 1:
             keep = keep & masks.causal(target.shape[1], cache.length, target.device)
-        states: Tensor = self.decoder(target, keep, at, memory, cache)
-        return states
+        return self.decoder(target, keep, at, memory, cache)
 
 
 def parameters_of(model: nn.Module) -> int:

@@ -41,9 +41,7 @@ def load_into(model: nn.Module, tensors: Mapping[str, Tensor], where: str) -> No
     with torch.no_grad():
         for name, parameter in own.items():
             if parameter.shape != tensors[name].shape:
-                raise ModelError(
-                    f"{where}: {name} is {tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
-                )
+                raise ModelError(f"{where}: {name} is {tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}")
             parameter.copy_(tensors[name])
 
 

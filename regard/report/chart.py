@@ -36,9 +36,7 @@ class Chart:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise RegardError(
-                f"chart name {self.name!r} cannot name a file: use letters, digits, '-', '_' and '.'"
-            )
+            raise RegardError(f"chart name {self.name!r} cannot name a file: use letters, digits, '-', '_' and '.'")
 
     def named(self, name: str) -> Chart:
         return replace(self, name=name)
@@ -130,6 +128,4 @@ def _own_ids(root: ElementTree.Element, prefix: str) -> None:
             if key == "id":
                 element.set(key, new[value])
             elif "#" in value:
-                element.set(
-                    key, REFERENCE.sub(lambda match: "#" + new.get(match[0][1:], match[0][1:]), value)
-                )
+                element.set(key, REFERENCE.sub(lambda match: "#" + new.get(match[0][1:], match[0][1:]), value))

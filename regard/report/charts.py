@@ -119,9 +119,7 @@ def histogram(
         alt.Chart(alt.NamedData("bins"))
         .mark_bar(binSpacing=1, color=PALETTE[0])
         .encode(
-            alt.X(
-                "start:Q", bin="binned", title=x_title, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False)
-            ),
+            alt.X("start:Q", bin="binned", title=x_title, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False)),
             alt.X2("stop"),
             alt.Y("count:Q", title=y_title, axis=alt.Axis(tickMinStep=1)),
         )
@@ -177,9 +175,7 @@ def _series_ink(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     ink: dict[str, Any] = {"color": alt.Color("series:N", scale=scale, legend=key)}
     if len(names) > len(PALETTE):
         dashes = [DASHES[n // len(PALETTE) % len(DASHES)] for n in range(len(names))]
-        ink["strokeDash"] = alt.StrokeDash(
-            "series:N", scale=alt.Scale(domain=list(names), range=dashes), legend=key
-        )
+        ink["strokeDash"] = alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=dashes), legend=key)
     return ink
 
 
@@ -220,9 +216,7 @@ def _bar_rows(
             "part": names.index(key[1]),
             "series": key[1],
         }
-        rows.append(
-            row | {"value": values[n], "low": low[n], "high": high[n], "top": max(ends), "written": texts[n]}
-        )
+        rows.append(row | {"value": values[n], "low": low[n], "high": high[n], "top": max(ends), "written": texts[n]})
     return rows, categories, names
 
 

@@ -60,9 +60,7 @@ def _entries(
     entries: list[dict[str, Value]] = []
     for r, line in enumerate(lines):
         if len(line) != len(columns):
-            raise RegardError(
-                f"row {r} of the heat map has {len(line)} weights for {len(columns)} column labels"
-            )
+            raise RegardError(f"row {r} of the heat map has {len(line)} weights for {len(columns)} column labels")
         for c, value in enumerate(line):
             weight = number(value, f"heat map row {r}, column {c}")
             place: dict[str, Value] = {"row": r, "column": c, "weight": weight}

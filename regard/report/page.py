@@ -61,16 +61,12 @@ class Grid:
         names = list(self.table.columns)
         numeric = {name: _numeric(self.table[name]) for name in names}
         head = "".join(
-            f'<th scope="col"{_side(numeric[name])}>{escape(self.headings.get(name, name))}</th>'
-            for name in names
+            f'<th scope="col"{_side(numeric[name])}>{escape(self.headings.get(name, name))}</th>' for name in names
         )
         texts = [figures(self.table[name]) for name in names]
         body = "\n".join(
             "<tr>"
-            + "".join(
-                f"<td{_side(numeric[name])}>{escape(text)}</td>"
-                for name, text in zip(names, row, strict=True)
-            )
+            + "".join(f"<td{_side(numeric[name])}>{escape(text)}</td>" for name, text in zip(names, row, strict=True))
             + "</tr>"
             for row in zip(*texts, strict=True)
         )
@@ -148,9 +144,7 @@ class Section:
 def page(title: str, subtitle: str, sections: Sequence[Section], *, language: str = "en") -> str:
     """A whole document: style inlined, charts drawn in, every request forbidden."""
     anchors = {f"section-{number}": section for number, section in enumerate(sections, start=1)}
-    contents = "".join(
-        f'<li><a href="#{name}">{escape(part.title)}</a></li>' for name, part in anchors.items()
-    )
+    contents = "".join(f'<li><a href="#{name}">{escape(part.title)}</a></li>' for name, part in anchors.items())
     menu = f'<nav aria-label="Contents"><ol>{contents}</ol></nav>' if len(anchors) > 1 else ""
     body = "\n".join(part.html(name) for name, part in anchors.items())
     return f"""<!DOCTYPE html>

@@ -41,9 +41,7 @@ class Table:
             if number == 0:
                 columns = {name: [] for name in row}
             if row.keys() != columns.keys():
-                raise RegardError(
-                    f"table row {number} has columns {sorted(row)}, but row 0 has {sorted(columns)}"
-                )
+                raise RegardError(f"table row {number} has columns {sorted(row)}, but row 0 has {sorted(columns)}")
             for name, values in columns.items():
                 values.append(row[name])
         return cls(columns)

@@ -55,8 +55,7 @@ def sparkline(values: Sequence[float | None], width: int = 60) -> str:
     low, span = min(finite), max(finite) - min(finite)
     top = len(STEPS) - 1
     return "".join(
-        " " if value is None else STEPS[round((value - low) / span * top) if span else top // 2]
-        for value in heights
+        " " if value is None else STEPS[round((value - low) / span * top) if span else top // 2] for value in heights
     )
 
 

@@ -36,11 +36,7 @@ def label(value: Value) -> str:
 def cells(text: str) -> int:
     """Width of a text in letters: two for wide characters, none for what joins the one before."""
     return sum(
-        0
-        if unicodedata.category(c) in ("Mn", "Me", "Cf")
-        else 2
-        if unicodedata.east_asian_width(c) in "WF"
-        else 1
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
     )
 

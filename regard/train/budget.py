@@ -19,7 +19,7 @@ class Budget:
         return self.spent + time.perf_counter() - self._since
 
     def progress(self, step: int, reserve: float = 0.0) -> float:
-        """From 0 to 1, by steps where there are any, else by the clock; `reserve` seconds belong to what comes after."""
+        """From 0 to 1, by steps or by the clock; `reserve` seconds belong to what comes after training."""
         by_steps = step / self.steps if self.steps else 0.0
         by_clock = (self.elapsed + reserve) / (60 * self.minutes) if self.minutes else 0.0
         return max(by_steps, by_clock)

@@ -33,6 +33,9 @@ class Log:
         fields = asdict(check) | {"bleu": check.bleu.as_dict() if check.bleu else None}
         self._write({"kind": "check", **fields})
 
+    def flush(self) -> None:
+        self._file.flush()
+
     def close(self) -> None:
         self._file.close()
 

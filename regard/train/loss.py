@@ -52,5 +52,4 @@ class Learner(nn.Module):
         self.loss = TokenLoss(model.output, smoothing, model.pad)
 
     def forward(self, batch: Batch) -> Sums:
-        sums: Sums = self.loss(self.model(batch.source, batch.target_in), batch.target_out)
-        return sums
+        return self.loss(self.model(batch.source, batch.target_in), batch.target_out)

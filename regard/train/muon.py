@@ -37,12 +37,10 @@ class Muon(torch.optim.Optimizer):
         weight_decay: float = 0.0,
         rounds: int = 5,
     ):
-        super().__init__(
-            params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "rounds": rounds}
-        )
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "rounds": rounds})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
@@ -53,7 +51,7 @@ class Muon(torch.optim.Optimizer):
         if not state:
             state["momentum"] = torch.zeros_like(p)
         momentum = state["momentum"]
-        momentum.lerp_(p.grad, 1 - group["momentum"])  # type: ignore[arg-type]
+        momentum.lerp_(p.grad, 1 - group["momentum"])
         ahead = torch.lerp(p.grad, momentum, group["momentum"])  # type: ignore[arg-type]
         # A tall matrix moves further, so that its outputs change as much as a square one's.
         stretch = max(1.0, p.shape[0] / p.shape[1]) ** 0.5

@@ -30,7 +30,7 @@ class Optimizers:
     def tensors(self) -> dict[str, Tensor]:
         """All that must be kept to go on: moments and counts by `parameter/what`."""
         return {
-            f"{self.names[p]}{SEPARATOR}{key}": value
+            f"{self.names[p]}{SEPARATOR}{key}": value  # type: ignore[index]
             for optimizer, _ in self.parts
             for p, state in optimizer.state.items()
             for key, value in state.items()

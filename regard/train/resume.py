@@ -4,7 +4,7 @@ Dropout is a function of (seed, step) and the order of the data one of (seed, ep
 weights, optimiser, place in the data, and what the dev set has said so far.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from torch import nn
@@ -24,7 +24,7 @@ class State:
     """Where a run stands."""
 
     step: int = 0
-    place: Place = Place()
+    place: Place = field(default_factory=Place)
     elapsed: float = 0.0
     log_bytes: int = 0
     best_step: int | None = None

@@ -16,9 +16,7 @@ def inverse_sqrt(warmup: int) -> Schedule:
 
 def cosine(warmup: int) -> Schedule:
     """Up in a line, then down half a cosine wave to 0 at the end.  Loshchilov and Hutter 2017."""
-    return lambda step, progress: (
-        min(step / max(warmup, 1), 1.0) * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0)))
-    )
+    return lambda step, progress: min(step / max(warmup, 1), 1.0) * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0)))
 
 
 def constant(warmup: int) -> Schedule:

@@ -1,6 +1,6 @@
 """Batches: everything once, nothing too large, in an order that is a function of (seed, epoch)."""
 
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_an_epoch_holds_every_pair_once_within_the_budget(corpus, monkeypatch, p
     monkeypatch.setattr(batches_room, "BLOCK", 8)
     batches = make(corpus)
     groups = rows(batches, 0)
-    assert sorted(sum(groups, [])) == list(range(307))
+    assert sorted(chain.from_iterable(groups)) == list(range(307))
     for number, group in enumerate(groups):
         batch = batches.make(np.asarray(group), 0, number)
         size = max(batch.source.shape[1], batch.target_in.shape[1])
@@ -93,7 +93,7 @@ def test_a_batch_is_shifted_marked_and_padded_on_the_right():
 
 def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
     batches = make(corpus, longest=11)
-    seen = sum(rows(batches, 0), [])
+    seen = list(chain.from_iterable(rows(batches, 0)))
     assert len(seen) + batches.left_out() == 307 and 0 < len(seen) < 307
     assert all(len_of(corpus)(i) <= 11 for i in seen)
 

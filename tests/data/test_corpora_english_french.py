@@ -64,9 +64,7 @@ def test_same_seed_same_pairs(seeds: dict[int, list[GoldPair]]) -> None:
 
 
 def test_the_hash_seed_changes_nothing() -> None:
-    code = (
-        "from regard.data.corpora.english_french import generate; print([p.source for p in generate(300, 5)])"
-    )
+    code = "from regard.data.corpora.english_french import generate; print([p.source for p in generate(300, 5)])"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -192,17 +190,13 @@ def test_the_fault_finders_find(wrong: str, fault: str) -> None:
     assert re.search(FRENCH_FAULTS[fault], wrong, re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
-    "right", ["Le héros", "la harpe", "que onze", "de huit", "le hérisson", "L'homme", "d'y"]
-)
+@pytest.mark.parametrize("right", ["Le héros", "la harpe", "que onze", "de huit", "le hérisson", "L'homme", "d'y"])
 def test_the_fault_finders_keep_quiet(right: str) -> None:
     assert not any(re.search(FRENCH_FAULTS[fault], right, re.IGNORECASE) for fault in list(FRENCH_FAULTS)[:2])
 
 
 def test_english_articles_and_verbs(pairs: list[GoldPair]) -> None:
-    anywhere = re.compile(
-        r"\ba (?:[aeiou]|honest)|\ban (?![aeiouEI]|honest)|\b(?:does|did|do) not \w+(?:ed|[^s]s)\b"
-    )
+    anywhere = re.compile(r"\ba (?:[aeiou]|honest)|\ban (?![aeiouEI]|honest)|\b(?:does|did|do) not \w+(?:ed|[^s]s)\b")
     stated = re.compile(
         r"\b(?:he|she) (?:eat|go|have|do|are|were|sleep)\b|\bI (?:is|are|eats)\b"
         r"|\b(?:we|you|they) (?:is|was|does|has|eats|sleeps)\b",
@@ -256,9 +250,7 @@ def features(form: str) -> set[Features]:
     if form in NAMES:
         return {(NAMES[form], False)}
     noun = FRENCH_NOUNS[form]
-    return {
-        (noun.feminine, many) for many in (False, True) if form == (noun.french, noun.french_plural)[many]
-    }
+    return {(noun.feminine, many) for many in (False, True) if form == (noun.french, noun.french_plural)[many]}
 
 
 def together(forms: list[str]) -> set[Features]:
@@ -360,11 +352,7 @@ def test_some_is_de_before_an_adjective(read: list[Read]) -> None:
     before = {french.inflect(a.french, *gender) for a in lexicon.ADJECTIVES if a.before for gender in GENDERS}
     for pair, source, target in read:
         for at, to in pair.alignment:
-            if (
-                source[at] == "some"
-                and target[to] in ("des", "de", "d'")
-                and target[to + 1] not in ("la", "l'")
-            ):
+            if source[at] == "some" and target[to] in ("des", "de", "d'") and target[to + 1] not in ("la", "l'"):
                 assert (target[to + 1] in before) == (target[to] != "des"), pair.target
 
 

@@ -58,9 +58,7 @@ def test_conjugation(infinitive: str, tense: french.Tense, forms: str) -> None:
 
 
 def test_participles() -> None:
-    expected = (
-        "mangé fini attendu ouvert pris compris bu vu écrit reçu mort venu souvenu parti connu suivi ri peint"
-    )
+    expected = "mangé fini attendu ouvert pris compris bu vu écrit reçu mort venu souvenu parti connu suivi ri peint"
     verbs = (
         "manger finir attendre ouvrir prendre comprendre boire voir écrire recevoir mourir venir souvenir "
         "partir connaître suivre rire peindre"
@@ -98,9 +96,7 @@ def test_participles() -> None:
 )
 def test_adjectives(forms: str) -> None:
     lemma = forms.split()[0]
-    assert [
-        french.inflect(lemma, fem, plural) for plural in (False, True) for fem in (False, True)
-    ] == forms.split()
+    assert [french.inflect(lemma, fem, plural) for plural in (False, True) for fem in (False, True)] == forms.split()
 
 
 def test_plurals_and_numbers() -> None:
@@ -109,8 +105,7 @@ def test_plurals_and_numbers() -> None:
         ["chevaux", "journaux", "oiseaux", "cadeaux", "souris", "repas", "hôpitaux", "grands-mères", "clés"]
     )
     assert [
-        english.plural(noun)
-        for noun in ["child", "box", "city", "woman", "knife", "mouse", "tomato", "watch", "key"]
+        english.plural(noun) for noun in ["child", "box", "city", "woman", "knife", "mouse", "tomato", "watch", "key"]
     ] == (["children", "boxes", "cities", "women", "knives", "mice", "tomatoes", "watches", "keys"])
     assert french.number(21) == "vingt et un" and french.number(21, True) == "vingt et une"
     assert french.number(71) == "soixante et onze" and french.number(80) == "quatre-vingts"

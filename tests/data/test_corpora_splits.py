@@ -43,9 +43,7 @@ def test_compositional_words_are_known(splits: Splits) -> None:
 def test_combinations_see_what_a_reader_sees() -> None:
     seen = {pair.source: combinations(pair) for pair in generate(3_000, 1)}
     for source, found in seen.items():
-        for adjective, noun in re.findall(
-            r"\b(red|blue|old|famous|heavy) (dog|kings|hats?|tables?|box)\b", source
-        ):
+        for adjective, noun in re.findall(r"\b(red|blue|old|famous|heavy) (dog|kings|hats?|tables?|box)\b", source):
             assert ("adjective", adjective, NOUNS[noun].english) in found
         for verb, noun in re.findall(
             r"\b(eat|eats|ate|eating) (?:the|an?|some) (apples?|eggs?|cakes?|bread)\b", source

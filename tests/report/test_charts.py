@@ -29,9 +29,7 @@ def loss_chart(count: int = 50) -> Chart:
 
 
 def head_map() -> Chart:
-    return heatmap(
-        [[0.25, 0.75], [1.0, 0.0]], ["a", "b"], ["x", "y"], title="Map", row_title="t", column_title="s"
-    )
+    return heatmap([[0.25, 0.75], [1.0, 0.0]], ["a", "b"], ["x", "y"], title="Map", row_title="t", column_title="s")
 
 
 def texts(svg: str) -> list[str]:
@@ -46,10 +44,7 @@ def ids(svg: str) -> list[str]:
 
 def points(chart: Chart, name: str) -> list[tuple[float, float]]:
     return [
-        (row["x"], row["y"])
-        for rows in chart.spec["datasets"].values()
-        for row in rows
-        if row.get("series") == name
+        (row["x"], row["y"]) for rows in chart.spec["datasets"].values() for row in rows if row.get("series") == name
     ]
 
 
@@ -129,9 +124,7 @@ def test_bars_hold_series_and_intervals():
     svg = chart.svg()
     assert {"a", "b", "dev", "test"} <= set(texts(svg))
     whiskers = [
-        group
-        for group in ElementTree.fromstring(svg).iter()
-        if "mark-rule role-mark" in group.get("class", "")
+        group for group in ElementTree.fromstring(svg).iter() if "mark-rule role-mark" in group.get("class", "")
     ]
     assert [len(group) for group in whiskers] == [4]
     with pytest.raises(RegardError, match=r"'dev' comes twice in column 'set'; name a series"):
@@ -209,9 +202,7 @@ def test_two_charts_share_no_id_and_every_reference_finds_its_own():
 
 
 def test_a_label_that_looks_like_a_reference_is_left_alone():
-    chart = heatmap(
-        [[1.0]], ["url(#gradient_0)"], ['id="gradient_0"'], title="#1", row_title="t", column_title="s"
-    )
+    chart = heatmap([[1.0]], ["url(#gradient_0)"], ['id="gradient_0"'], title="#1", row_title="t", column_title="s")
     assert {"url(#gradient_0)", 'id="gradient_0"', "#1"} <= set(texts(chart.svg()))
 
 

@@ -75,9 +75,7 @@ def test_the_shades_do_not_move_with_the_weights():
     def fill(weight: float) -> set[str]:
         svg = heatmap([[weight, 1.0]], ["a"], ["x", "y"], **TITLES).svg()
         return {
-            element.attrib["fill"]
-            for element in ElementTree.fromstring(svg).iter()
-            if "rgb" in element.get("fill", "")
+            element.attrib["fill"] for element in ElementTree.fromstring(svg).iter() if "rgb" in element.get("fill", "")
         }
 
     assert len(fill(0.3) & fill(0.6)) >= 1

@@ -104,9 +104,7 @@ def test_nothing_is_loaded_and_the_page_forbids_it():
     html = whole_page("plain")
     reader = read(html)
     policies = [value for tag, name, value in reader.attributes if tag == "meta" and name == "content"]
-    assert any(
-        value.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:") for value in policies
-    )
+    assert any(value.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:") for value in policies)
     places = {
         (name, value)
         for _, name, value in reader.attributes
@@ -152,9 +150,7 @@ def test_figures_are_named_for_those_who_cannot_see_them():
 
 
 def test_translations_show_what_they_have():
-    card = Translations(
-        [Translation("Hallo Welt", "hello world", "Hello, world", "chrF 61.2")], "de", "en"
-    ).html()
+    card = Translations([Translation("Hallo Welt", "hello world", "Hello, world", "chrF 61.2")], "de", "en").html()
     reader = read(card)
     assert reader.text == [
         "chrF 61.2",

@@ -18,12 +18,7 @@ def linked(text: str, source: list[str], target: list[str]) -> set[tuple[int, in
     rows = lines[len(source) : len(source) + len(target)]
     # A wide character takes two cells of the terminal but one place in the string.
     shift = [cells(word) - len(word) for word in target]
-    return {
-        (s, t)
-        for t, row in enumerate(rows)
-        for s, corner in enumerate(corners)
-        if row[corner - shift[t]] == "█"
-    }
+    return {(s, t) for t, row in enumerate(rows) for s, corner in enumerate(corners) if row[corner - shift[t]] == "█"}
 
 
 def test_every_aligned_pair_is_shown_and_no_other():
@@ -62,9 +57,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_pair_is_lost(count):
         assert linked(text, source, target) == set(pairs)
     else:
         for s, t in pairs:
-            assert any(
-                line.split()[0] == target[t] and f" {s + 1}:wort{s}" in line for line in text.split("\n")
-            )
+            assert any(line.split()[0] == target[t] and f" {s + 1}:wort{s}" in line for line in text.split("\n"))
 
 
 def test_a_long_list_of_links_wraps_below_itself():

@@ -100,9 +100,7 @@ def rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
     for pair in pairs:
         for side in (pair.source, pair.target):
             if "\t" in side or "\n" in side or "\r" in side:
-                raise DataError(
-                    f"a tab or line break inside {side!r} would break its TSV row; replace it by a space"
-                )
+                raise DataError(f"a tab or line break inside {side!r} would break its TSV row; replace it by a space")
         yield "\t".join(
             (
                 pair.source,
@@ -123,9 +121,7 @@ def read_row(row: str) -> GoldPair:
             f"this one has {len(columns)}: {row!r}"
         )
     source, target, alignment, source_links, target_links = columns
-    return GoldPair(
-        source, target, read_alignment(alignment), read_links(source_links), read_links(target_links)
-    )
+    return GoldPair(source, target, read_alignment(alignment), read_links(source_links), read_links(target_links))
 
 
 def _numbers(item: str, text: str) -> tuple[int, int]:

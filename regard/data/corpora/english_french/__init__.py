@@ -140,9 +140,7 @@ def _is_held_out(pair: GoldPair) -> bool:
 
 def _vocabulary(pair: GoldPair) -> set[str]:
     """Its words, capitals apart; French is marked, so that one "table" does not vouch for the other."""
-    return {word.lower() for word in words(pair.source)} | {
-        "fr " + word.lower() for word in words(pair.target)
-    }
+    return {word.lower() for word in words(pair.source)} | {"fr " + word.lower() for word in words(pair.target)}
 
 
 @cache

@@ -205,9 +205,7 @@ def verb_group(
     return group
 
 
-def add_infinitive(
-    group: Group, willing: Verb, verb: Verb, subject: Phrase, clitic: Phrase | None = None
-) -> None:
+def add_infinitive(group: Group, willing: Verb, verb: Verb, subject: Phrase, clitic: Phrase | None = None) -> None:
     """Let the group govern another verb, before which French puts the clitic: elle veut le voir."""
     words = [Word("to")] if willing.english not in ("can", "must") else []
     base = Word(verb.english)

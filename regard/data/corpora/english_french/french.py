@@ -65,9 +65,7 @@ _IRREGULAR = {
     "mourir": "meurs meurs meurt mourons mourez meurent | mourr | mort",
     "rire": "ris ris rit rions riez rient | rir | ri",
     "conduire": "conduis conduis conduit conduisons conduisez conduisent | conduir | conduit",
-    "construire": (
-        "construis construis construit construisons construisez construisent | construir | construit"
-    ),
+    "construire": ("construis construis construit construisons construisez construisent | construir | construit"),
     "peindre": "peins peins peint peignons peignez peignent | peindr | peint",
     "partir": "pars pars part partons partez partent | partir | parti",
     "sortir": "sors sors sort sortons sortez sortent | sortir | sorti",

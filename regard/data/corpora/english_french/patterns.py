@@ -62,9 +62,7 @@ def subject_for(draft: Draft, verb: Verb, mood: Mood) -> Phrase:
         return noun_phrase(draft, noun, _SHORT, 0.25, 0.1)
     if drawn > 0.95:
         other = draft.pick(lexicon.nouns("animal" if "animal" in noun.tags else "person"))
-        return coordinated(
-            noun_phrase(draft, noun, _SHORT, 0.15, 0.1), noun_phrase(draft, other, _SHORT, 0.15, 0.1)
-        )
+        return coordinated(noun_phrase(draft, noun, _SHORT, 0.15, 0.1), noun_phrase(draft, other, _SHORT, 0.15, 0.1))
     if drawn > 0.91 and ("kin" in noun.tags or "animal" in noun.tags):
         return owned(draft, noun)
     if drawn > 0.83 and not mood.question:
@@ -125,11 +123,7 @@ def with_relative(draft: Draft, noun: Noun) -> Phrase:
         else:
             plan = make_plan(draft, lexicon.BE, mood, 0)
             group = verb_group(draft, lexicon.BE, phrase, plan)
-            said = (
-                link
-                + Stretch(*_halves(group))
-                + predicate(draft, phrase, plan, lexicon.predicable(noun.tags))
-            )
+            said = link + Stretch(*_halves(group)) + predicate(draft, phrase, plan, lexicon.predicable(noun.tags))
     phrase.english += said.english
     phrase.french += said.french
     return phrase
@@ -310,9 +304,7 @@ def moving(draft: Draft, mood: Mood) -> Stretch:
         where = noun_phrase(draft, draft.pick(lexicon.nouns(tables.GOALS)), PLACE, 0.04, 0.15)
         return clause(subject, group, both("from", "de") + where)
     late = [expression(draft, lexicon.TIMES[mood.time])] if draft.random() < 0.25 and not mood.short else []
-    return clause(
-        subject, group, goal(draft), *(late if plan.negation in ("", "not") and not plan.adverb else [])
-    )
+    return clause(subject, group, goal(draft), *(late if plan.negation in ("", "not") and not plan.adverb else []))
 
 
 def being(draft: Draft, mood: Mood) -> Stretch:

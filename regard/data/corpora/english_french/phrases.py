@@ -41,9 +41,7 @@ _SINGULAR_ONLY = frozenset({"a", "every"})
 # Repeats are weights.
 SUBJECT = ("the",) * 8 + POSSESSIVES + ("this", "this", "a", "a", "some", "number", "the number", "many") + (
     "several", "every", "all the", "my number")  # fmt: skip
-OBJECT = (
-    ("the",) * 7 + ("indefinite",) * 7 + POSSESSIVES + ("this", "this", "number", "number", "many", "several")
-)
+OBJECT = ("the",) * 7 + ("indefinite",) * 7 + POSSESSIVES + ("this", "this", "number", "number", "many", "several")
 DEFINITE = ("the",) * 7 + POSSESSIVES + ("this", "this")
 DENIED = ("the",) * 4 + ("denied",) * 5 + POSSESSIVES + ("this",)
 """Objects under negation: an indefinite one becomes "de" in French."""
@@ -197,9 +195,7 @@ def choose_adjectives(draft: Draft, noun: Noun, chance: float) -> tuple[Adjectiv
     return (chosen, None) if chosen.before else (None, chosen)
 
 
-def dress(
-    draft: Draft, noun: Noun, opening: Stretch, plural: bool, adjectives: tuple[Adjective | None, ...]
-) -> Phrase:
+def dress(draft: Draft, noun: Noun, opening: Stretch, plural: bool, adjectives: tuple[Adjective | None, ...]) -> Phrase:
     """The noun with its opening and adjectives, agreed and linked."""
     name = Word(noun.english_plural if plural else noun.english)
     head = (name, Word(noun.french_plural if plural else noun.french, (name,)))

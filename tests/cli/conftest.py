@@ -1,0 +1,3 @@
+from tests.jobs.conftest import files
+
+__all__ = ["files"]

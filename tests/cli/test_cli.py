@@ -1,0 +1,215 @@
+"""The program as people type it, and every mistake they make: one sentence, exit code 2, no traceback."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main, spread
+from tests.jobs.conftest import TINY
+
+QUICK = [word for change in TINY for word in ("--set", change)]
+
+
+def regard(*arguments: object, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "regard", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=cwd, encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory, files: Path) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    out = regard(
+        "train", files / "train.en", files / "train.fr", "--dev", files / "dev.en", files / "dev.fr",
+        "--out", folder, "--steps", 20, *QUICK,
+    )  # fmt: skip
+    assert out.returncode == 0, out.stderr
+    assert out.stdout == ""
+    for words in ("train: 600 pairs", "parameters; training starts", "dev at step 20", "report:"):
+        assert words in out.stderr
+    return folder
+
+
+def test_translate_keeps_lines_and_order(run: Path):
+    text = "The girl eats.\n\n   \nThe boys sleep."
+    out = regard("translate", run, stdin=text)
+    assert out.returncode == 0 and out.stderr == ""
+    lines = out.stdout.split("\n")
+    assert len(lines) == 5 and lines[1:3] == ["", "   "] and lines[4] == ""
+
+
+def test_translate_gives_several_with_scores(run: Path):
+    out = regard("translate", run, "--beam", 4, "--nbest", 3, "--scores", stdin="The girl eats.\nThe boys sleep.\n")
+    rows = [line.split("\t") for line in out.stdout.strip("\n").split("\n")]
+    assert [row[0] for row in rows] == ["1"] * 3 + ["2"] * 3
+    assert [float(row[1]) for row in rows[:3]] == sorted((float(row[1]) for row in rows[:3]), reverse=True)
+    assert len({row[2] for row in rows[:3]}) > 1
+
+
+def test_sampling_repeats_with_its_seed(run: Path):
+    text = "The girl eats.\n" * 3
+    one, same, other = (regard("translate", run, "--sample", "--seed", seed, stdin=text).stdout for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path):
+    out = regard("translate", run, files / "test.en", "--out", tmp_path / "x" / "out.fr", "--beam", 1)
+    assert out.returncode == 0 and out.stdout == ""
+    assert (tmp_path / "x" / "out.fr").read_text(encoding="utf-8").count("\n") == 29
+
+
+def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path, tmp_path: Path):
+    out = regard("evaluate", run, files / "test.en", files / "test.fr", "--json")
+    scores = json.loads(out.stdout)
+    assert set(scores) == {"bleu", "chrf"} and set(scores["bleu"]) == {"value", "low", "high", "signature"}
+    regard("translate", run, files / "test.en", "--out", tmp_path / "hyp")
+    command = [
+        sys.executable,
+        "-m",
+        "sacrebleu",
+        files / "test.fr",
+        "-i",
+        tmp_path / "hyp",
+        "-m",
+        "bleu",
+        "chrf",
+        "-w",
+        "6",
+    ]
+    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert [scores["bleu"]["value"], scores["chrf"]["value"]] == pytest.approx(
+        [row["score"] for row in theirs], abs=1e-5
+    )
+    plain = regard("evaluate", run, files / "test.en", files / "test.fr")
+    assert "BLEU" in plain.stdout and "tok:13a" in plain.stdout and "chrF2" in plain.stdout
+    assert (run / "scores" / "test.json").exists()
+
+
+def test_train_from_a_config_and_a_tsv_and_resume(files: Path, tmp_path: Path):
+    english, french = ((files / f"train.{x}").read_text(encoding="utf-8").strip().split("\n") for x in ("en", "fr"))
+    rows = [f"{a}\t{b}\n" for a, b in zip(english, french, strict=True)]
+    (tmp_path / "pairs.tsv").write_text("".join(rows), encoding="utf-8")
+    config = '[data]\ntrain = ["pairs.tsv"]\nvocabulary = 400\n[model]\ndim = 32\nheads = 2\nlayers = 1\n'
+    (tmp_path / "my.toml").write_text(config + "[train]\nsteps = 3\nbatch_tokens = 256\n", encoding="utf-8")
+    first = regard("train", "my.toml", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert (tmp_path / "runs" / "my" / "report.html").exists()
+    again = regard("train", "--resume", "runs/my", cwd=tmp_path)
+    assert again.returncode == 0 and "already finished" in again.stderr
+    more = regard("train", "--resume", "runs/my", "--steps", 5, cwd=tmp_path)
+    assert more.returncode == 0 and "goes on at step 3" in more.stderr
+
+
+def test_a_built_in_corpus_can_be_written(tmp_path: Path):
+    out = regard("corpus", "english-french", "--pairs", 7, "--out", tmp_path / "c.tsv")
+    assert out.returncode == 0
+    rows = [line.split("\t") for line in (tmp_path / "c.tsv").read_text(encoding="utf-8").strip().split("\n")]
+    assert len(rows) == 7 and all(len(row) == 5 for row in rows)
+    assert regard("corpus", "reverse", "--pairs", 3).stdout.count("\n") == 3
+
+
+def test_help_lists_every_command():
+    out = regard("--help")
+    assert out.returncode == 0
+    for command in ("train", "translate", "evaluate", "demo", "corpus", "settings"):
+        assert f"  {command} " in out.stdout
+    assert regard("train", "--help").returncode == 0
+
+
+MISTAKES = {
+    "unequal files": (
+        ["train", "short.en", "train.fr", "--out", "r"],
+        "short.en has 3 lines, train.fr has 600",
+    ),
+    "empty file": (["train", "empty.en", "empty.fr", "--out", "r"], "empty.en and empty.fr are empty"),
+    "not UTF-8": (
+        ["train", "latin.en", "short.en", "--out", "r"],
+        "latin.en:2: not UTF-8: byte 2 of the line is 0xe9",
+    ),
+    "misspelt setting": (
+        ["train", "train.en", "train.fr", "--set", "model.drpout=1"],
+        "did you mean 'model.dropout'?",
+    ),
+    "wrong type": (["train", "train.en", "train.fr", "--set", "model.dim=wide"], "model.dim='wide'"),
+    "heads do not divide": (
+        ["train", "train.en", "train.fr", "--set", "model.heads=7"],
+        "model.heads=7 does not divide",
+    ),
+    "broken TOML": (["train", "broken.toml"], "broken.toml: not valid TOML"),
+    "missing file": (["train", "nowhere.en", "train.fr", "--out", "r"], "nowhere.en: no such file"),
+    "missing config": (["train", "nowhere.toml"], "nowhere.toml: no such file"),
+    "one text file": (["train", "train.en", "--out", "r"], "expected two aligned text files or one .tsv"),
+    "nothing": (["train", "--out", "r"], "nothing to train on"),
+    "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),
+    "not a run": (["translate", "."], "not a run folder"),
+    "no such run": (["translate", "nowhere"], "no such run"),
+    "occupied": (["train", "train.en", "train.fr", "--out", "."], "already exists and is not a run"),
+    "resume nothing": (["train", "--resume", "nowhere"], "no such run"),
+    "resume and files": (["train", "train.en", "train.fr", "--resume", "x"], "leave out files"),
+    "unknown corpus": (["corpus", "klingon"], "there are: english-french, copy"),
+    "unknown command": (["trian"], "No such command 'trian'"),
+    "unknown option": (["train", "--stepps", "3"], "No such option: --stepps"),
+    "no value": (["train", "train.en", "train.fr", "--dev"], "requires an argument"),
+    "bad device": (
+        ["train", "train.en", "train.fr", "--out", "r", "--set", "train.device=toaster"],
+        "train.device=",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_one_sentence_and_lose_nothing(mistake: str, files: Path, tmp_path: Path, capsys, monkeypatch):
+    for name in ("train.en", "train.fr"):
+        (tmp_path / name).write_bytes((files / name).read_bytes())
+    (tmp_path / "short.en").write_text("a\nb\nc\n")
+    (tmp_path / "latin.en").write_bytes(b"a\nd\xe9j\xe0\nc\n")
+    (tmp_path / "empty.en").touch()
+    (tmp_path / "empty.fr").touch()
+    (tmp_path / "broken.toml").write_text("[model\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.chdir(tmp_path)
+    arguments, message = MISTAKES[mistake]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    printed = capsys.readouterr()
+    assert stop.value.code == 2
+    assert message in " ".join(printed.err.split()) and "Traceback" not in printed.err
+    assert printed.out == ""
+    assert all((tmp_path / name).read_bytes() == content for name, content in before.items())
+
+
+def test_an_occupied_run_is_kept(run: Path, files: Path, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", str(files / "train.en"), str(files / "train.fr"), "--out", str(run)])
+    assert "already holds a run" in capsys.readouterr().err and (run / "best.json").exists()
+
+
+def test_bad_searches_and_bad_bytes_are_refused(run: Path, tmp_path: Path):
+    out = regard("translate", run, "--beam", 2, "--nbest", 3, stdin="a\n")
+    assert out.returncode == 2 and "nbest=3: must be between 1 and the beam" in out.stderr
+    (tmp_path / "latin").write_bytes(b"d\xe9j\xe0\n")
+    command = [sys.executable, "-m", "regard", "translate", str(run)]
+    raw = subprocess.run(command, input=b"fine\nd\xe9j\xe0\n", capture_output=True)
+    assert raw.returncode == 2 and b"standard input:2: not UTF-8" in raw.stderr and b"Traceback" not in raw.stderr
+
+
+def test_a_reader_that_leaves_ends_it_quietly(run: Path):
+    command = f"yes 'The girl eats.' | head -3000 | {sys.executable} -m regard translate {run} --beam 1 | head -1"
+    out = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert out.stderr == "" and out.stdout.count("\n") == 1
+
+
+def test_options_with_several_values_are_spread():
+    assert spread(["train", "a", "--dev", "b", "c", "--out", "r"]) == [
+        "train",
+        "a",
+        "--dev",
+        "b",
+        "--dev",
+        "c",
+        "--out",
+        "r",
+    ]
+    assert spread(["--dev"]) == ["--dev"] and spread(["--test", "x.tsv", "-h"]) == ["--test", "x.tsv", "-h"]

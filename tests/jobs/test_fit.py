@@ -1,0 +1,235 @@
+"""Training as a whole: it learns, it resumes bit for bit, it leaves a folder that translates."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard.config import Config
+from regard.decode import Greedy
+from regard.errors import ConfigError, DataError, RegardError, RunError
+from regard.jobs import fit as job
+from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
+from regard.jobs.load import load
+from regard.model import weights
+from regard.run import Run
+
+
+def never() -> bool:
+    return False
+
+
+def train(folder: Path, config: Config) -> list[object]:
+    return list(job.fit(folder, config, False, never))
+
+
+def final_weights(folder: Path) -> dict[str, torch.Tensor]:
+    run = Run(folder)
+    step = json.loads(run.latest.read_text())["step"]
+    tensors = {f"last/{k}": v for k, v in weights.read(run.weights(step)).items()}
+    tensors |= {f"resume/{k}": v for k, v in weights.read(run.resume_tensors(step)).items()}
+    best = run.folder / json.loads(run.best.read_text())["weights"]
+    return tensors | {f"best/{k}": v for k, v in weights.read(best).items()}
+
+
+def assert_same(one: Path, two: Path) -> None:
+    mine, theirs = final_weights(one), final_weights(two)
+    assert mine.keys() == theirs.keys()
+    assert [name for name in mine if not torch.equal(mine[name], theirs[name])] == []
+    assert json.loads(Run(one).best.read_text()) == json.loads(Run(two).best.read_text())
+
+
+KINDS = {
+    "adamw": (),
+    "muon": ("train.optimizer=muon",),
+    "ema": ("train.ema=0.9",),
+    "sampling": ("data.sampling=0.1", "train.accumulate=2"),
+    "post": ("model.norm=post", "model.positions.kind=learned", "train.schedule=constant"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
+    changes = (*KINDS[kind], "train.check_every=4", "train.save_every=3", "train.average=2")
+    train(tmp_path / "whole", tiny(*changes, "train.steps=10"))
+    train(tmp_path / "parted", tiny(*changes, "train.steps=5"))
+    list(job.resume(tmp_path / "parted", ["train.steps=10"], never))
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
+    config = tiny("train.steps=7", "train.check_every=2", "train.save_every=3", "train.average=2")
+    train(tmp_path / "whole", config)
+    events = list(job.fit(tmp_path / "parted", config, False, lambda: True))
+    assert isinstance(events[-1], Interrupted) and events[-1].step == 1
+    for step in range(2, 7):
+        events = list(job.resume(tmp_path / "parted", [], lambda: True))
+        assert isinstance(events[-1], Interrupted) and events[-1].step == step
+    assert isinstance(list(job.resume(tmp_path / "parted", [], lambda: True))[-1], Finished)
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+    lines = [json.loads(line) for line in Run(tmp_path / "parted").log.read_text().split("\n") if line]
+    assert [line["number"] for line in lines if line["kind"] == "step"] == list(range(1, 8))
+
+
+def test_same_seed_same_result_and_another_seed_another(tmp_path, tiny):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train(tmp_path / name, tiny("train.steps=4", f"train.seed={seed}"))
+    assert_same(tmp_path / "a", tmp_path / "b")
+    mine, other = final_weights(tmp_path / "a"), final_weights(tmp_path / "c")
+    assert not torch.equal(mine["best/encoder.norm.gain"], other["best/encoder.norm.gain"])
+
+
+def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
+    for language in ("en", "fr"):
+        lines = (files / f"train.{language}").read_text(encoding="utf-8").split("\n")[:64]
+        (tmp_path / f"few.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    few = f'["{tmp_path / "few.en"}", "{tmp_path / "few.fr"}"]'
+    config = tiny(
+        f"data.train={few}", f"data.dev={few}", f"data.test={few}", "model.dim=64", "model.ffn=128", "model.layers=2",
+        "train.steps=300", "train.rate=3e-3", "train.schedule=cosine", "train.batch_tokens=1024", "train.warmup=20",
+        "train.check_every=100", "train.save_every=100", "train.label_smoothing=0", "model.dropout=0",
+        "train.average=1",
+    )  # fmt: skip
+    events = train(tmp_path / "run", config)
+    assert [e for e in events if isinstance(e, Checked)][-1].check.loss < 0.05
+    pairs = [
+        line.split("\t")[:2]
+        for line in map(
+            "\t".join,
+            zip(
+                (tmp_path / "few.en").read_text().strip().split("\n"),
+                (tmp_path / "few.fr").read_text().strip().split("\n"),
+                strict=True,
+            ),
+        )
+    ]
+    assert load(tmp_path / "run").translate([p[0] for p in pairs], Greedy()) == [p[1] for p in pairs]
+
+
+def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
+    events = train(tmp_path / "run", tiny("train.steps=6", "train.check_every=3", "train.save_every=2"))
+    finished = events[-1]
+    assert isinstance(finished, Finished) and finished.set_name == "test" and len(finished.evaluation.sentences) == 29
+    run = Run(tmp_path / "run")
+    for path in (run.config, run.log, run.versions, run.checksums, run.best, run.report, run.scores("test")):
+        assert path.exists(), path
+    assert {p.suffix for p in run.charts.iterdir()} == {".png", ".svg"}
+    assert {p.stem for p in run.charts.iterdir()} == {"loss", "accuracy", "bleu", "sentences", "attention"}
+    rows = run.sentences("test").read_text(encoding="utf-8").split("\n")
+    assert rows[0].split("\t") == ["source", "reference", "translation", "bleu", "chrf"] and len(rows) == 31
+    moved = tmp_path / "elsewhere"
+    run.folder.rename(moved)
+    out = regard.load(moved).translate(["The girl eats.", "", "  ", "The boys sleep."])
+    assert out[1:3] == ["", "  "] and all(isinstance(text, str) for text in out)
+
+
+def test_a_long_run_keeps_few_checkpoints(tmp_path, tiny):
+    train(
+        tmp_path / "run",
+        tiny("train.steps=12", "train.save_every=1", "train.average=3", "train.check_every=4"),
+    )
+    run = Run(tmp_path / "run")
+    assert len(run.saved_steps()) <= 5
+    assert len(list((run.folder / "resume").iterdir())) == 2
+    assert not list(run.folder.rglob("*.aside"))
+
+
+def test_training_stops_when_dev_gets_no_better(tmp_path, tiny):
+    config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
+    events = train(tmp_path / "run", config)
+    assert [e for e in events if isinstance(e, Progress)][-1].step.number < 500
+
+
+def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
+    config = tiny("train.steps=30", "train.save_every=5", "train.check_every=5", "train.rate=0.05")
+    train(tmp_path / "run", config)
+    run = Run(tmp_path / "run")
+    files = [run.weights(step) for step in (10, 15, 20, 25, 30)]
+    mean = weights.mean(files)
+    kept = weights.read(run.average)
+    assert all(torch.equal(mean[name], kept[name]) for name in mean)
+
+
+def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
+    config = tiny("train.steps=2", "data.dev=[]", "data.test=[]")
+    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
+    assert "train: 576 pairs" in notes
+    assert "dev: 12 pairs (held out of the training files, by source)" in notes
+    assert "test: 12 pairs (held out of the training files, by source)" in notes
+
+
+def test_two_vocabularies_and_no_ties_work(tmp_path, tiny):
+    config = tiny("train.steps=3", "data.joint=false", "model.tie=false", "data.tokenizer=unigram")
+    assert isinstance(train(tmp_path / "run", config)[-1], Finished)
+    assert Run(tmp_path / "run").tokenizer("source").exists()
+
+
+def test_blank_sides_are_left_out_and_nothing_shifts(tmp_path, tiny):
+    (tmp_path / "a.en").write_text("one\n\nthree\n \nfive\n" * 20, encoding="utf-8")
+    (tmp_path / "a.fr").write_text("un\ndeux\ntrois\nquatre\n\n" * 20, encoding="utf-8")
+    config = tiny(f'data.train=["{tmp_path / "a.en"}", "{tmp_path / "a.fr"}"]', "train.steps=2")
+    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
+    assert f"train: left out 60 pairs with a blank side, the first at {tmp_path / 'a.en'}:2" in notes
+    from regard.data.store import Texts
+
+    source, target = (list(Texts(tmp_path / "run" / "store", f"train.{s}")) for s in ("source", "target"))
+    assert set(zip(source, target, strict=True)) == {("one", "un"), ("three", "trois")}
+
+
+def test_a_vocabulary_that_is_too_large_is_lowered_with_a_word(tmp_path, tiny):
+    notes = [
+        e.text
+        for e in train(tmp_path / "run", tiny("train.steps=1", "data.vocabulary=30000"))[:9]
+        if isinstance(e, Note)
+    ]
+    assert any("instead of data.vocabulary=30,000: the training text holds no more" in note for note in notes)
+
+
+def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2"))
+    before = Run(tmp_path / "run").config.read_text()
+    with pytest.raises(ConfigError, match=r"only train.steps and train.minutes may change"):
+        list(job.resume(tmp_path / "run", ["model.dropout=0.3"], never))
+    assert Run(tmp_path / "run").config.read_text() == before
+
+
+def test_a_finished_run_says_so(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2"))
+    events = list(job.resume(tmp_path / "run", [], never))
+    assert not [e for e in events if isinstance(e, Progress)]
+    assert "already finished" in str(events[-1])
+
+
+def test_nothing_to_train_on_is_refused(tmp_path, tiny):
+    with pytest.raises(ConfigError, match="nothing to train on"):
+        train(tmp_path / "run", tiny("data.train=[]"))
+
+
+def test_a_loss_that_is_no_number_stops_training_and_keeps_the_checkpoint(tmp_path, tiny):
+    config = tiny("train.steps=60", "train.rate=1e30", "train.clip=0", "train.save_every=1", "train.warmup=0")
+    with pytest.raises(RegardError, match=r"no longer a finite number at step \d+.*lower train.rate"):
+        train(tmp_path / "run", config)
+
+
+def test_damage_is_named_file_by_file(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2", "train.average=1"))
+    run = Run(tmp_path / "run")
+    best = run.folder / json.loads(run.best.read_text())["weights"]
+    for path in (best, run.tokenizer()):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+        with pytest.raises(RunError, match=rf"{path.name}: damaged: its checksum"):
+            load(run.folder)
+        path.write_bytes(whole)
+    load(run.folder)
+    run.best.unlink()
+    with pytest.raises(RunError, match=r"has no checked weights yet.*--resume"):
+        load(run.folder)
+
+
+def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
+    (tmp_path / "a.tsv").write_text("\tx\ny\t\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no pair is left for train"):
+        train(tmp_path / "run", tiny(f'data.train=["{tmp_path / "a.tsv"}"]'))

@@ -1,0 +1,94 @@
+"""Settings: wrong at birth or never."""
+
+import tomllib
+
+import pytest
+
+from regard import config
+from regard.config import Config
+from regard.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"model": {"dimm": 3}}, r"unknown setting 'model.dimm'; did you mean 'model.dim'\?"),
+        ({"dropout": 0.1}, r"unknown setting 'dropout'; did you mean 'model.dropout'\?"),
+        ({"model": {"zzz": 1}}, r"unknown setting 'model.zzz'; model has: .*model.dim"),
+        ({"qqqq": 1}, r"unknown setting 'qqqq'; the settings has: data, model, train"),
+        (
+            {"model": {"dim": 10, "heads": 3}},
+            r"model.heads=3 does not divide model.dim=10; heads that do: 1, 2, 5",
+        ),
+        ({"train": {"rate": "fast"}}, r"train.rate='fast': .*valid number"),
+        ({"train": {"steps": 1.5}}, r"train.steps=1.5: .*valid integer"),
+        ({"model": {"norm": "both"}}, r"model.norm='both': input should be 'pre' or 'post'"),
+        ({"model": {"positions": {"kind": "rotray"}}}, r"model.positions.kind='rotray': .*'sinusoidal'"),
+        ({"model": {"dropout": 1.0}}, r"model.dropout=1.0: .*less than 1"),
+        ({"data": {"vocabulary": 100}}, r"data.vocabulary=100: .*greater than or equal to 280"),
+        (
+            {"train": {"metric": "bleu", "check_sentences": 0}},
+            r"train.metric=bleu needs train.check_sentences",
+        ),
+        ({"model": 3}, r"model=3: .*"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_to_do(table, message):
+    with pytest.raises(ConfigError, match=message):
+        config.build(table)
+
+
+def test_what_is_dumped_is_loaded(tmp_path):
+    some = config.override(Config(), ["model.dropout=0.2", "train.steps=7", "model.encoder.positions.kind=none"])
+    (tmp_path / "c.toml").write_text(config.dump(some), encoding="utf-8")
+    assert config.load(tmp_path / "c.toml") == some != Config()
+
+
+def test_overrides_read_toml_and_bare_words():
+    some = config.override(Config(), ["model.norm=post", 'data.train=["a","b"]', "model.bias=false", "data.source=en"])
+    assert some.model.norm == "post" and some.data.train == ("a", "b") and some.model.bias is False
+    assert some.data.source == "en"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("model.dropout", "expected name=value, as in"),
+        ("model.drpout=1", "did you mean 'model.dropout'"),
+        ("model.dim.x=1", "dim is a setting, not a group"),
+    ],
+)
+def test_a_wrong_override_is_explained(assignment, message):
+    with pytest.raises(ConfigError, match=message):
+        config.override(Config(), [assignment])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"[model\ndim=3", "not valid TOML.*line 1"), (b"\xff\xfe", "cannot be read"), (None, "no such file")],
+)
+def test_a_broken_file_is_named(tmp_path, content, message):
+    path = tmp_path / "c.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=rf"c.toml: {message}"):
+        config.load(path)
+
+
+def test_every_setting_has_a_meaning_and_its_default():
+    every = list(config.describe())
+    assert all(setting.meaning for setting in every)
+    assert {s.name: s.default for s in every}["model.dim"] == Config().model.dim
+    assert len({s.name for s in every}) == len(every) > 40
+
+
+def test_settings_do_not_change_after_birth():
+    with pytest.raises(Exception, match="frozen"):
+        Config().model.dim = 3
+
+
+def test_the_printed_settings_are_a_valid_config(capsys):
+    from regard.cli.settings import settings
+
+    settings()
+    assert config.build(tomllib.loads(capsys.readouterr().out)) == Config()

@@ -1,0 +1,124 @@
+"""Who may import whom: a room imports lower floors only. And budgets, which are aims with a little room."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import regard
+
+ROOT = Path(regard.__file__).parent
+FLOORS = (
+    "errors config run",
+    "formats metrics kernels report",
+    "model data decode evaluation",
+    "tasks",
+    "train inspection interchange",
+    "jobs",
+    "tune labs",
+    "cli serve",
+    "__init__ __main__",
+)
+FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms.split()}
+LINES, STATEMENTS, PARAMETERS = 400, 60, 8
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def rooms_imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "regard":
+            names = [f"regard.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "regard" and len(parts) > 1 and parts[1] in FLOOR:
+                yield parts[1]
+
+
+def wrong(path: Path, tree: ast.Module) -> list[str]:
+    here = room(path)
+    return [
+        f"{path.name}: {here} (floor {FLOOR[here]}) may not import {there} (floor {FLOOR[there]})"
+        for there in rooms_imported(tree)
+        if not (there == here or FLOOR[there] < FLOOR[here] or FLOOR[here] == 0 == FLOOR[there])
+    ]
+
+
+def files() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(ROOT.rglob("*.py"))]
+
+
+def test_imports_only_go_down():
+    assert [fault for path, tree in files() for fault in wrong(path, tree)] == []
+
+
+def test_a_planted_fault_is_found():
+    tree = ast.parse("from regard.train.loop import Step\nfrom regard import jobs\nimport regard.errors")
+    assert wrong(ROOT / "model" / "bad.py", tree) == [
+        "bad.py: model (floor 2) may not import train (floor 4)",
+        "bad.py: model (floor 2) may not import jobs (floor 5)",
+    ]
+
+
+def test_every_room_has_a_floor():
+    assert {room(path) for path, _ in files()} <= set(FLOOR)
+
+
+def test_budgets_hold():
+    over = []
+    for path, tree in files():
+        if path.read_text(encoding="utf-8").count("\n") > LINES:
+            over.append(f"{path}: too long")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                parameters = len(node.args.args) + len(node.args.kwonlyargs) + len(node.args.posonlyargs)
+                if node.end_lineno - node.lineno >= STATEMENTS:
+                    over.append(f"{path}:{node.lineno} {node.name}: too long")
+                if parameters > PARAMETERS + ("self" in [a.arg for a in node.args.args]) and room(path) != "cli":
+                    over.append(f"{path}:{node.lineno} {node.name}: too many parameters")
+    assert over == []
+
+
+def test_the_architecture_is_ours():
+    borrowed = [
+        f"{path}:{node.lineno}"
+        for path, tree in files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and (node.attr.startswith("Transformer") or node.attr == "MultiheadAttention")
+    ]
+    assert borrowed == []
+
+
+def test_no_pickle_and_no_splitlines_anywhere():
+    banned = {"pickle", "splitlines"}
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in files()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr in banned)
+        or (isinstance(node, ast.Import) and any(alias.name in banned for alias in node.names))
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr in ("load", "save")
+            and getattr(node.value, "id", "") == "torch"
+        )
+    ]
+    assert found == []
+
+
+def test_only_doors_print():
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in files()
+        if room(path) not in ("cli", "serve")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("print", "exit", "quit", "input")
+    ]
+    assert found == []

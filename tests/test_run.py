@@ -1,0 +1,101 @@
+"""The run folder: safe writing, and damage that is named."""
+
+import resource
+import signal
+
+import pytest
+
+from regard import run as runs
+from regard.config import Config
+from regard.errors import RunError
+from regard.run import Run, aside, create, open_run, write_text
+
+
+def test_a_fresh_run_holds_its_settings(tmp_path):
+    run = create(tmp_path / "a" / "b", Config())
+    assert run.load_config() == Config()
+    assert open_run(tmp_path / "a" / "b") == run
+
+
+def test_an_occupied_folder_is_refused_unless_told(tmp_path):
+    create(tmp_path / "x", Config())
+    (tmp_path / "x" / "old").touch()
+    with pytest.raises(RunError, match=r"already holds a run. Continue it with --resume .*--overwrite"):
+        create(tmp_path / "x", Config())
+    create(tmp_path / "x", Config(), overwrite=True)
+    assert not (tmp_path / "x" / "old").exists()
+
+
+def test_a_folder_that_is_no_run_is_never_overwritten(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    with pytest.raises(RunError, match="already exists and is not a run"):
+        create(tmp_path / "photos", Config(), overwrite=True)
+    assert (tmp_path / "photos" / "cat.jpg").exists()
+    with pytest.raises(RunError, match="not a run folder"):
+        open_run(tmp_path / "photos")
+    with pytest.raises(RunError, match="no such run"):
+        open_run(tmp_path / "nowhere")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match=r"file/x: cannot be written \(Not a directory\). Choose another with --out"):
+        create(tmp_path / "file" / "x", Config())
+
+
+def test_what_fails_half_way_leaves_the_old_file_whole(tmp_path):
+    path = tmp_path / "x.json"
+    write_text(path, "old")
+    with pytest.raises(ZeroDivisionError), aside(path) as temporary:
+        temporary.write_text("half")
+        raise ZeroDivisionError
+    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_a_full_disk_leaves_the_old_file_whole_and_says_so(tmp_path):
+    path = tmp_path / "x.bin"
+    write_text(path, "old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        with pytest.raises(RunError, match=r"x.bin: could not be written .*before is untouched.*--resume"):
+            write_text(path, "n" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, old)
+    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["x.bin"]
+
+
+def test_a_flipped_byte_is_noticed(tmp_path):
+    run = create(tmp_path / "x", Config())
+    path = run.weights(5)
+    write_text(path, "weights")
+    run.seal(path)
+    assert run.verify(path) == path
+    path.write_text("weightz")
+    with pytest.raises(RunError, match=r"00000005.safetensors: damaged: its checksum"):
+        run.verify(path)
+    path.unlink()
+    with pytest.raises(RunError, match=r"00000005.safetensors: missing"):
+        run.verify(path)
+
+
+def test_broken_json_is_named(tmp_path):
+    run = create(tmp_path / "x", Config())
+    run.best.write_text("{")
+    with pytest.raises(RunError, match=r"best.json: damaged"):
+        run.read_json(run.best)
+    with pytest.raises(RunError, match=r"latest.json: missing"):
+        run.read_json(run.latest)
+
+
+def test_leftovers_are_swept(tmp_path):
+    run = create(tmp_path / "x", Config())
+    left = run.weights(3).with_name("00000003.safetensors" + runs.ASIDE)
+    left.parent.mkdir()
+    left.touch()
+    run.sweep()
+    assert not left.exists() and run.config.exists()
+    assert Run(run.folder).saved_steps() == []

@@ -1,0 +1,32 @@
+"""A tiny learner in float64, and batches of prime sizes."""
+
+import pytest
+import torch
+
+from regard.config import ModelConfig
+from regard.data.batch import Batch, collate
+from regard.data.tokenizer import PAD
+from regard.model.build import build
+from regard.train.loss import Learner
+
+V = 23
+
+
+def make_learner(smoothing: float = 0.1, **settings) -> Learner:
+    torch.manual_seed(3)
+    config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
+    return Learner(build(config, V, V, joint=True, pad=PAD).double(), smoothing)
+
+
+def make_batch(lengths: list[int], seed: int = 5) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+
+    def rows(extra: int) -> list[list[int]]:
+        return [torch.randint(4, V, (n + extra,), generator=generator).tolist() for n in lengths]
+
+    return collate(rows(2), rows(0))
+
+
+@pytest.fixture
+def learner() -> Learner:
+    return make_learner()
