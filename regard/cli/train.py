@@ -12,6 +12,7 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from regard.config import Config
 
+INTERRUPTED = 130
 Files = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
 
@@ -33,12 +34,15 @@ def train(
         raise ConfigError("--resume goes on with a run as it is: leave out files, --out and --overwrite")
     from regard.cli.show import show
     from regard.jobs import fit
+    from regard.jobs.events import Interrupted
 
     if resume is not None:
-        show(fit.resume(resume, changes, stopper()))
-        return
-    config, name = _config(files or [], changes)
-    show(fit.fit(out or Path("runs") / name, config, overwrite, stopper()))
+        happenings = fit.resume(resume, changes, stopper())
+    else:
+        config, name = _config(files or [], changes)
+        happenings = fit.fit(out or Path("runs") / name, config, overwrite, stopper())
+    if isinstance(show(happenings), Interrupted):
+        raise typer.Exit(INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
 
 
 def stopper() -> Callable[[], bool]:

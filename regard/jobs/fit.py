@@ -15,7 +15,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.data.batch import Batches
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RunError
 from regard.jobs.events import Checked, Event, Finished, Interrupted, Note, Progress, Started
 from regard.jobs.load import load, new_model, pick_device, use_threads
 from regard.jobs.prepare import Data, prepare
@@ -73,14 +73,20 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
     threads = use_threads(config.train.threads)
     torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
     device = pick_device(config.train.device)
-    run.write_json(run.versions, _versions())
-    data = prepare(run, config)
-    yield from map(Note, data.notes)
-    session = Session(run, config, data, device)
-    yield from session.notes()
-    yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
-    with contextlib.closing(session.log):
-        yield from session.train(stop)
+    try:
+        run.write_json(run.versions, _versions())
+        data = prepare(run, config)
+        yield from map(Note, data.notes)
+        session = Session(run, config, data, device)
+        yield from session.notes()
+        yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
+        with contextlib.closing(session.log):
+            yield from session.train(stop)
+    except OSError as error:  # a full disk, most likely
+        raise RunError(
+            f"{run.folder}: could not be written ({error.strerror or error}). What was saved is whole; "
+            f"make room, then go on with --resume {run.folder}."
+        ) from None
 
 
 class Session:
@@ -117,6 +123,7 @@ class Session:
         self.log = Log(run.log, self.state.log_bytes)
         self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
         self._speed = 0.0  # steps a second, smoothed
+        self._checked = 0  # the last step that dev was looked at
 
     def notes(self) -> Iterator[Note]:
         if left_out := self.batches.left_out():
@@ -157,12 +164,7 @@ class Session:
         """Average the last checkpoints, keep what is best on dev, score it, and write the report."""
         last = self.state.step
         self._save()
-        final = self._check(last)
-        cost = final.cost(self.config.train.metric)
-        if self.state.best_cost is None or cost < self.state.best_cost:
-            self._point_at(f"weights/{self.run.weights(last).name}", final)
-            self.state = replace(self.state, best_cost=cost)
-        yield Checked(final, best=False)
+        yield from self._last_check(last)
         yield from self._average(last)
         self.log.flush()
         set_name = "test" if self.data.test is not None else "dev"
@@ -172,6 +174,18 @@ class Session:
         write_report(self.run, self.config, translator, evaluation, set_name)
         self.run.write_json(self.run.latest, {"step": last, "finished": True})
         yield Finished(self.run, last, set_name, evaluation)
+
+    def _last_check(self, last: int) -> Iterator[Event]:
+        """A look at dev where training ended between two; it is not saved, so that training on is not changed by it."""
+        if last == self._checked:
+            return
+        check = self._check(last)
+        cost = check.cost(self.config.train.metric)
+        best = self.state.best_cost is None or cost < self.state.best_cost
+        if best:
+            self._point_at(f"weights/{self.run.weights(last).name}", check)
+            self.state = replace(self.state, best_cost=cost)
+        yield Checked(check, best)
 
     def _average(self, last: int) -> Iterator[Event]:
         files = self.checkpoints.to_average(last)
@@ -196,6 +210,7 @@ class Session:
         with self.ema.applied():
             check = self.checker.check(number)
         self.log.check(check)
+        self._checked = number
         self._reserve = 2.5 * check.seconds
         return check
 

@@ -63,8 +63,8 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
 
 _FIRST = f"The first {SHOWN} sentences, not chosen ones."
 _LOOK = (
-    "Cross-attention, averaged over all layers and heads: each row is a target piece being written, each column a "
-    "source piece it looks at. Rows sum to 1; </s> is the end of the sentence."
+    "Cross-attention, averaged over all layers and heads: each row is a word being written, each column a source word "
+    "it looks at. Pieces are merged to words, what goes to the end mark is left out, and rows sum to 1."
 )
 
 
@@ -166,12 +166,12 @@ def _look(translator: Translator, sentences: list[Sentence]) -> Attention:
 
 def _heat_map(look: Attention) -> Chart:
     return heatmap(
-        look.pieces.tolist(),
-        look.target_pieces,
-        look.source_pieces,
+        look.words.tolist(),
+        look.target_words,
+        look.source_words,
         title="Where the decoder looks",
-        row_title="target",
-        column_title="source",
+        row_title="written",
+        column_title="looked at",
     ).named("attention")
 
 

@@ -1,5 +1,6 @@
 """Weights on disk: safetensors, never pickle. A table that is shared is written once."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +23,13 @@ def write(tensors: Mapping[str, Tensor], path: Path) -> None:
         save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
         raise OSError(str(error)) from None
+    path.chmod(0o666 & ~_umask())  # safetensors lets nobody but its owner read
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def read(path: Path) -> dict[str, Tensor]:

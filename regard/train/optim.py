@@ -62,7 +62,8 @@ def _adamw(c: TrainConfig, matrices: list[nn.Parameter], vectors: list[nn.Parame
         {"params": matrices, "weight_decay": c.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=c.rate, betas=c.betas, eps=c.epsilon, fused=True)
+    fused = matrices[0].device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(groups, lr=c.rate, betas=c.betas, eps=c.epsilon, fused=fused)
 
 
 def _muon(c: TrainConfig, matrices: list[nn.Parameter]) -> torch.optim.Optimizer:

@@ -13,4 +13,4 @@ class Solo:
         return value
 
     def backward(self, loss: Tensor) -> None:
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
