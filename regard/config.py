@@ -37,9 +37,9 @@ class StackConfig(Settings):
 class ModelConfig(Settings):
     architecture: Literal["encoder-decoder"] = "encoder-decoder"
     """Which stacks are built."""
-    dim: int = Field(default=256, ge=1)
+    dim: int = Field(default=192, ge=1)
     """Width of the residual stream."""
-    layers: int = Field(default=3, ge=1)
+    layers: int = Field(default=4, ge=1)
     """Layers of the encoder and of the decoder."""
     encoder_layers: int | None = Field(default=None, ge=1)
     """Layers of the encoder; unset: model.layers."""
@@ -47,7 +47,7 @@ class ModelConfig(Settings):
     """Layers of the decoder; unset: model.layers."""
     heads: int = Field(default=4, ge=1)
     """Attention heads; must divide model.dim."""
-    ffn: int = Field(default=1024, ge=1)
+    ffn: int = Field(default=768, ge=1)
     """Width inside the feed-forward layers."""
     activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
     """Non-linearity of the feed-forward layers."""
@@ -94,7 +94,7 @@ class DataConfig(Settings):
     """Language code of the source side."""
     target: str = ""
     """Language code of the target side."""
-    vocabulary: int = Field(default=8000, ge=SMALLEST_VOCABULARY, le=1_000_000)
+    vocabulary: int = Field(default=6000, ge=SMALLEST_VOCABULARY, le=1_000_000)
     """Pieces of the tokeniser; lowered, with a word about it, where the corpus has not so many."""
     tokenizer: Literal["bpe", "unigram"] = "bpe"
     """How SentencePiece builds its pieces."""
@@ -111,13 +111,13 @@ class TrainConfig(Settings):
     """Updates to train for; unset: as many as train.minutes allows, or 20,000."""
     minutes: float | None = Field(default=None, gt=0)
     """Minutes to train for, checks included; sets the end of the schedule."""
-    batch_tokens: int = Field(default=2048, ge=16)
+    batch_tokens: int = Field(default=1024, ge=16)
     """Size of a batch: sentences times the longest side, padding included."""
     accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are summed for one update."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices and AdamW for the rest."""
-    rate: float = Field(default=1e-3, gt=0)
+    rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate (of AdamW)."""
     muon_rate: float = Field(default=0.02, gt=0)
     """Peak learning rate of Muon's matrices."""
@@ -127,19 +127,19 @@ class TrainConfig(Settings):
     """Added to AdamW's denominator."""
     weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled weight decay, on matrices only."""
-    warmup: int = Field(default=400, ge=0)
+    warmup: int = Field(default=300, ge=0)
     """Updates over which the rate rises to its peak."""
-    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "cosine"
     """How the rate falls after the warm-up."""
     clip: float = Field(default=1.0, ge=0)
     """Longest gradient; longer ones are shortened to it. 0: never."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of the target probability spread over the whole vocabulary."""
-    check_every: int = Field(default=500, ge=1)
+    check_every: int = Field(default=400, ge=1)
     """Updates between two looks at the dev set."""
     check_sentences: int = Field(default=200, ge=0)
     """Dev sentences translated (greedily) for BLEU at each check. 0: none."""
-    save_every: int = Field(default=500, ge=1)
+    save_every: int = Field(default=200, ge=1)
     """Updates between two checkpoints."""
     metric: Literal["loss", "bleu"] = "loss"
     """What decides on dev which checkpoint is best and when to stop."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from regard.formats import Pair
-from regard.metrics import Score, bleu, chrf, sentence_bleu, sentence_chrf
+from regard.metrics import Score, accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_chrf, ter
 
-METRICS = {"bleu": bleu, "chrf": chrf}
+METRICS = {"bleu": bleu, "chrf": chrf, "ter": ter, "rouge": rouge_l}
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,61 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Forced:
+    """What a model made of one reference when told its beginning: pieces, those it got right, and nats lost."""
+
+    tokens: int
+    correct: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What tells a working model from a broken one: the same metric where there is no translator at all."""
+
+    copied: Score
+    """The source itself as its translation."""
+    shuffled: Score
+    """The translations of other sentences: what a model would score that ignores its source."""
+    length_ratio: float
+    """Characters translated for each character of the references."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What a system scored on a set of pairs."""
 
     scores: dict[str, Score]
     sentences: list[Sentence]
+    baselines: Baselines
+    loss: float | None = None
+    """Nats per real target piece, where a model could be asked."""
 
 
-def evaluate(translate: Callable[[list[str]], Sequence[str]], pairs: Sequence[Pair]) -> Evaluation:
-    """Translate every source and score the results against the targets."""
+def evaluate(
+    translate: Callable[[list[str]], Sequence[str]],
+    pairs: Sequence[Pair],
+    forced: Callable[[Sequence[Pair]], Sequence[Forced]] | None = None,
+) -> Evaluation:
+    """Translate every source and score the results against the targets; `forced` adds accuracy and loss."""
     references = [pair.target for pair in pairs]
     translations = list(translate([pair.source for pair in pairs]))
     scores = {name: metric(translations, references) for name, metric in METRICS.items()}
+    loss = None
+    if forced is not None:
+        told = forced(pairs)
+        scores["accuracy"] = accuracy([one.correct for one in told], [one.tokens for one in told])
+        loss = sum(one.loss for one in told) / sum(one.tokens for one in told)
     sentences = [
         Sentence(pair.source, pair.target, out, sentence_bleu(out, pair.target), sentence_chrf(out, pair.target))
         for pair, out in zip(pairs, translations, strict=True)
     ]
-    return Evaluation(scores, sentences)
+    return Evaluation(scores, sentences, _baselines(pairs, translations), loss)
+
+
+def _baselines(pairs: Sequence[Pair], translations: Sequence[str]) -> Baselines:
+    references = [pair.target for pair in pairs]
+    shift = max(1, len(pairs) // 2)  # every translation beside a reference that is not its own
+    others = [*translations[shift:], *translations[:shift]]
+    written = sum(map(len, translations)) / max(1, sum(map(len, references)))
+    return Baselines(bleu([pair.source for pair in pairs], references), bleu(others, references), written)

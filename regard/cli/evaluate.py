@@ -14,7 +14,7 @@ def evaluate(
     as_json: bool = typer.Option(False, "--json", help="Print metric → {value, low, high, signature}."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
-    """Score a run on a test set: BLEU and chrF with signature and 95 % interval."""
+    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95 % interval."""
     from regard.decode import Beam
     from regard.formats import read_pairs
     from regard.jobs.load import load, use_threads
@@ -31,3 +31,8 @@ def evaluate(
         return
     for score in evaluation.scores.values():
         print(score)
+    base = evaluation.baselines
+    print(f"{len(pairs):,} sentences; loss {evaluation.loss:.3f} nats per piece; length ratio {base.length_ratio:.2f}")
+    print(f"for comparison: the source copied {base.copied}")
+    print(f"translations of other sentences   {base.shuffled}")
+    print(f"sentence by sentence: {open_run(run).sentences(name)}")

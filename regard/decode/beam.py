@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.decode.limits import Limits, unwind
@@ -52,16 +53,40 @@ class Beam:
         return results
 
     def _best(self, state: "_Beams", i: int) -> list[Hypothesis]:
-        found = []
-        for j in range(self.nbest):
-            if state.ended_score[i, j] == NEVER:
-                break
-            ids = state.ended_tokens[i, j, : int(state.ended_length[i, j])].tolist()
-            found.append(Hypothesis(tuple(ids), float(state.ended_score[i, j])))
-        if not found:  # nothing came to an end: the best of what was given up
-            ids = state.given_up_tokens[i, : int(state.given_up_length[i])].tolist()
-            found = [Hypothesis(tuple(unwind(ids, self.limits.rounds)), float(state.given_up_score[i]))]
-        return found
+        """What came to an end, best first; then, for want of better, what was given up."""
+        ended = [Hypothesis(tuple(ids), score) for ids, score in state.ended.of(i)]
+        given_up = [Hypothesis(tuple(unwind(ids, self.limits.rounds)), score) for ids, score in state.given_up.of(i)]
+        return (ended + given_up)[: self.nbest]
+
+
+@dataclass
+class _Pool:
+    """The best k hypotheses of each of N sentences that no longer grow."""
+
+    tokens: Tensor  # (N, k, t)
+    length: Tensor  # (N, k)
+    score: Tensor  # (N, k)  normalised, best first; NEVER where there is none
+
+    @staticmethod
+    def empty(count: int, k: int, device: torch.device) -> "_Pool":
+        tokens = torch.empty((count, k, 0), dtype=torch.long, device=device)
+        return _Pool(tokens, tokens.new_zeros((count, k)), torch.full((count, k), NEVER, device=device))
+
+    def add(self, tokens: Tensor, score: Tensor) -> None:
+        """Take in tokens (N, k, t) with normalised scores (N, k); the best k of old and new stay."""
+        length = tokens.shape[2]
+        grown = F.pad(self.tokens, (0, length - self.tokens.shape[2]))
+        self.score, chosen = torch.cat((self.score, score), dim=1).topk(score.shape[1])
+        self.tokens = _take(torch.cat((grown, tokens), dim=1), chosen)
+        lengths = torch.cat((self.length, torch.full_like(self.length, length)), dim=1)
+        self.length = lengths.gather(1, chosen)
+
+    def select(self, stay: Tensor) -> None:
+        self.tokens, self.length, self.score = self.tokens[stay], self.length[stay], self.score[stay]
+
+    def of(self, i: int) -> list[tuple[list[int], float]]:
+        rows = zip(self.tokens[i].tolist(), self.length[i].tolist(), self.score[i].tolist(), strict=True)
+        return [(ids[:length], score) for ids, length, score in rows if score > NEVER]
 
 
 @dataclass
@@ -71,22 +96,15 @@ class _Beams:
     rows: Tensor  # (N,)  which sentence each is
     tokens: Tensor  # (N, k, t)
     score: Tensor  # (N, k)  log-probabilities of the living
-    ended_tokens: Tensor  # (N, k, t)
-    ended_length: Tensor  # (N, k)  without eos
-    ended_score: Tensor  # (N, k)  normalised, best first
-    given_up_tokens: Tensor  # (N, t)
-    given_up_length: Tensor  # (N,)
-    given_up_score: Tensor  # (N,)
+    ended: _Pool
+    given_up: _Pool
 
     @staticmethod
     def start(count: int, k: int, device: torch.device) -> "_Beams":
         score = torch.full((count, k), NEVER, device=device)
         score[:, 0] = 0.0  # all beams are equal at first: let one of them live
-        none = torch.empty((count, k, 0), dtype=torch.long, device=device)
-        zero = torch.zeros((count, k), dtype=torch.long, device=device)
-        never = torch.full((count, k), NEVER, device=device)
-        rows = torch.arange(count, device=device)
-        return _Beams(rows, none, score, none, zero, never, none[:, 0], zero[:, 0], never[:, 0])
+        ended, given_up = _Pool.empty(count, k, device), _Pool.empty(count, k, device)
+        return _Beams(torch.arange(count, device=device), ended.tokens, score, ended, given_up)
 
     def advance(self, scores: Tensor, eos: int, norm: float) -> Tensor:
         """Take the next token (N, k, V) in; where each living beam came from (N, k)."""
@@ -94,44 +112,27 @@ class _Beams:
         total, flat = (self.score[:, :, None] + scores).flatten(1).topk(min(2 * k, k * size))  # (N, 2k)
         origin, token = flat // size, flat % size
         ends = token == eos
-        self._end(origin, total.masked_fill(~ends, NEVER)[:, :k] / norm)
-        alive, chosen = total.masked_fill(ends, NEVER).topk(k)  # at most k of the 2k end, so k can go on
+        self.ended.add(_take(self.tokens, origin[:, :k]), total.masked_fill(~ends, NEVER)[:, :k] / norm)
+        self.score, chosen = total.masked_fill(ends, NEVER).topk(k)  # at most k of the 2k end, so k can go on
         origin, token = origin.gather(1, chosen), token.gather(1, chosen)
         self.tokens = torch.cat((_take(self.tokens, origin), token[:, :, None]), dim=2)
-        self.score = alive
         return origin
 
-    def _end(self, origin: Tensor, score: Tensor) -> None:
-        """Hypotheses (N, k) that have just ended; the best k of them and of those before stay."""
-        k = score.shape[1]
-        merged, chosen = torch.cat((self.ended_score, score), dim=1).topk(k)
-        new = _take(self.tokens, origin[:, :k])  # (N, k, t)
-        length = torch.full_like(self.ended_length, new.shape[2])
-        grown = torch.nn.functional.pad(self.ended_tokens, (0, new.shape[2] - self.ended_tokens.shape[2]))
-        self.ended_tokens = _take(torch.cat((grown, new), dim=1), chosen)
-        self.ended_length = torch.cat((self.ended_length, length), dim=1).gather(1, chosen)
-        self.ended_score = merged
-
     def give_up(self, which: Tensor, norm: float) -> None:
-        """Beams (N, k) that loop or are too long stop living; the best of them is kept for want of a better."""
-        given_up = self.score.masked_fill(~which, NEVER) / norm
-        best, at = given_up.max(dim=1)
-        better = best > self.given_up_score
-        length = self.tokens.shape[2]
-        grown = torch.nn.functional.pad(self.given_up_tokens, (0, length - self.given_up_tokens.shape[1]))
-        self.given_up_tokens = torch.where(better[:, None], _take(self.tokens, at[:, None])[:, 0], grown)
-        self.given_up_length = torch.where(better, length, self.given_up_length)
-        self.given_up_score = torch.where(better, best, self.given_up_score)
-        self.score = self.score.masked_fill(which, NEVER)
+        """Beams (N, k) that loop or are too long stop living."""
+        if bool(which.any()):
+            self.given_up.add(self.tokens, self.score.masked_fill(~which, NEVER) / norm)
+            self.score = self.score.masked_fill(which, NEVER)
 
     def decided(self, norm: float) -> Tensor:
         """Sentences (N,) whose k ended hypotheses are all at least as good as any living one is now."""
         best_living = self.score.max(dim=1).values / norm
-        return (self.ended_score.min(dim=1).values >= best_living) | (best_living == NEVER)
+        return (self.ended.score.min(dim=1).values >= best_living) | (best_living == NEVER)
 
     def select(self, stay: Tensor) -> None:
-        for name, value in vars(self).items():
-            setattr(self, name, value[stay])
+        self.rows, self.tokens, self.score = self.rows[stay], self.tokens[stay], self.score[stay]
+        self.ended.select(stay)
+        self.given_up.select(stay)
 
 
 def _take(tokens: Tensor, origin: Tensor) -> Tensor:

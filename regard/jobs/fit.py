@@ -60,6 +60,8 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     if config == old and run.latest.exists() and run.read_json(run.latest).get("finished"):
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
+    if run.latest.exists():  # whatever was finished is no longer so
+        run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
     runs.write_text(run.config, settings.dump(config))
     yield from _train(run, config, stop)
 

@@ -45,8 +45,8 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         x_title="chrF2 of the sentence",
         y_title="sentences",
     ).named("sentences")
-    look = _heat_map(_look(translator, evaluation.sentences))
-    for chart in [*charts, spread, look]:
+    looks = [_heat_map(look) for look in _looks(translator, evaluation.sentences)]
+    for chart in [*charts, spread, *looks]:
         chart.save(run.charts)
     steps = [record for record in records if record["kind"] == "step"]
     sections = [
@@ -54,7 +54,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         Section("Training", [Facts(_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
         Section("Translations", [Paragraph(_FIRST), _cards(evaluation.sentences[:SHOWN], config)]),
         Section("Best and worst", _extremes(evaluation.sentences, config, spread)),
-        Section("Attention", [Figure(look, _LOOK)]),
+        Section("Attention", [Figure(look, _LOOK) for look in looks] or [Paragraph("There was no word to look at.")]),
         Section("Settings", [Facts(_flat(config.model_dump(mode="json")))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
@@ -157,11 +157,14 @@ def _cards(sentences: list[Sentence], config: Config) -> Translations:
     return Translations(cards, config.data.source, config.data.target)
 
 
-def _look(translator: Translator, sentences: list[Sentence]) -> Attention:
-    """The attention of the first sentence that a heat map shows well."""
-    fitting = [s for s in sentences if len(words(s.source)) in READABLE and s.translation.strip()]
-    chosen = (fitting or sentences)[0]
-    return attention(translator, [chosen.source], [chosen.translation])[0]
+def _looks(translator: Translator, sentences: list[Sentence]) -> list[Attention]:
+    """The attention of the first sentence that a heat map shows well; of its reference where nothing was written."""
+    fitting = [s for s in sentences if len(words(s.source)) in READABLE]
+    for chosen in fitting + sentences:
+        written = chosen.translation if words(chosen.translation) else chosen.reference
+        if words(chosen.source) and words(written):
+            return attention(translator, [chosen.source], [written])
+    return []
 
 
 def _heat_map(look: Attention) -> Chart:

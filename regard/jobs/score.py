@@ -1,6 +1,7 @@
 """Score a translator on pairs, and keep the scores in its run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from regard.decode import Search
 from regard.evaluation import Evaluation, Sentence, evaluate
@@ -15,11 +16,26 @@ def score_run(
     run: Run, translator: Translator, pairs: Sequence[Pair], name: str, search: Search | None = None
 ) -> Evaluation:
     """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv."""
-    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs)
-    run.write_json(run.scores(name), {key: score.as_dict() for key, score in evaluation.scores.items()})
+    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced)
+    run.write_json(run.scores(name), as_dict(evaluation))
     rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
     write_text(run.sentences(name), "\n".join(rows) + "\n")
     return evaluation
+
+
+def as_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """Scores as metric -> {value, low, high, signature}, and what they are to be read beside."""
+    baselines = {
+        "copied": evaluation.baselines.copied.as_dict(),
+        "shuffled": evaluation.baselines.shuffled.as_dict(),
+        "length_ratio": evaluation.baselines.length_ratio,
+    }
+    return {
+        "scores": {key: score.as_dict() for key, score in evaluation.scores.items()},
+        "loss": evaluation.loss,
+        "baselines": baselines,
+        "sentences": len(evaluation.sentences),
+    }
 
 
 def _row(sentence: Sentence) -> str:

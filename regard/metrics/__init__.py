@@ -1,10 +1,23 @@
 """Strings -> Score. A number never travels without its signature.
 
-Every metric is a function `(hypotheses, references) -> Score`.
+Every metric is a function `(hypotheses, references) -> Score`; accuracy takes counts instead.
 """
 
+from regard.metrics.accuracy import accuracy
 from regard.metrics.bleu import bleu, sentence_bleu
 from regard.metrics.chrf import chrf, sentence_chrf
+from regard.metrics.rouge import rouge_l, sentence_rouge_l
 from regard.metrics.score import Score
+from regard.metrics.ter import ter
 
-__all__ = ["Score", "bleu", "chrf", "sentence_bleu", "sentence_chrf"]
+__all__ = [
+    "Score",
+    "accuracy",
+    "bleu",
+    "chrf",
+    "rouge_l",
+    "sentence_bleu",
+    "sentence_chrf",
+    "sentence_rouge_l",
+    "ter",
+]

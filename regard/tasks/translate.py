@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.data.batch import pad
+from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import Beam, Hypothesis, Search
+from regard.evaluation import Forced
+from regard.formats import Pair
 from regard.model.cache import Cache
 from regard.model.transformer import EncoderDecoder, device_of
 
-BATCH_TOKENS = 4096
+BATCH_TOKENS = 4096  # of a batch to translate
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,29 @@ class Translator:
             for i, hypotheses in zip(rows, self._search(rows, ids, search), strict=True):
                 found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
+
+    def forced(self, pairs: Sequence[Pair]) -> list[Forced]:
+        """For each pair, how the model does when it is told the beginning of the reference."""
+        sources = self.tokenizers.source.encode([pair.source for pair in pairs])
+        targets = self.tokenizers.target.encode([pair.target for pair in pairs])
+        found: dict[int, Forced] = {}
+        longer = {
+            i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
+        }
+        for rows in _batches(longer):
+            batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
+            found |= zip(rows, self._forced(batch), strict=True)
+        return [found[i] for i in range(len(pairs))]
+
+    def _forced(self, batch: Batch) -> list[Forced]:
+        self.model.eval()
+        with torch.inference_mode():
+            logp = self.model.output(self.model(batch.source, batch.target_in)).float().log_softmax(dim=-1)
+        real = batch.target_out != self.model.pad  # (B, T)
+        loss = -logp.gather(2, batch.target_out[:, :, None])[:, :, 0] * real
+        right = (logp.argmax(dim=-1) == batch.target_out) & real
+        rows = zip(real.sum(1).tolist(), right.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
+        return [Forced(*row) for row in rows]
 
     def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search) -> list[list[Hypothesis]]:
         device = device_of(self.model)

@@ -39,6 +39,7 @@ class Chain:
 def chain(count: int, length: int = 3, seed: int = 3) -> Chain:
     generator = torch.Generator().manual_seed(seed)
     tables = torch.randn(count, V, V, generator=generator) * 2
+    tables[:, :, EOS] += 2  # so that most outputs come to an end
     tables[:, :, [PAD, BOS]] = -torch.inf
     return Chain(tables, length)
 
@@ -62,13 +63,19 @@ def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
 
 
 def test_scores_are_of_the_ids_they_stand_with_and_fall():
-    found = Beam(size=5, nbest=5).search(chain(11))
-    assert max(map(len, found)) == 5
+    found = Beam(size=5, nbest=5, limits=Limits(extra=99, rounds=99)).search(chain(11))
     for table, hypotheses in zip(chain(11).tables, found, strict=True):
         assert hypotheses == sorted(hypotheses, key=lambda h: -h.score)
         assert len({h.ids for h in hypotheses}) == len(hypotheses)
         for h in hypotheses:
             assert h.score == pytest.approx(score(table, h.ids, 1.0), abs=1e-5)
+
+
+def test_there_are_always_as_many_as_asked_for():
+    stuck = looper(length=3)
+    assert [len(found) for found in Beam(3, nbest=3).search(stuck)] == [3]
+    for found in Beam(5, nbest=5, limits=Limits(factor=0, extra=2)).search(chain(11)):
+        assert len(found) == 5
 
 
 def test_beam_of_one_is_greedy_on_a_chain():

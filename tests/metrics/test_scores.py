@@ -9,13 +9,14 @@ import pytest
 from regard.errors import DataError
 from regard.evaluation import evaluate
 from regard.formats import Pair
-from regard.metrics import bleu, chrf, sentence_bleu
+from regard.metrics import accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
+from regard.metrics.rouge import longest_common
 
 REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas ?" for i in range(37)]
 HYPOTHESES = [r.replace("dort", "mange") if i % 3 else r.replace("rouge", "") for i, r in enumerate(REFERENCES)]
 
 
-def test_bleu_and_chrf_are_those_of_the_command(tmp_path):
+def test_sacrebleus_scores_are_those_of_its_command(tmp_path):
     (tmp_path / "ref").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
     (tmp_path / "hyp").write_text("\n".join(HYPOTHESES) + "\n", encoding="utf-8")
     command = [
@@ -28,13 +29,14 @@ def test_bleu_and_chrf_are_those_of_the_command(tmp_path):
         "-m",
         "bleu",
         "chrf",
+        "ter",
         "--confidence",
         "-w",
         "8",
     ]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     theirs = {row["name"]: row for row in json.loads(out.stdout)}
-    for ours in (bleu(HYPOTHESES, REFERENCES), chrf(HYPOTHESES, REFERENCES)):
+    for ours in (bleu(HYPOTHESES, REFERENCES), chrf(HYPOTHESES, REFERENCES), ter(HYPOTHESES, REFERENCES)):
         row = theirs[ours.name]
         assert ours.value == pytest.approx(row["score"], abs=1e-5)
         assert ours.low == pytest.approx(row["confidence_mean"] - row["confidence_var"], abs=1e-4)
@@ -66,6 +68,28 @@ def test_a_score_never_travels_without_its_signature():
 def test_any_function_can_be_evaluated():
     pairs = [Pair(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)]
     found = evaluate(lambda texts: texts, pairs)
-    assert found.scores == {"bleu": bleu(HYPOTHESES, REFERENCES), "chrf": chrf(HYPOTHESES, REFERENCES)}
+    assert found.scores["bleu"] == bleu(HYPOTHESES, REFERENCES) and found.scores["chrf"] == chrf(HYPOTHESES, REFERENCES)
+    assert set(found.scores) == {"bleu", "chrf", "ter", "rouge"} and found.loss is None
+    assert found.baselines.copied == found.scores["bleu"]  # this system copies
+    assert found.baselines.shuffled.value < found.scores["bleu"].value
+    assert found.baselines.length_ratio == pytest.approx(sum(map(len, HYPOTHESES)) / sum(map(len, REFERENCES)))
     assert [s.translation for s in found.sentences] == HYPOTHESES
     assert found.sentences[0].bleu == sentence_bleu(HYPOTHESES[0], REFERENCES[0])
+
+
+def test_rouge_is_the_longest_common_subsequence():
+    assert longest_common(["a", "b", "c", "d"], ["b", "x", "d", "a"]) == 2
+    assert sentence_rouge_l("The cat sat!", "the cat slept") == pytest.approx(200 * 2 / 6)
+    assert sentence_rouge_l("", "") == 100 and sentence_rouge_l("", "x") == 0
+    score = rouge_l(HYPOTHESES, REFERENCES)
+    mean = sum(sentence_rouge_l(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)) / 37
+    assert score.value == pytest.approx(mean) and score.low < score.value < score.high
+
+
+def test_accuracy_is_a_ratio_of_sums():
+    score = accuracy([1, 9], [2, 18])
+    assert score.value == 50 and score.low == score.high == 50 and "pads:never" in score.signature
+    uneven = accuracy([1] * 11 + [0] * 7, [2] * 18)
+    assert uneven.value == pytest.approx(1100 / 36) and uneven.low < uneven.value < uneven.high
+    with pytest.raises(DataError, match="2 counts of right pieces for 1 sentences"):
+        accuracy([1, 2], [3])
