@@ -65,6 +65,8 @@ class ModelConfig(Settings):
     """Dropout on attention weights."""
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout inside the feed-forward layers."""
+    word_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of words, on both sides, that the model is not shown in training."""
     tie: bool = True
     """One table for source words, target words and the output (source apart if data.joint is off)."""
     positions: PositionsConfig = PositionsConfig()
@@ -102,6 +104,8 @@ class DataConfig(Settings):
     """One tokeniser for both languages."""
     sampling: float = Field(default=0.0, ge=0, lt=1)
     """Train on random segmentations: the probability of BPE-dropout, or the smoothing of unigram sampling."""
+    concatenate: float = Field(default=0.0, ge=0, le=4)
+    """Extra pairs in every epoch, each two random ones put end to end, as a share of the corpus."""
     max_length: int = Field(default=256, ge=2)
     """Longest side, in pieces, of a pair that is trained on; longer pairs are left out and counted."""
 
@@ -135,6 +139,8 @@ class TrainConfig(Settings):
     """Longest gradient; longer ones are shortened to it. 0: never."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of the target probability spread over the whole vocabulary."""
+    rdrop: float = Field(default=0.0, ge=0)
+    """R-Drop: every batch runs twice with other dropout, and the two predictions are drawn together so strongly."""
     check_every: int = Field(default=400, ge=1)
     """Updates between two looks at the dev set."""
     check_sentences: int = Field(default=200, ge=0)

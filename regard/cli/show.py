@@ -57,6 +57,10 @@ class Display:
         self.say(f"  {event.text}")
 
     @take.register
+    def _(self, event: events.Alarm) -> None:
+        self.say(f"  ALARM: {event.text}")
+
+    @take.register
     def _(self, event: events.Started) -> None:
         begin = f"goes on at step {event.step:,}" if event.step else "starts"
         self._of = f"/{event.last_step:,}" if event.last_step else ""

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.store import Array, Corpus, Texts
+from regard.data.store import Array, Corpus, Ragged, Texts
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
 
@@ -66,6 +66,7 @@ class Batches:
     longest: int
     seed: int
     sampling: float = 0.0
+    concatenate: float = 0.0
 
     def after(self, place: Place) -> Iterator[tuple[Place, Batch]]:
         """Batches from a place on, for ever, each with the place that comes after it."""
@@ -81,33 +82,42 @@ class Batches:
             place = Place(place.epoch + 1)
 
     def plan(self, epoch: int) -> Iterator[Array]:
-        """Which pairs stand together in each batch of an epoch."""
+        """Which pairs stand together in each batch of an epoch: rows of (pair, the one put after it or -1)."""
         rng = np.random.default_rng([self.seed, epoch])
         for pool in _pools(len(self.corpus), rng):
-            size = self._sizes(pool)
+            rows = self._with_ends_joined(pool, rng)
+            size = self._sizes(rows)
             fits = size.max(axis=0) <= self.longest
-            yield from _cut(pool[fits], size[:, fits], self.budget, rng)
+            yield from _cut(rows[fits], size[:, fits], self.budget, rng)
 
     def make(self, rows: Array, epoch: int, number: int) -> Batch:
         """The batch of these pairs; where segmentations are sampled, those of this epoch."""
         if not self.sampling:
-            sources = [self.corpus.source_ids[i].tolist() for i in rows]
-            return collate(sources, [self.corpus.target_ids[i].tolist() for i in rows])
+            return collate(_joined(self.corpus.source_ids, rows), _joined(self.corpus.target_ids, rows))
         seeds = np.random.SeedSequence([self.seed, epoch, number]).generate_state(2).tolist()
         sources = self._sampled(self.corpus.source, self.tokenizers.source, rows, seeds[0])
         return collate(sources, self._sampled(self.corpus.target, self.tokenizers.target, rows, seeds[1]))
 
     def left_out(self) -> int:
         """How many pairs are longer than `longest` and never seen."""
-        return int(sum((self._sizes(pool).max(axis=0) > self.longest).sum() for pool in _pools(len(self.corpus), None)))
+        pools = _pools(len(self.corpus), None)
+        return int(sum((self._sizes(_alone(pool)).max(axis=0) > self.longest).sum() for pool in pools))
 
     def _sampled(self, texts: Texts, tokenizer: Tokenizer, rows: Array, seed: int) -> list[list[int]]:
-        sampled = tokenizer.sample([texts[i] for i in rows], self.sampling, seed)
+        joined = [" ".join(texts[i] for i in row if i >= 0) for row in rows]
+        sampled = tokenizer.sample(joined, self.sampling, seed)
         return [ids[: self.longest - 1] for ids in sampled]
 
+    def _with_ends_joined(self, pool: Array, rng: np.random.Generator) -> Array:
+        """A pool of pairs, and as many of them joined end to end as asked for: (rows, 2)."""
+        extra = int(len(pool) * self.concatenate)
+        return np.concatenate((_alone(pool), rng.choice(pool, (extra, 2)))) if extra else _alone(pool)
+
     def _sizes(self, rows: Array) -> Array:
-        """Lengths of both sides with their marks: (2, rows)."""
-        return np.stack((self.corpus.source_ids.lengths(rows), self.corpus.target_ids.lengths(rows))) + 1
+        """Lengths of both sides with their marks: (rows, 2) -> (2, rows)."""
+        second = rows[:, 1] >= 0
+        sides = (self.corpus.source_ids, self.corpus.target_ids)
+        return np.stack([side.lengths(rows[:, 0]) + side.lengths(rows[:, 1] * second) * second for side in sides]) + 1
 
 
 def in_order(corpus: Corpus, budget: int) -> Iterator[tuple[Array, Batch]]:
@@ -115,8 +125,18 @@ def in_order(corpus: Corpus, budget: int) -> Iterator[tuple[Array, Batch]]:
     rows = np.arange(len(corpus))
     size = np.stack((corpus.source_ids.lengths(rows), corpus.target_ids.lengths(rows))) + 1
     for chosen in _cut(rows, size, budget, None):
-        sources = [corpus.source_ids[i].tolist() for i in chosen]
-        yield chosen, collate(sources, [corpus.target_ids[i].tolist() for i in chosen])
+        pairs = _alone(chosen)
+        yield chosen, collate(_joined(corpus.source_ids, pairs), _joined(corpus.target_ids, pairs))
+
+
+def _alone(rows: Array) -> Array:
+    """Pairs with nothing put after them: (rows,) -> (rows, 2)."""
+    return np.stack((rows, np.full_like(rows, -1)), axis=1)
+
+
+def _joined(ids: Ragged, rows: Array) -> list[list[int]]:
+    """The ids of each row of (pair, the one put after it or -1)."""
+    return [[t for i in row if i >= 0 for t in ids[i].tolist()] for row in rows]
 
 
 def _pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:

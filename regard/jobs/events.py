@@ -16,6 +16,13 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Alarm:
+    """Something goes wrong, and what to change."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Started:
     """Training begins, or goes on."""
 
@@ -59,4 +66,4 @@ class Finished:
     evaluation: Evaluation
 
 
-Event = Note | Started | Progress | Checked | Interrupted | Finished
+Event = Note | Alarm | Started | Progress | Checked | Interrupted | Finished

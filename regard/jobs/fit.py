@@ -15,8 +15,9 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.data.batch import Batches
+from regard.data.unigram import unigram_loss
 from regard.errors import ConfigError, RunError
-from regard.jobs.events import Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
 from regard.jobs.load import load, new_model, pick_device, use_threads
 from regard.jobs.prepare import Data, prepare
 from regard.jobs.report import write_report
@@ -26,11 +27,12 @@ from regard.model.transformer import parameters_of
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.train import ema, optim
+from regard.train.alarms import Watch
 from regard.train.budget import Budget
 from regard.train.check import Check, Checker
 from regard.train.log import Log
 from regard.train.loop import Loop, Step
-from regard.train.loss import Learner
+from regard.train.loss import Learner, RDrop
 from regard.train.ranks import Solo
 from regard.train.resume import Checkpoints, State
 from regard.train.schedule import SCHEDULES
@@ -98,14 +100,20 @@ class Session:
         c = config.train
         self.run, self.config, self.data = run, config, data
         model = new_model(config, data.tokenizers).to(device)
-        learner = Learner(model, c.label_smoothing)
+        learner = RDrop(model, c.label_smoothing, c.rdrop) if c.rdrop else Learner(model, c.label_smoothing)
         self.ema = ema.build(model, c.ema)
         optimizers = optim.build(c, model)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
         self.state = self.checkpoints.load()
         self.budget = Budget(c.last_step, c.minutes, self.state.elapsed)
         self.batches = Batches(
-            data.train, data.tokenizers, c.batch_tokens, config.data.max_length, c.seed, config.data.sampling
+            data.train,
+            data.tokenizers,
+            budget=c.batch_tokens,
+            longest=config.data.max_length,
+            seed=c.seed,
+            sampling=config.data.sampling,
+            concatenate=config.data.concatenate,
         )
         self.loop = Loop(
             learner=learner,
@@ -123,6 +131,9 @@ class Session:
         self.checker = Checker(learner, translator, data.dev, c.check_sentences, c.batch_tokens)
         self.model = model
         self.log = Log(run.log, self.state.log_bytes)
+        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+        self.watch = Watch(unigram, c.warmup)
+        self._recent = _Mean()
         self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
         self._speed = 0.0  # steps a second, smoothed
         self._checked = 0  # the last step that dev was looked at
@@ -138,6 +149,7 @@ class Session:
         if not self._over(self.state):
             for step in self.loop.steps(self.state.step, self.state.place):
                 self.log.step(step)
+                self._recent.add(step.loss)
                 self.state = replace(self.state, step=step.number, place=step.place)
                 yield self._progress(step)
                 yield from self._check_and_save(step.number)
@@ -158,6 +170,7 @@ class Session:
             self.state = self.state.judged(number, check.cost(c.metric))
             improved = self.state.best_step == number
             yield Checked(check, improved)
+            yield from map(Alarm, self.watch.look(check, self._recent.mean()))
         if improved or number % c.save_every == 0:
             self._save()
             self._point_at_best()
@@ -245,6 +258,20 @@ class Session:
         speed = 1 / step.seconds
         self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
         return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
+
+
+class _Mean:
+    """The mean of what was added since it was last asked for."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+    def mean(self) -> float:
+        values, self._values = self._values, []
+        return sum(values) / max(1, len(values))
 
 
 def _versions() -> dict[str, str]:

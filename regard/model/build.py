@@ -35,12 +35,12 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     share = c.tie and joint and at_source.width == at_target.width
     source_words = target_words if share else _words(source_size, c.dim - at_source.width)
     encoder = Encoder(
-        Embedding(source_words, at_source, c.dropout),
+        Embedding(source_words, at_source, c.dropout, c.word_dropout),
         [_encoder_layer(c, source_positions) for _ in range(c.encoder_layers or c.layers)],
         _last_norm(c),
     )
     decoder = Decoder(
-        Embedding(target_words, at_target, c.dropout),
+        Embedding(target_words, at_target, c.dropout, c.word_dropout),
         [_decoder_layer(c, target_positions) for _ in range(c.decoder_layers or c.layers)],
         _last_norm(c),
     )

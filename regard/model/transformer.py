@@ -14,18 +14,27 @@ from regard.model.positions import Positions
 from regard.model.taps import Tap
 
 
+def drop_words(x: Tensor, share: float, training: bool) -> Tensor:
+    """Hide whole words (B, T, D) in training: their vectors become 0.  Gal and Ghahramani 2016."""
+    if not (training and share):
+        return x
+    return x * (torch.rand(x.shape[:-1], device=x.device) >= share)[..., None]
+
+
 class Embedding(nn.Module):
     """Words as vectors, scaled by √D, marked with where they stand.  Vaswani et al. 2017, section 3.4."""
 
-    def __init__(self, words: nn.Embedding, positions: Positions, dropout: float):
+    def __init__(self, words: nn.Embedding, positions: Positions, dropout: float, word_dropout: float = 0.0):
         super().__init__()
+        self.word_dropout = word_dropout
         self.words = words
         self.positions = positions
         self.scale = math.sqrt(words.embedding_dim + positions.width)
         self.dropout = dropout
 
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
-        x = self.positions.embed(self.words(ids) * self.scale, at)  # (B, T) -> (B, T, D)
+        words = drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
+        x = self.positions.embed(words, at)  # (B, T) -> (B, T, D)
         return F.dropout(x, self.dropout, self.training)
 
 

@@ -1,17 +1,20 @@
-"""A look at the dev set: loss and accuracy over real tokens, and BLEU by real decoding."""
+"""A look at the dev set: loss and accuracy over real tokens, BLEU by real decoding, and two signs of life."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import torch
 
-from regard.data.batch import in_order
+from regard.data.batch import Batch, in_order
 from regard.data.store import Corpus
 from regard.decode import Greedy
 from regard.metrics import Score, bleu
 from regard.model.transformer import device_of
 from regard.tasks.translate import Translator
 from regard.train.loss import Learner
+
+SHUFFLED_BATCHES = 4
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Check:
     accuracy: float  # share of real target tokens
     bleu: Score | None
     seconds: float
+    shuffled: float | None = None  # the loss where each sentence is given the source of another
+    distinct: float | None = None  # share of different translations among those of different sources
 
     def cost(self, metric: str) -> float:
         """What is to be made small."""
@@ -44,15 +49,18 @@ class Checker:
 
     def check(self, step: int) -> Check:
         start = time.perf_counter()
-        loss, accuracy = self._teacher_forced()
-        score = self._decoded()
-        return Check(step, loss, accuracy, score, time.perf_counter() - start)
+        batches = [batch for _, batch in in_order(self.dev, self.budget)]
+        loss, accuracy = self._told(batches)
+        score, distinct = self._decoded()
+        shuffled = self._shuffled(batches, loss)
+        return Check(step, loss, accuracy, score, time.perf_counter() - start, shuffled, distinct)
 
-    def _teacher_forced(self) -> tuple[float, float]:
+    def _told(self, batches: Iterable[Batch]) -> tuple[float, float]:
+        """Loss and accuracy where the model is told the beginning of each reference."""
         loss, correct, tokens = 0.0, 0.0, 0
         self.learner.eval()
         with torch.inference_mode():
-            for _, batch in in_order(self.dev, self.budget):
+            for batch in batches:
                 sums = self.learner(batch.to(device_of(self.learner)))
                 loss += float(sums.loss)
                 correct += float(sums.correct)
@@ -60,9 +68,20 @@ class Checker:
         self.learner.train()
         return loss / tokens, correct / tokens
 
-    def _decoded(self) -> Score | None:
+    def _shuffled(self, batches: list[Batch], loss: float) -> float | None:
+        """The loss if sources were shuffled: that of a few batches, raised as much as it rises there."""
+        several = [batch for batch in batches if len(batch.source) > 1]
+        chosen = several[:: max(1, len(several) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
+        if not chosen:
+            return None
+        rolled = [replace(batch, source=batch.source.roll(1, dims=0)) for batch in chosen]
+        return loss + self._told(rolled)[0] - self._told(chosen)[0]
+
+    def _decoded(self) -> tuple[Score | None, float | None]:
         pairs = self.dev.pairs(self.sentences)
         if not pairs:
-            return None
+            return None, None
         translations = self.translator.translate([pair.source for pair in pairs], Greedy())
-        return bleu(translations, [pair.target for pair in pairs])
+        different = len({pair.source for pair in pairs})
+        distinct = len(set(translations)) / different if different > 4 else None
+        return bleu(translations, [pair.target for pair in pairs]), distinct

@@ -34,7 +34,7 @@ def make(corpus, **changes) -> Batches:
 
 
 def rows(batches: Batches, epoch: int) -> list[list[int]]:
-    return [group.tolist() for group in batches.plan(epoch)]
+    return [group[:, 0].tolist() for group in batches.plan(epoch)]
 
 
 @pytest.mark.parametrize("pool", [1 << 17, 64])
@@ -44,8 +44,9 @@ def test_an_epoch_holds_every_pair_once_within_the_budget(corpus, monkeypatch, p
     batches = make(corpus)
     groups = rows(batches, 0)
     assert sorted(chain.from_iterable(groups)) == list(range(307))
-    for number, group in enumerate(groups):
-        batch = batches.make(np.asarray(group), 0, number)
+    for number, group in enumerate(batches.plan(0)):
+        assert (group[:, 1] == -1).all()
+        batch = batches.make(group, 0, number)
         size = max(batch.source.shape[1], batch.target_in.shape[1])
         assert len(group) * size <= 211 or len(group) == 1
     assert len(groups) < 1.4 * sum(map(len_of(corpus), range(307))) / 211
@@ -106,3 +107,20 @@ def test_nothing_that_fits_is_an_error_and_not_a_hang(corpus):
 def test_checking_sees_every_pair_once(corpus):
     seen = [int(i) for group, _ in in_order(corpus[0], 211) for i in group]
     assert sorted(seen) == list(range(307))
+
+
+@pytest.mark.parametrize("sampling", [0.0, 0.2])
+def test_joined_pairs_are_two_pairs_end_to_end(corpus, sampling):
+    batches = make(corpus, concatenate=0.5, sampling=sampling)
+    groups = list(batches.plan(0))
+    pairs = np.concatenate(groups)
+    joined = pairs[pairs[:, 1] >= 0]
+    assert len(joined) == 307 // 2 and sorted(pairs[pairs[:, 1] < 0][:, 0].tolist()) == list(range(307))
+    assert np.concatenate(list(batches.plan(1))).tolist() != pairs.tolist()
+    texts, tokenizers = corpus
+    for number, group in enumerate(groups):
+        batch = batches.make(group, 0, number)
+        assert len(group) * max(batch.source.shape[1], batch.target_in.shape[1]) <= 211 or len(group) == 1 or sampling
+        for row, ids in zip(group, batch.target_out.tolist(), strict=True):
+            expected = " ".join(texts.target[i] for i in row if i >= 0)
+            assert tokenizers.target.decode(ids) == expected

@@ -11,7 +11,7 @@ from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.cache import Cache
 from regard.model.taps import record, taps
-from regard.model.transformer import EncoderDecoder, parameters_of
+from regard.model.transformer import EncoderDecoder, drop_words, parameters_of
 
 
 def test_states_have_the_shape_of_the_target(model: EncoderDecoder, ids):
@@ -166,3 +166,11 @@ def test_dropout_acts_in_training_only(models, ids):
     assert_close(model(source, target), model(source, target))
     model.train()
     assert not torch.allclose(model(source, target), model(source, target))
+
+
+def test_word_dropout_hides_whole_words_in_training_only():
+    x = torch.ones(31, 37, 5)
+    hidden = drop_words(x, 0.25, training=True)
+    assert set(hidden.sum(-1).flatten().tolist()) == {0.0, 5.0}
+    assert 0.2 < float((hidden == 0).double().mean()) < 0.3
+    assert drop_words(x, 0.25, training=False) is x

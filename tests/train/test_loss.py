@@ -1,12 +1,13 @@
 """The loss: real tokens only, summed, divided once."""
 
 import pytest
+import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.train.loss import Learner
+from regard.train.loss import Learner, RDrop
 from tests.train.conftest import make_batch, make_learner
 
 
@@ -50,3 +51,24 @@ def test_accumulated_batches_equal_one_batch(learner: Learner):
 def cut(batch: Batch, rows: slice) -> Batch:
     target = batch.target_out[rows]
     return Batch(batch.source[rows], batch.target_in[rows], target, int((target != PAD).sum()))
+
+
+def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
+    batch = make_batch([3, 7, 2])
+    plain = make_learner()
+    same = RDrop(plain.model, 0.1, weight=5.0)
+    for mine, theirs in zip(same(batch), plain(batch), strict=True):
+        assert_close(mine.double(), theirs.double())
+    noisy = RDrop(make_learner(dropout=0.3).model, 0.1, weight=5.0)
+    torch.manual_seed(1)
+    found = noisy(batch)
+    torch.manual_seed(1)
+    states = noisy.model(batch.source.repeat(2, 1), batch.target_in.repeat(2, 1)).chunk(2)
+    p, q = (noisy.model.output(s)[batch.target_out != PAD].log_softmax(-1) for s in states)
+    gold = batch.target_out[batch.target_out != PAD]
+    ce = sum(F.cross_entropy(x, gold, label_smoothing=0.1, reduction="sum") for x in (p, q))
+    kl = F.kl_div(p, q, log_target=True, reduction="sum") + F.kl_div(q, p, log_target=True, reduction="sum")
+    assert float(kl.detach()) > 0.1
+    assert_close(found.objective, ce / 2 + 5.0 * kl / 4)
+    noisy.eval()
+    assert_close(noisy(batch).loss, Learner(noisy.model, 0.1).eval()(batch).loss)

@@ -1,0 +1,77 @@
+"""Every alarm is seen to fire, says what to change, and is silent where all is well."""
+
+import numpy as np
+import pytest
+
+from regard.data.store import open_corpus, write_ids, write_texts
+from regard.data.tokenizer import EOS, Tokenizers, train
+from regard.data.unigram import unigram_loss
+from regard.formats import Pair
+from regard.train.alarms import Pace, Watch
+from regard.train.check import Check
+
+
+def check(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Check:
+    return Check(step, loss, 0.5, None, 1.0, shuffled, distinct)
+
+
+def watch() -> Watch:
+    return Watch(unigram=6.0, warmup=100)
+
+
+def test_all_is_well():
+    watching = watch()
+    said = [watching.look(check(100 * i, 5.0 / i), 5.5 / i) for i in range(1, 9)]
+    assert said == [[]] * 8
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (check(300, 6.1), ["no better than the 6.00", "Halve train.rate"]),
+        (check(300, 4.0, shuffled=4.02), ["ignores its source", "regard doctor"]),
+        (check(300, 4.0, distinct=0.05), ["only 5% of the translations", "lower train.rate"]),
+    ],
+)
+def test_an_alarm_fires_once_and_only_after_the_warm_up(seen, words):
+    watching = watch()
+    early = Check(150, seen.loss, 0.5, None, 1.0, seen.shuffled, seen.distinct)
+    assert watching.look(early, 5.0) == []
+    (text,) = watching.look(seen, 5.0)
+    assert all(word in text for word in words)
+    assert watching.look(seen, 5.0) == []
+
+
+def test_learning_by_heart_is_noticed():
+    watching = watch()
+    said = [watching.look(check(i * 200, dev), tr) for i, (dev, tr) in enumerate([(3.0, 3.0), (3.1, 2.5), (3.2, 2.0)])]
+    assert said == [[], [], []]
+    (text,) = watching.look(check(800, 3.3), 1.5)
+    assert "from 3.000 to 3.300" in text and "model.dropout" in text
+    rising_together = watch()
+    assert not any(rising_together.look(check(i * 200, 3 + i / 10), 3 + i / 10) for i in range(6))
+
+
+def test_a_slow_machine_is_noticed_after_minutes():
+    pace = Pace(expected=900.0)
+    assert not any(pace.look(200, 1.0) for _ in range(119))
+    assert "less than a third of the expected 900" in pace.look(200, 1.0)
+    assert pace.look(200, 1.0) == ""
+    bursts = Pace(expected=900.0)
+    assert not any(bursts.look(200 if i % 60 else 400, 1.0) for i in range(600))
+
+
+def test_the_unigram_line_is_its_formula(tmp_path):
+    rows = ["a b", "a a a", "b", "a c"]
+    joint = train(rows * 3, 280, "bpe")
+    both = Tokenizers(joint, joint)
+    for name, texts in (("train", rows), ("dev", ["a b a", "c"])):
+        write_texts(tmp_path, name, [Pair(t, t) for t in texts])
+        write_ids(tmp_path, name, both)
+    corpora = [open_corpus(tmp_path, name, both) for name in ("train", "dev")]
+    counts = np.ones(joint.size)
+    for ids in joint.encode(rows):
+        np.add.at(counts, [*ids, EOS], 1)
+    told = [t for ids in joint.encode(["a b a", "c"]) for t in [*ids, EOS]]
+    expected = -np.mean([np.log(counts[t] / counts.sum()) for t in told])
+    assert unigram_loss(corpora[0].target_ids, corpora[1].target_ids, joint.size) == pytest.approx(expected)
