@@ -96,6 +96,10 @@ class DataConfig(Settings):
     """Language code of the source side."""
     target: str = ""
     """Language code of the target side."""
+    keep: tuple[str, ...] = ()
+    """What the doctor finds and would drop, but shall keep: blank, metadata, overlap … (see `regard doctor`)."""
+    drop: tuple[str, ...] = ()
+    """What the doctor only notes, but shall drop: duplicate, variant, placeholder …"""
     vocabulary: int = Field(default=6000, ge=SMALLEST_VOCABULARY, le=1_000_000)
     """Pieces of the tokeniser; lowered, with a word about it, where the corpus has not so many."""
     tokenizer: Literal["bpe", "unigram"] = "bpe"
@@ -204,9 +208,9 @@ def load(path: Path) -> Config:
     return build(table, where=f"{path}: ")
 
 
-def dump(config: Config) -> str:
-    """The settings as TOML, defaults and all; what is unset is left out, since TOML has no null."""
-    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+def dump(config: Config, only_given: bool = False) -> str:
+    """The settings as TOML, defaults and all or only what was given; what is None is left out, as TOML has no null."""
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True, exclude_unset=only_given))
 
 
 def build(table: Mapping[str, Any], where: str = "") -> Config:
@@ -219,13 +223,27 @@ def build(table: Mapping[str, Any], where: str = "") -> Config:
 
 def override(config: Config, assignments: Sequence[str]) -> Config:
     """The config with `name.of.setting=value` assignments applied, each value read as TOML or else as text."""
-    table = config.model_dump(mode="json", exclude_none=True)
+    table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
         _place(table, name.strip(), _value(text.strip()))
     return build(table)
+
+
+def given(config: Config) -> frozenset[str]:
+    """The names of the settings that somebody has set, and not left at their defaults."""
+    return frozenset(_given(config, ""))
+
+
+def _given(group: Settings, prefix: str) -> Iterator[str]:
+    for name in group.model_fields_set:
+        value = getattr(group, name)
+        if isinstance(value, Settings):
+            yield from _given(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
 
 
 def describe() -> Iterator[Setting]:

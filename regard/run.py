@@ -1,12 +1,13 @@
 """A run folder: the one place that knows the name of every file in it, and how to write one safely.
 
-    config.toml  tokenizer.model  log.jsonl  versions.json  checksums.json
+    config.toml  tokenizer.model  log.jsonl  versions.json  checksums.json  doctor.json
     weights/<step>.safetensors    the last few checkpoints, and the best one
     resume/<step>.safetensors     what a checkpoint needs besides its weights to go on bit for bit
     resume/<step>.json
     latest.json                   the checkpoint to resume from
     best.json                     the weights to translate with
     average.safetensors           the mean of the last checkpoints
+    start.safetensors             the weights that a fine-tuned run began with
     store/                        the corpus, memory-mapped
     report.html  charts/          what people look at
     scores/<set>.json  scores/<set>.sentences.tsv
@@ -67,8 +68,24 @@ class Run:
         return self.folder / "average.safetensors"
 
     @property
+    def start(self) -> Path:
+        return self.folder / "start.safetensors"
+
+    @property
     def store(self) -> Path:
         return self.folder / "store"
+
+    @property
+    def texts_ready(self) -> Path:
+        return self.store / "texts.json"
+
+    @property
+    def pieces_ready(self) -> Path:
+        return self.store / "pieces.json"
+
+    @property
+    def doctor(self) -> Path:
+        return self.folder / "doctor.json"
 
     @property
     def report(self) -> Path:
@@ -162,7 +179,7 @@ def create(folder: Path, config: Config, overwrite: bool = False) -> Run:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
-    write_text(run.config, settings.dump(config))
+    write_text(run.config, settings.dump(config, only_given=True))  # the rest is chosen once the data is known
     return run
 
 

@@ -55,7 +55,7 @@ def test_overrides_read_toml_and_bare_words():
     [
         ("model.dropout", "expected name=value, as in"),
         ("model.drpout=1", "did you mean 'model.dropout'"),
-        ("model.dim.x=1", "dim is a setting, not a group"),
+        ("model.dim.x=1", r"model.dim=.*valid integer"),
     ],
 )
 def test_a_wrong_override_is_explained(assignment, message):
@@ -75,6 +75,11 @@ def test_a_broken_file_is_named(tmp_path, content, message):
         config.load(path)
 
 
+def test_a_setting_has_no_settings_of_its_own():
+    with pytest.raises(ConfigError, match="dim is a setting, not a group"):
+        config.override(Config(), ["model.dim=64", "model.dim.x=1"])
+
+
 def test_every_setting_has_a_meaning_and_its_default():
     every = list(config.describe())
     assert all(setting.meaning for setting in every)
@@ -92,3 +97,12 @@ def test_the_printed_settings_are_a_valid_config(capsys):
 
     settings()
     assert config.build(tomllib.loads(capsys.readouterr().out)) == Config()
+
+
+def test_what_was_given_is_known_and_defaults_are_not():
+    some = config.override(
+        config.build({"data": {"train": ["a"]}}), ["model.dim=192", "model.encoder.positions.kind=none"]
+    )
+    assert config.given(some) == {"data.train", "model.dim", "model.encoder.positions.kind"}
+    assert config.given(config.override(some, ["train.seed=1"])) - config.given(some) == {"train.seed"}
+    assert config.given(Config()) == frozenset()

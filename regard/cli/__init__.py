@@ -11,10 +11,18 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import corpus, demo, evaluate, settings, train, translate
+from regard.cli import corpus, demo, doctor, evaluate, settings, train, translate
 from regard.errors import RegardError
 
-COMMANDS = (train.train, translate.translate, evaluate.evaluate, demo.demo, corpus.corpus, settings.settings)
+COMMANDS = (
+    train.train,
+    translate.translate,
+    evaluate.evaluate,
+    doctor.doctor,
+    demo.demo,
+    corpus.corpus,
+    settings.settings,
+)
 MANY = ("--dev", "--test")
 """Options that take one file or two: `--dev dev.en dev.fr` is read as `--dev dev.en --dev dev.fr`."""
 

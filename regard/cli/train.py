@@ -1,7 +1,7 @@
 """regard train"""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,25 @@ def train(
     steps: int | None = typer.Option(None, help="Train for so many updates."),
     seed: int | None = typer.Option(None, help="Same seed, same machine, same result."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
+    source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
+    target: str | None = typer.Option(None, help="Language code of the target side."),
+    from_: Path | None = typer.Option(None, "--from", help="Begin with the tokeniser and weights of this run."),
     resume: Path | None = typer.Option(None, help="Go on with this run where it was stopped."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
     """Train a translator on pairs of sentences."""
-    changes = _changes(dev, test, minutes, steps, seed) + list(set_ or ())
-    if resume is not None and (files or out or overwrite):
-        raise ConfigError("--resume goes on with a run as it is: leave out files, --out and --overwrite")
+    given = {
+        "data.dev": dev or None,
+        "data.test": test or None,
+        "data.source": source,
+        "data.target": target,
+        "train.minutes": minutes,
+        "train.steps": steps,
+        "train.seed": seed,
+    }
+    changes = _changes(given) + list(set_ or ())
+    if resume is not None and (files or out or overwrite or from_):
+        raise ConfigError("--resume goes on with a run as it is: leave out files, --out, --from and --overwrite")
     from regard.cli.show import show
     from regard.jobs import fit
     from regard.jobs.events import Interrupted
@@ -40,7 +52,7 @@ def train(
         happenings = fit.resume(resume, changes, stopper())
     else:
         config, name = _config(files or [], changes)
-        happenings = fit.fit(out or Path("runs") / name, config, overwrite, stopper())
+        happenings = fit.fit(out or Path("runs") / name, config, overwrite, stopper(), from_)
     if isinstance(show(happenings), Interrupted):
         raise typer.Exit(INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
 
@@ -70,16 +82,8 @@ def _config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
     return settings.override(config, changes), name
 
 
-def _changes(
-    dev: list[str] | None, test: list[str] | None, minutes: float | None, steps: int | None, seed: int | None
-) -> list[str]:
+def _changes(given: Mapping[str, object]) -> list[str]:
+    """Options as assignments of settings."""
     import json
 
-    given = {
-        "data.dev": dev or None,
-        "data.test": test or None,
-        "train.minutes": minutes,
-        "train.steps": steps,
-        "train.seed": seed,
-    }
     return [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]

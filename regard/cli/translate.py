@@ -2,24 +2,25 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.errors import FormatError
+from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
-    from regard.tasks.translate import Translation
+    from regard.jobs.translate import Longest
+    from regard.tasks.translate import Translation, Translator
 
 CHUNK = 512
+DOCUMENTS = (".po", ".pot", ".xlf", ".xliff")
 
 
 def translate(
     run: Path = typer.Argument(..., help="Run folder."),
-    file: Path | None = typer.Argument(None, help="Text to translate, one sentence a line; standard input if unset."),
+    file: Path | None = typer.Argument(None, help="Text (one sentence a line), .po or .xlf; standard input if unset."),
     out: Path | None = typer.Option(None, help="Where to write; standard output if unset."),
     beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
     alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
@@ -30,11 +31,14 @@ def translate(
     top_k: int = typer.Option(0, help="Draw from the likeliest k pieces only (with --sample)."),
     top_p: float = typer.Option(1.0, help="Draw from the likeliest pieces that make up p (with --sample)."),
     seed: int = typer.Option(1, help="Of the drawing (with --sample)."),
+    long: str = typer.Option("split", help="Lines longer than in training: split at sentence ends, or refuse."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
-    """Translate text, line by line: an empty line stays empty, order is kept."""
+    """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
     from regard.decode import Beam, Greedy, Sample
     from regard.jobs.load import load, use_threads
+    from regard.jobs.translate import Longest, translate_lines
+    from regard.run import open_run
 
     search: Search
     if sample:
@@ -43,16 +47,35 @@ def translate(
         search = Greedy()
     else:
         search = Beam(beam, alpha, nbest)
+    if long not in ("split", "refuse"):
+        raise ConfigError(f"--long {long}: expected split or refuse")
     use_threads(0)
     translator = load(run, device)
-    lines = _lines(file)
+    longest = Longest(open_run(run).load_config().data.max_length, refuse=long == "refuse")
+    if file is not None and file.suffix in DOCUMENTS:
+        _document(translator, file, out, search, longest)
+        return
     with _open(out) as sink:
-        number = 0
-        while chunk := list(islice(lines, CHUNK)):
-            for found in translator.candidates(chunk, search):
-                number += 1
-                sink.writelines(_rows(found, number, nbest > 1, scores))
-            sink.flush()
+        lines = _lines(file)
+        for number, found in enumerate(translate_lines(translator, lines, search, longest, _name(file)), start=1):
+            sink.writelines(_rows(found, number, nbest > 1, scores))
+            if number % CHUNK == 0:
+                sink.flush()
+
+
+def _document(translator: "Translator", file: Path, out: Path | None, search: "Search", longest: "Longest") -> None:
+    from regard.jobs.translate import translate_document
+
+    if out is None:
+        raise ConfigError(f"{file}: say with --out where the translated file goes")
+    filled = translate_document(translator, file, out, search, longest)
+    typer.echo(f"{out}: {filled.count:,} translated, to be reviewed; {len(filled.left):,} left empty", err=True)
+    for note, reason in filled.left:
+        typer.echo(f"  {note}: {reason}", err=True)
+
+
+def _name(file: Path | None) -> str:
+    return "standard input" if file is None else str(file)
 
 
 def _rows(found: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:

@@ -52,6 +52,11 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self._bytes)
 
+    @property
+    def bytes(self) -> int:
+        """How much text there is."""
+        return len(self._bytes.values)
+
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return [self[i] for i in range(*row.indices(len(self)))]

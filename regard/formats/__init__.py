@@ -1,9 +1,12 @@
 """Files <-> Pairs. Strings only: nothing here knows of tokens, ids or models.
 
-Every format is a file with `read(…) -> Iterator[Pair]`. Errors carry file and line.
+Every format is a file with `read(path, source, target) -> Iterator[Pair]`. Those that go back to their owner, PO,
+XLIFF and plain text, have a `Document` too. Errors carry file and line.
 """
 
-from regard.formats.pair import Pair
+from regard.formats.document import Document, open_document
+from regard.formats.pair import Pair, Segment
+from regard.formats.placeholders import broken, placeholders
 from regard.formats.reader import read_lines, read_pairs
 
-__all__ = ["Pair", "read_lines", "read_pairs"]
+__all__ = ["Document", "Pair", "Segment", "broken", "open_document", "placeholders", "read_lines", "read_pairs"]

@@ -1,4 +1,4 @@
-"""The noun that every format yields."""
+"""The nouns that every format speaks: what is read from a file, and what is put back into one."""
 
 from dataclasses import dataclass
 
@@ -11,3 +11,19 @@ class Pair:
     target: str
     note: str = ""
     """Where it came from: file:line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A text of a document that still wants its translation.
+
+    It may hold line feeds. Translated line by line and joined again, it keeps them all by construction.
+    """
+
+    source: str
+    note: str = ""
+    """Where it stands: file:line."""
+    context: str = ""
+    """What its author says to tell it from its namesakes (msgctxt, the id of a unit)."""
+    flags: tuple[str, ...] = ()
+    """What is known of its placeholders: python-format, c-format, no-c-format, …"""

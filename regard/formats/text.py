@@ -4,26 +4,22 @@ A line ends at a line feed and nowhere else. `str.splitlines` would also cut at 
 occur inside sentences, and shift every pair after them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
 from regard.errors import FormatError
-from regard.formats.pair import Pair
+from regard.formats import files
+from regard.formats.pair import Pair, Segment
 
 BOM = "\ufeff"
 
 
 def lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their line ends; the last one may lack its line feed."""
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                yield _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
-    except FileNotFoundError:
-        raise FormatError(f"{path}: no such file") from None
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
+    with files.opened(path) as file:
+        for number, raw in enumerate(file, start=1):
+            yield _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
 
 
 def read(source: Path, target: Path) -> Iterator[Pair]:
@@ -44,6 +40,35 @@ def read(source: Path, target: Path) -> Iterator[Pair]:
 def count(path: Path) -> int:
     """How many lines a file has, whether or not the last one ends."""
     return sum(1 for _ in lines(path))
+
+
+class TextDocument:
+    """Plain text to be translated line by line: blank lines and line ends stay, an unfilled line is left empty."""
+
+    def __init__(self, path: Path, source: str = "", target: str = ""):
+        self.path = path
+        with files.opened(path) as file:
+            self._lines = file.read().split(b"\n")
+        texts = [_decode(raw.removesuffix(b"\r"), path, number) for number, raw in enumerate(self._lines, start=1)]
+        self._places = [place for place, text in enumerate(texts) if text.strip()]
+        self.segments = [Segment(texts[place], f"{path}:{place + 1}") for place in self._places]
+        self._filled: Sequence[str | None] = [None] * len(self.segments)
+
+    def fill(self, translations: Sequence[str | None]) -> None:
+        """The translation of each segment, or None where there is none."""
+        for segment, text in zip(self.segments, translations, strict=True):
+            if text and ("\n" in text or text.endswith("\r")):
+                raise FormatError(f"{segment.note}: its translation has a line end, which would shift all that follows")
+        self._filled = translations
+
+    def write(self, out: Path) -> None:
+        """The document with its translations."""
+        written = list(self._lines)
+        for place, text in zip(self._places, self._filled, strict=True):
+            mark = BOM if place == 0 and self._lines[0].startswith(BOM.encode()) else ""
+            end = b"\r" if self._lines[place].endswith(b"\r") else b""
+            written[place] = (mark + (text or "")).encode() + end
+        files.write(out, b"\n".join(written))
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:

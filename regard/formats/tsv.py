@@ -8,8 +8,8 @@ from regard.formats import text
 from regard.formats.pair import Pair
 
 
-def read(path: Path) -> Iterator[Pair]:
-    """The first two columns of every row."""
+def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
+    """The first two columns of every row; a row names no languages, so none are compared."""
     number = 0
     for number, line in enumerate(text.lines(path), start=1):
         columns = line.split("\t")

@@ -18,8 +18,9 @@ from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.errors import ConfigError, RunError
 from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.inherit import inherit, take
 from regard.jobs.load import load, new_model, pick_device, use_threads
-from regard.jobs.prepare import Data, prepare
+from regard.jobs.prepare import Data, facts_of, write_pieces, write_texts
 from regard.jobs.report import write_report
 from regard.jobs.score import score_run
 from regard.model import weights
@@ -33,19 +34,25 @@ from regard.train.check import Check, Checker
 from regard.train.log import Log
 from regard.train.loop import Loop, Step
 from regard.train.loss import Learner, RDrop
+from regard.train.machine import multiply_rate
 from regard.train.ranks import Solo
 from regard.train.resume import Checkpoints, State
 from regard.train.schedule import SCHEDULES
+from regard.train.sizing import Facts, choose, settle
 
 Stop = Callable[[], bool]
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
-def fit(folder: Path, config: Config, overwrite: bool, stop: Stop) -> Iterator[Event]:
-    """Train a new run."""
+def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path | None = None) -> Iterator[Event]:
+    """Train a new run, from nothing or from what another run has learnt."""
     if not config.data.train:
-        raise ConfigError("nothing to train on: give two aligned text files or a .tsv, or set data.train")
+        raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+    source = runs.open_run(origin) if origin else None
+    config = inherit(source, config) if source else config
     run = runs.create(folder, config, overwrite)
+    if source:
+        yield from take(source, run)
     yield from _train(run, config, stop)
 
 
@@ -79,8 +86,10 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
     device = pick_device(config.train.device)
     try:
         run.write_json(run.versions, _versions())
-        data = prepare(run, config)
-        yield from map(Note, data.notes)
+        write_texts(run, config)
+        config, choices = _sized(run, config)
+        data = write_pieces(run, config)
+        yield from map(Note, [*data.notes, *choices])
         session = Session(run, config, data, device)
         yield from session.notes()
         yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
@@ -91,6 +100,22 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
             f"{run.folder}: could not be written ({error.strerror or error}). What was saved is whole; "
             f"make room, then go on with --resume {run.folder}."
         ) from None
+
+
+def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
+    """The settings with everything chosen that nobody has given, and what was chosen and why."""
+    c = config.train
+    pairs, source, target = facts_of(run)
+    rate = multiply_rate() if c.last_step is None else 0.0  # where steps are counted, the machine does not matter
+    facts = Facts(pairs, source, target, rate, c.minutes, c.last_step)
+    standing = settle(choose(facts), settings.given(config))
+    config = settings.override(config, [f"{choice.name}={choice.value}" for choice in standing])
+    runs.write_text(run.config, settings.dump(config))
+    reasons = dict.fromkeys(choice.reason for choice in standing)
+    return config, [
+        "chosen: " + ", ".join(f"{c.name}={c.value}" for c in standing if c.reason == reason) + f" ({reason})"
+        for reason in reasons
+    ]
 
 
 class Session:
@@ -104,6 +129,8 @@ class Session:
         self.ema = ema.build(model, c.ema)
         optimizers = optim.build(c, model)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
+        if run.start.exists():
+            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         self.state = self.checkpoints.load()
         self.budget = Budget(c.last_step, c.minutes, self.state.elapsed)
         self.batches = Batches(

@@ -1,12 +1,13 @@
 """Files -> a store and tokenisers inside the run. Done once; a run that is taken up again finds them there."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from regard.config import Config
 from regard.data import split, store
 from regard.data import tokenizer as tokenizers_room
+from regard.data.doctor import Diagnosis, Doctor, Settings, Stream
 from regard.data.store import Corpus, Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
@@ -28,82 +29,88 @@ class Data:
     notes: tuple[str, ...]
 
 
-def prepare(run: Run, config: Config) -> Data:
-    """The run's data: made from the files the first time, found in its store afterwards."""
-    ready = run.store / "ready.json"
-    if not ready.exists():
-        notes = _texts(run, config)
-        tokenizers, more = _train_tokenizers(run, config)
-        for name in _sets(run):
-            store.write_ids(run.store, name, tokenizers)
-        run.write_json(ready, {"notes": notes + more})
-    tokenizers = load_tokenizers(run, config)
-    corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _sets(run)}
-    notes = run.read_json(ready)["notes"]
-    return Data(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
-
-
-def _texts(run: Run, config: Config) -> list[str]:
-    """Write the texts of every set; what there is to say about them."""
+def stream(config: Config, files: Sequence[str]) -> Stream:
+    """The pairs of some files, as often as they are asked for."""
     c = config.data
-    notes: list[str] = []
+    return Stream(lambda: read_pairs(files, c.source, c.target), Stream.of(files).files)
+
+
+def diagnose(config: Config) -> Diagnosis:
+    """What is wrong with the files that the settings name."""
+    c = config.data
+    judge = Settings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
+    given = [stream(config, files) if files else None for files in (c.train, c.dev, c.test)]
+    assert given[0] is not None
+    return Doctor(judge).examine(given[0], given[1], given[2])
+
+
+def write_texts(run: Run, config: Config) -> None:
+    """Read every file, leave out what the doctor says, hold out what was not given, and keep the texts in the run."""
+    if run.texts_ready.exists():
+        return
+    diagnosis = diagnose(config)
+    diagnosis.require_trainable()
+    run.write_json(run.doctor, diagnosis.as_dict())
+    notes = diagnosis.lines()
+    c = config.data
     need_dev, need_test = not c.dev, not c.dev and not c.test
     held = split.Held(frozenset(), frozenset(), config.train.seed)
     if need_dev:
-        sources = (pair.source for pair in read_pairs(c.train))
+        sources = (pair.source for pair in diagnosis.clean(stream(config, c.train).read()))
         held = split.hold_out(sources, config.train.seed, need_dev, need_test)
-    given: dict[str, Sequence[str]] = {"train": c.train, "dev": c.dev, "test": c.test}
     drawn = {"train": True, "dev": need_dev, "test": need_test}
-    for name, files in given.items():
-        if not (files or drawn[name]):
-            continue
-        files = files or c.train
-        blank = _Blank()
-        pairs = blank.out_of(read_pairs(files))
-        count = store.write_texts(run.store, name, split.only(pairs, held, name) if drawn[name] else pairs)
-        if not count:
-            raise DataError(f"{' '.join(files)}: no pair is left for {name}; more than that is needed to train")
-        held_out = name != "train" and drawn[name]
-        notes.append(f"{name}: {count:,} pairs" + held_out * " (held out of the training files, by source)")
-        if blank.count and not held_out:
-            notes.append(f"{name}: left out {blank.count:,} pairs with a blank side, the first at {blank.first}")
-    return notes
+    for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)):
+        if files or drawn[name]:
+            origin = "train" if drawn[name] else name
+            pairs: Iterable[Pair] = diagnosis.clean(stream(config, files or c.train).read(), origin)
+            notes.append(_write_set(run, name, split.only(pairs, held, name) if drawn[name] else pairs, drawn[name]))
+    run.write_json(run.texts_ready, {"notes": notes})
 
 
-class _Blank:
-    """Leaves out pairs with nothing on one side, and remembers how many; the others keep their partners."""
-
-    def __init__(self) -> None:
-        self.count, self.first = 0, ""
-
-    def out_of(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        for pair in pairs:
-            if pair.source.strip() and pair.target.strip():
-                yield pair
-            else:
-                self.count += 1
-                self.first = self.first or pair.note
+def write_pieces(run: Run, config: Config) -> Data:
+    """Learn the tokenisers, cut the texts into pieces, and open the whole."""
+    if not run.pieces_ready.exists():
+        tokenizers, notes = _tokenizers(run, config)
+        for name in _sets(run):
+            store.write_ids(run.store, name, tokenizers)
+        run.write_json(run.pieces_ready, {"notes": notes})
+    tokenizers = load_tokenizers(run, config)
+    corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _sets(run)}
+    notes = [note for ready in (run.texts_ready, run.pieces_ready) for note in run.read_json(ready)["notes"]]
+    return Data(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
 
 
-def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
+def _write_set(run: Run, name: str, pairs: Iterable[Pair], drawn: bool) -> str:
+    count = store.write_texts(run.store, name, pairs)
+    if not count:
+        raise DataError(f"no pair is left for {name}; `regard doctor` says why, data.keep keeps what it would drop")
+    held_out = " (held out of the training files, by source)" if drawn and name != "train" else ""
+    return f"{name}: {count:,} pairs{held_out}"
+
+
+def _tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
     sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
     if config.data.joint:
-        joint, notes = _train_one(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
+        joint, notes = _tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
         return Tokenizers(joint, joint), notes
-    source, notes = _train_one(run, config, lambda: sources, len(sources), "source")
-    target, more = _train_one(run, config, lambda: targets, len(targets), "target")
+    source, notes = _tokenizer(run, config, lambda: sources, len(sources), "source")
+    target, more = _tokenizer(run, config, lambda: targets, len(targets), "target")
     return Tokenizers(source, target), notes + more
 
 
-def _train_one(
+def _tokenizer(
     run: Run, config: Config, texts: Callable[[], Iterable[str]], count: int, side: str
 ) -> tuple[Tokenizer, list[str]]:
+    """Learn a tokeniser, unless the run was given one to begin with."""
+    path = run.tokenizer(side)
+    if path.exists():
+        return Tokenizer(run.verify(path).read_bytes()), []
     every = -(-count // ENOUGH_TO_LEARN_PIECES)
     wanted = config.data.vocabulary
     tokenizer = tokenizers_room.train(tokenizers_room.thin(texts(), every), wanted, config.data.tokenizer)
-    with aside(run.tokenizer(side)) as path:
-        path.write_bytes(tokenizer.model)
-    run.seal(run.tokenizer(side))
+    with aside(path) as temporary:
+        temporary.write_bytes(tokenizer.model)
+    run.seal(path)
     whose = f"{side} vocabulary" if side else "vocabulary"
     if tokenizer.size == wanted:
         return tokenizer, [f"{whose}: {wanted:,} pieces"]
@@ -115,3 +122,9 @@ def _train_one(
 def _sets(run: Run) -> list[str]:
     found = {path.name.partition(".")[0] for path in run.store.glob("*.source.offsets")}
     return [name for name in ("train", "dev", "test") if name in found]
+
+
+def facts_of(run: Run) -> tuple[int, int, int]:
+    """Pairs, and characters of each side, of the training texts."""
+    sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
+    return len(sides[0]), sides[0].bytes, sides[1].bytes

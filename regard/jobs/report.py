@@ -104,22 +104,22 @@ def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
 
 
 def _scores(evaluation: Evaluation) -> Grid:
+    """Every score with its signature, and below them BLEU where there is no translator at all."""
+    base = evaluation.baselines
+    named = [(score.name, score) for score in evaluation.scores.values()]
+    named += [("BLEU of the source copied", base.copied), ("BLEU of other sentences' translations", base.shuffled)]
     rows: list[dict[str, Value]] = [
-        {
-            "metric": score.name,
-            "score": score.value,
-            "low": score.low,
-            "high": score.high,
-            "signature": score.signature,
-        }
-        for score in evaluation.scores.values()
+        {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
+        for name, score in named
     ]
-    headings = {"low": "95 % low", "high": "95 % high"}
-    return Grid(Table.of(rows), headings=headings)
+    return Grid(Table.of(rows), headings={"low": "95 % low", "high": "95 % high"})
 
 
 def _honesty(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
-    count = f"{len(evaluation.sentences):,} sentences."
+    base = evaluation.baselines
+    count = (
+        f"{len(evaluation.sentences):,} sentences; {base.length_ratio:.2f} characters written for each one expected."
+    )
     if set_name == "dev":
         return [Paragraph(f"{count} The model was chosen on these very sentences, so expect a little less elsewhere.")]
     return [Paragraph(f"{count} None of them was used in training or to choose the model.")]

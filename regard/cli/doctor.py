@@ -1,0 +1,33 @@
+"""regard doctor"""
+
+import json
+from pathlib import Path
+
+import typer
+
+
+def doctor(
+    files: list[str] = typer.Argument(..., help="Training pairs: text files, .tsv, .jsonl, .po, .tmx, .xlf, folders."),
+    dev: list[str] | None = typer.Option(None, help="Pairs to choose the model on (one or two files)."),
+    test: list[str] | None = typer.Option(None, help="Pairs to score on: training must not hold their sources."),
+    source: str = typer.Option("", help="Language code of the source side."),
+    target: str = typer.Option("", help="Language code of the target side."),
+    fix: Path | None = typer.Option(None, help="Write a clean copy into this folder."),
+    keep: list[str] | None = typer.Option(None, help="Keep what is found under this name."),
+    drop: list[str] | None = typer.Option(None, help="Drop what is found under this name, though it is only noted."),
+    as_json: bool = typer.Option(False, "--json", help="Print the findings for a program."),
+) -> None:
+    """Say what is wrong with a corpus, where, and what to do about it."""
+    from regard import config as settings
+    from regard.jobs.doctor import examine, write_clean
+
+    data = {"train": files, "dev": dev or [], "test": test or [], "source": source, "target": target}
+    config = settings.build({"data": {**data, "keep": keep or [], "drop": drop or []}})
+    diagnosis = examine(config)
+    if as_json:
+        print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))
+    else:
+        print("\n".join(diagnosis.lines()))
+    if fix is not None:
+        for path in write_clean(config, diagnosis, fix):
+            typer.echo(f"written: {path}", err=True)

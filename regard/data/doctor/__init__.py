@@ -1,0 +1,29 @@
+"""Reads a corpus before anyone trains, and says what is wrong with it, where, and what to do.
+
+    diagnosis = Doctor(Settings(source="en", target="fr")).examine(Stream.of(["train.en", "train.fr"]))
+    for line in diagnosis.lines(): …
+    diagnosis.require_trainable()
+    pairs = diagnosis.clean(read_pairs(["train.en", "train.fr"]))
+
+Damage that would shift pairs is refused where files are read. What remains is refused, dropped or noted, as the table
+in `kinds` says; a dropped pair goes as a whole, so that the others keep their partners.
+"""
+
+from regard.data.doctor.diagnosis import Counted, Diagnosis, Example, Finding
+from regard.data.doctor.doctor import Doctor
+from regard.data.doctor.examination import Stream
+from regard.data.doctor.kinds import KINDS, Action, Kind
+from regard.data.doctor.settings import Settings
+
+__all__ = [
+    "KINDS",
+    "Action",
+    "Counted",
+    "Diagnosis",
+    "Doctor",
+    "Example",
+    "Finding",
+    "Kind",
+    "Settings",
+    "Stream",
+]

@@ -1,0 +1,216 @@
+"""One function for each thing that can be seen in a single pair: (source, target) -> whether it is there.
+
+They run on every pair of a corpus, so each first asks a cheap question that nearly every pair answers with no.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from regard.data.doctor.languages import WORDS
+from regard.data.doctor.repeats import digest
+from regard.data.doctor.tongue import Expected
+
+Finds = Callable[[str, str], bool]
+
+COPIED_WORDS = 5
+"""A sentence of so many words, the same on both sides, was not translated; fewer may be a name or a term."""
+CUSHION = 15
+"""Characters added to both lengths before they are compared, for short sentences differ freely."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FUNCTION_WORDS = frozenset(word for words in WORDS.values() for word in words if len(word) > 1)
+_LETTER = re.compile(r"[^\W\d_]")
+_WORDY = re.compile(r"[^\W_]")
+# Possessive, for a line may be as long as a file: nothing is ever tried twice.
+_TAGS_ONLY = re.compile(r"(?:<(?:[!?][^<>]*+|/?[A-Za-z][\w:.-]*+(?:\s(?=[^<>]*=)[^<>]*+|\s*+/?))>\s*+)++")
+_ELEMENT = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>(.*)</\1\s*>", re.DOTALL)
+_MARKUP = _names(
+    "a abbr b bdi bdo big blockquote br button center cite code dd del dfn div dl dt em font g h1 h2 h3 h4 h5 h6 hr i "
+    "img input ins kbd label li mark ol p pre q s samp small span strike strong sub sup table tbody td th tr tt u ul "
+    "var wbr x bpt ept ph it bx ex mrk"
+)
+_HEAD = _names(
+    "author byline category copyright creator date dateline description doc docid docno document editor head id "
+    "identifier keyword keywords lang language meta publisher refset reviewer rights seg source speaker srcset subject "
+    "tags talkid timestamp title topic translator tstset uri url"
+)
+_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
+_DOUBLY_ENCODED = re.compile("[ÂÃ][\u0080-\u00bf]|â€[\u0098-\u009d™œ\u02dc“”¦]")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_PLACEHOLDER = re.compile(
+    r"\{\{\s*[\w.$-]+\s*\}\}|\$?\{(?:\w[\w.$-]*)?\}|\{\w+(?=\s*,)"
+    r"|(?<![\d%])%(?:\([\w.-]+\)|\d+\$)?[-+#0]?(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdifuxXceEgGpr@](?![A-Za-z])"
+)
+
+
+def blank(source: str, target: str) -> bool:
+    return not source.strip() or not target.strip()
+
+
+def metadata(source: str, target: str) -> bool:
+    """Whether a side is nothing but tags, or an element that belongs to a document's head.
+
+    An element of an unknown name is content as long as what stands in it was translated.
+    """
+    if "<" not in source and "<" not in target:
+        return False
+    left, right = source.strip(), target.strip()
+    if _TAGS_ONLY.fullmatch(left) or _TAGS_ONLY.fullmatch(right):
+        return True
+    one, two = _ELEMENT.fullmatch(left), _ELEMENT.fullmatch(right)
+    names = [found[1].lower() for found in (one, two) if found and found[1].lower() not in _MARKUP]
+    if any(name in _HEAD for name in names):
+        return True
+    if one is None or two is None or len(names) < 2:
+        return False
+    return names[0] != names[1] or one[2] == two[2]
+
+
+def wordless(source: str, target: str) -> bool:
+    if _WORDY.search(source) and _WORDY.search(target):
+        return False
+    return len(_LETTER.findall(source)) >= 3 or len(_LETTER.findall(target)) >= 3
+
+
+def identical(source: str, target: str) -> bool:
+    """Whether both sides are one and the same sentence: some words, of which two are function words of any language.
+
+    Names, numbers, addresses and lines of code have none of these, and are rightly the same in both languages.
+    """
+    if source.strip() != target.strip():
+        return False
+    words = source.lower().split()
+    return len(words) >= COPIED_WORDS and len(_FUNCTION_WORDS.intersection(words)) >= 2
+
+
+def same(source: str, target: str) -> bool:
+    return source.strip() == target.strip() and not identical(source, target)
+
+
+def separator(source: str, target: str) -> bool:
+    return (_odd(source) and bool(_BREAK.search(source))) or (_odd(target) and bool(_BREAK.search(target)))
+
+
+def control(source: str, target: str) -> bool:
+    return (_odd(source) and bool(_CONTROL.search(source))) or (_odd(target) and bool(_CONTROL.search(target)))
+
+
+def bom(source: str, target: str) -> bool:
+    return "\ufeff" in source or "\ufeff" in target
+
+
+def mojibake(source: str, target: str) -> bool:
+    return (not source.isascii() and _damaged(source)) or (not target.isascii() and _damaged(target))
+
+
+def unnormalised(source: str, target: str) -> bool:
+    return not (unicodedata.is_normalized("NFC", source) and unicodedata.is_normalized("NFC", target))
+
+
+def entity(source: str, target: str) -> bool:
+    return ("&" in source and bool(_ENTITY.search(source))) or ("&" in target and bool(_ENTITY.search(target)))
+
+
+def placeholder(source: str, target: str) -> bool:
+    if not ("{" in source or "%" in source or "{" in target or "%" in target):
+        return False
+    return sorted(_PLACEHOLDER.findall(source)) != sorted(_PLACEHOLDER.findall(target))
+
+
+def unlike(source: str, target: str) -> str:
+    """The placeholders that one side has and the other has not."""
+    one, two = Counter(_PLACEHOLDER.findall(source)), Counter(_PLACEHOLDER.findall(target))
+    sides = (("source", one - two), ("target", two - one))
+    return ", ".join(f"only in the {side}: {' '.join(sorted(more.elements()))}" for side, more in sides if more)
+
+
+class Overlap:
+    """Whether the source stands in a set that the model will be judged on; remembers which of those it met."""
+
+    def __init__(self, held: frozenset[bytes]) -> None:
+        self.held = held
+        self.met: set[bytes] = set()
+
+    def __call__(self, source: str, target: str) -> bool:
+        if not self.held or (mark := digest(source)) not in self.held:
+            return False
+        self.met.add(mark)
+        return True
+
+    def was_met(self, source: str, target: str) -> bool:
+        return digest(source) in self.met
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Whether the lengths differ absurdly, compared with what is usual in this corpus."""
+
+    most: float
+    usual: float
+    """Target characters for one of the source, the cushion included."""
+
+    def __call__(self, source: str, target: str) -> bool:
+        one, two = (len(source) + CUSHION) * self.usual, len(target) + CUSHION
+        return two > one * self.most or one > two * self.most
+
+
+@dataclass(frozen=True)
+class Long:
+    most: int
+
+    def __call__(self, source: str, target: str) -> bool:
+        return len(source) > self.most or len(target) > self.most
+
+
+@dataclass(frozen=True)
+class Language:
+    """Whether a side is in another language than it should be."""
+
+    source: Expected
+    target: Expected
+
+    def __call__(self, source: str, target: str) -> bool:
+        return bool(self.source.stranger(source) or self.target.stranger(target))
+
+    def detail(self, source: str, target: str) -> str:
+        looks = {"source": self.source.stranger(source), "target": self.target.stranger(target)}
+        return ", ".join(f"{side} looks like {name}" for side, name in looks.items() if name)
+
+
+PLAIN: dict[str, Finds] = {
+    check.__name__: check
+    for check in (
+        blank,
+        metadata,
+        wordless,
+        identical,
+        same,
+        separator,
+        control,
+        bom,
+        mojibake,
+        unnormalised,
+        entity,
+        placeholder,
+    )
+}
+"""The checks that need to know nothing but the pair, by the name of their kind."""
+
+
+def _damaged(text: str) -> bool:
+    if "\ufffd" in text:
+        return True
+    return ("Ã" in text or "Â" in text or "â" in text) and bool(_DOUBLY_ENCODED.search(text))
+
+
+def _odd(text: str) -> bool:
+    """Whether there is anything but letters, signs and plain spaces; all breaks and control characters are."""
+    return not text.isprintable()

@@ -1,0 +1,88 @@
+"""Function words of twenty languages, and the blocks of the scripts: enough to tell languages apart, without a model.
+
+Function words are the ones a writer cannot avoid, whatever the subject. The lists were written by hand; they hold
+neighbours too (Danish beside Swedish, Catalan beside Spanish), so that a language is not taken for its neighbour.
+Words are runs of letters: `l'homme` is `l` and `homme`, so single letters occur.
+"""
+
+from types import MappingProxyType
+
+_WORDS = {
+    "en": "the and of to a in is that it for you was on are with as i he his be this have from at by not but what all "
+    "were we when your can there an which their if will how so they would my been has who had do she or her them then "
+    "its our about into could s t re ve ll",
+    "fr": "le la les de des du un une et est en que qui dans pour pas sur au aux il elle ils nous vous je ce cette ces "
+    "ne se sont avec plus par mais ou où son sa ses leur tout on été était avoir être fait comme si même très à y a "
+    "l d c n qu j s m t",
+    "de": "der die das und ist in zu den von mit auf für nicht ein eine einer einem einen eines es sich auch dem des "
+    "ich wir sie er als an wie aus bei nach sind war wird haben hat dass oder aber noch nur so wenn über im am vor "
+    "kann zum zur ihr uns man durch",
+    "es": "el la los las de del y que en un una es por con para no se su sus lo como más pero al le ya o este esta "
+    "sí porque cuando muy sin sobre también me hasta hay donde desde todo nos uno son era eso está fue han ser "
+    "qué ha si yo",
+    "it": "il lo la i gli le di del della dei delle che e è un una per in non con si da sono come anche più ma nel "
+    "nella al alla questo questa ha o ho se ci mi quando c l dell all perché cosa essere molto tutto suo sua io noi "
+    "lui loro era hanno",
+    "pt": "o a os as de do da dos das e que em um uma é para não com por no na nos nas se mais como mas ao à ele ela "
+    "foi seu sua ou ser quando muito já eu também só pelo pela até isso entre era há está você nós são tem isto este",
+    "ca": "el la els les de del dels i que en un una és per amb no es als al com més però ha són va aquest aquesta si "
+    "o molt també ho seva seu hi això quan perquè sense nosaltres tot fer l d s m n",
+    "ro": "și de la în a cu pe nu un o este care să că din pentru mai ca sunt au fost ce se lui am dar sau prin după "
+    "când foarte noi ei el ea le sa său aceasta acest acestea fi îi era",
+    "nl": "de het een en van in is dat op te die zijn met voor niet aan er om als maar we ik je ze hij bij ook uit dan "
+    "naar wat nog over door of tot worden wordt hebben heeft was deze dit zo kan zou geen meer mijn ons haar had",
+    "sv": "och att det i en som är på för med av den till inte har de om ett var jag vi han så men hon från kan när "
+    "vad eller du ut sig efter då vid nu här man mycket alla skulle sin över där mig också dem",
+    "da": "og at det i en som er på for med af den til ikke har de om et var jeg vi han så men hun fra kan når hvad "
+    "eller du ud sig efter da ved nu her man meget alle skulle sin over der mig også dem være blev",
+    "nb": "og at det i en som er på for med av den til ikke har de om et var jeg vi han så men hun fra kan når hva "
+    "eller du ut seg etter da ved nå her man mye alle skulle sin over der meg også dem være ble",
+    "pl": "i w na z że się nie do to jest o jak po co a ale czy od dla za przez tak tym tego są był była było już "
+    "ich jego jej które który która może tylko go być mnie ze gdy by oraz też bardzo my ja ten ta te",
+    "cs": "a v na že se je to s z do o i jako ale by jsou pro za ve po si tak jsem který která které co od jeho bylo "
+    "byl byla být ještě už nebo jak až když mi ten toto tím při také může jen jsme má není velmi ze",
+    "sk": "a v na že sa je to s z do o aj ako ale by sú pre za vo po si tak som ktorý ktorá ktoré čo od jeho bolo bol "
+    "bola byť ešte už alebo keď mi ten toto tým pri tiež môže len sme má nie je veľmi zo",
+    "ru": "и в не на что с он как это по но из у за от о же для то я бы мы вы они она так все его к был было были "
+    "есть если или когда только еще ещё чтобы очень нет меня уже их ее её который которые этот до быть при",
+    "uk": "і в не на що з він як це по але із у за від про ж для то я б ми ви вони вона так всі його до був було були "
+    "є якщо або коли тільки ще щоб дуже немає мене вже їх її який які цей та бути й та при",
+    "fi": "ja on ei se että en hän oli mutta ovat olen kun niin kuin tai minä sinä me he mitä tämä tässä sen jos vain "
+    "myös nyt ole mikä joka jotka olla hänen minun ollut sitä siitä mukaan hyvin kanssa ennen",
+    "hu": "a az és hogy nem is egy ez van de meg csak ha már még mint volt azt el ki lehet kell ezt vagy mert nagyon "
+    "én te ő mi ti ők minden itt ott akkor amikor aki ami ezek azok után között",
+    "tr": "ve bir bu da de için çok ile olarak ne daha gibi var o ben sen biz siz onlar mi mı değil kadar ama sonra en "
+    "her şey olan oldu olduğu ki bunu yok nasıl neden beni bana bizim onun ise veya",
+}
+
+WORDS = MappingProxyType({code: frozenset(words.split()) for code, words in _WORDS.items()})
+
+SCRIPTS = MappingProxyType(
+    {
+        "latin": ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F), (0x1E00, 0x1EFF)),
+        "greek": ((0x370, 0x3FF), (0x1F00, 0x1FFF)),
+        "cyrillic": ((0x400, 0x52F),),
+        "armenian": ((0x530, 0x58F),),
+        "hebrew": ((0x590, 0x5FF),),
+        "arabic": ((0x600, 0x6FF), (0x750, 0x77F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC)),
+        "devanagari": ((0x900, 0x97F),),
+        "bengali": ((0x980, 0x9FF),),
+        "tamil": ((0xB80, 0xBFF),),
+        "thai": ((0xE00, 0xE7F),),
+        "georgian": ((0x10A0, 0x10FF), (0x1C90, 0x1CBF)),
+        "hangul": ((0x1100, 0x11FF), (0x3130, 0x318F), (0xAC00, 0xD7AF)),
+        "kana": ((0x3040, 0x30FF),),
+        "han": ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0x20000, 0x2FA1F)),
+    }
+)
+
+SCRIPT_OF = MappingProxyType(
+    dict.fromkeys(WORDS, "latin")
+    | dict.fromkeys(("ru", "uk", "be", "bg", "kk", "mk", "ky", "mn", "tg"), "cyrillic")
+    | dict.fromkeys(("ar", "fa", "ur", "ps", "ug"), "arabic")
+    | dict.fromkeys(("he", "iw", "yi"), "hebrew")
+    | dict.fromkeys(("hi", "mr", "ne", "sa"), "devanagari")
+    | {"el": "greek", "hy": "armenian", "ka": "georgian", "bn": "bengali", "ta": "tamil", "th": "thai"}
+    | {"zh": "han", "ja": "kana", "ko": "hangul"}
+)
+"""The script that a language is written in; a code that is not here is never judged."""

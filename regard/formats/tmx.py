@@ -1,0 +1,106 @@
+"""TMX 1.1 to 1.4: a translation memory, each unit in two languages or more.
+
+- Inline tags: `bpt ept it ph ut` hold codes of another format and are dropped, with any `sub` inside; `hi` and unknown
+  tags are dropped and their words kept. White space stays as it is.
+- Codes asked for: of the variants nearest to a code (`fr` itself before `fr-CA`), the first is the source and every
+  one is a target. Units without one of the two are passed over; a file that has one nowhere is refused.
+- No codes: every unit must have the same two languages; `srclang` tells which is the source. A unit with fewer is
+  passed over.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from regard.errors import FormatError
+from regard.formats import languages, markup
+from regard.formats.pair import Pair
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One language of a unit (`tuv`)."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(slots=True)
+class Asked:
+    """Which languages are wanted, and which have been met."""
+
+    path: Path
+    source: str
+    target: str
+    met: dict[str, str] = field(default_factory=dict)
+    """Codes as compared, and as first spelled."""
+
+    def pairs(self, unit: list[Variant], line: int, srclang: str) -> Iterator[Pair]:
+        """The pairs of one unit."""
+        for variant in unit:
+            self.met.setdefault(languages.plain(variant.language), variant.language)
+        codes = (self.source, self.target)
+        if not (self.source and self.target):
+            if len({languages.plain(variant.language) for variant in unit}) < 2:
+                return
+            codes = self._two(line, srclang)
+        spoken = [variant.language for variant in unit]
+        sources, targets = (languages.closest(code, spoken) for code in codes)
+        if sources:
+            for place in targets:
+                if place != sources[0]:
+                    yield Pair(unit[sources[0]].text, unit[place].text, f"{self.path}:{unit[sources[0]].line}")
+
+    def _two(self, line: int, srclang: str) -> tuple[str, str]:
+        """Source and target of a file that has two languages."""
+        spelled = list(self.met.values())
+        if len(spelled) > 2:
+            raise FormatError(
+                f"{self.path}:{line}: a third language; the file holds {', '.join(spelled)}. {languages.REMEDY}"
+            )
+        given = self.source or self.target or srclang
+        near = languages.closest(given, spelled)
+        if len(near) != 1:
+            what = f"srclang={srclang!r} tells" if given == srclang else f"{given!r} is"
+            raise FormatError(
+                f"{self.path}:{line}: {what} neither of {spelled[0]} and {spelled[1]} for sure. {languages.REMEDY}"
+            )
+        one, other = spelled[near[0]], spelled[1 - near[0]]
+        return (other, one) if self.target and not self.source else (one, other)
+
+    def check(self) -> None:
+        """That both languages were met at all, if anything was."""
+        for code in (self.source, self.target):
+            if code and self.met and not languages.closest(code, list(self.met)):
+                raise FormatError(
+                    f"{self.path}: no {code!r} in it; it holds {', '.join(self.met.values())}. {languages.REMEDY}"
+                )
+
+
+def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
+    """The pairs of every unit, one after the other."""
+    asked = Asked(path, source, target)
+    srclang = ""
+    for element in markup.units(path, "tmx", ("header", "tu")):
+        if markup.local(element) == "header":
+            srclang = element.get("srclang") or ""
+        else:
+            yield from asked.pairs(_variants(element, path), element.sourceline, element.get("srclang") or srclang)
+    asked.check()
+
+
+def _variants(unit: Any, path: Path) -> list[Variant]:
+    variants = []
+    for tuv in markup.children(unit, "tuv"):
+        language = " ".join((tuv.get(XML_LANG) or tuv.get("lang") or "").split())
+        if not language:
+            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no xml:lang; TMX requires one. {markup.MEND}")
+        seg = next(iter(markup.children(tuv, "seg")), None)
+        if seg is None:
+            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no <seg>; TMX requires one. {markup.MEND}")
+        variants.append(Variant(language, markup.text_of(seg, path), seg.sourceline))
+    return variants

@@ -1,0 +1,68 @@
+"""Fine-tuning: a new run that begins with the tokeniser, the sizes and the weights of another."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+from regard import config as settings
+from regard.config import Config
+from regard.errors import ConfigError, RunError
+from regard.jobs.events import Note
+from regard.run import Run, aside
+
+INHERITED = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
+FREE = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
+"""Of the model, what weights do not depend on: a fine-tuned run may have its own."""
+GENTLE = 0.25  # of the usual rate: what was learnt is to be changed, not overwritten
+
+
+def inherit(origin: Run, config: Config) -> Config:
+    """The config with whatever must be as in the run it begins from."""
+    old, given = origin.load_config(), settings.given(config)
+    table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    theirs = _flat(old.model_dump(mode="json", exclude_none=True))
+    for name, value in theirs.items():
+        if not (name in INHERITED or (name.startswith("model.") and name not in FREE)):
+            continue
+        mine = _flat(table).get(name, value)
+        if name in given and mine != value:
+            raise ConfigError(
+                f"{name}={mine} contradicts --from {origin.folder}, whose weights have {name}={value}; leave it out"
+            )
+        _place(table, name, value)
+    for name in FREE:
+        if name not in given:
+            _place(table, name, theirs[name])
+    if "train.rate" not in given:
+        _place(table, "train.rate", GENTLE * old.train.rate)
+    return settings.build(table)
+
+
+def take(origin: Run, run: Run) -> Iterator[Note]:
+    """Copy the tokenisers and the best weights of one run into another."""
+    if not origin.best.exists():
+        raise RunError(f"{origin.folder}: has no checked weights yet, so nothing can begin from it")
+    best = origin.folder / str(origin.read_json(origin.best)["weights"])
+    tokenizers = [path for path in map(origin.tokenizer, ("", "source", "target")) if path.exists()]
+    copies = {path: run.folder / path.name for path in tokenizers} | {best: run.start}
+    for source, copy in copies.items():
+        origin.verify(source)
+        with aside(copy) as temporary:
+            shutil.copyfile(source, temporary)
+    run.seal(*copies.values())
+    names = ", ".join(path.name for path in tokenizers)
+    yield Note(f"from {origin.folder}: {names}, sizes of the model, and its weights {best.relative_to(origin.folder)}")
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
+
+
+def _place(table: dict[str, Any], name: str, value: Any) -> None:
+    *groups, last = name.split(".")
+    for group in groups:
+        table = table.setdefault(group, {})
+    table[last] = value

@@ -1,0 +1,62 @@
+"""What a model costs: its parameters part by part, operations a pair, bytes of memory. Formulas, no measuring."""
+
+from dataclasses import dataclass
+
+from regard.config import ModelConfig
+
+BYTES = 4
+COPIES = 4  # weights, gradients and Adam's two moments
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Mean pieces of a source and of a target, end marks included."""
+
+    source: float
+    target: float
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parameters of each part; a table that is shared counts where it stands first."""
+
+    embeddings: int
+    encoder: int
+    decoder: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        return self.embeddings + self.encoder + self.decoder + self.output
+
+
+def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) -> Parts:
+    """How many numbers a model learns."""
+    bias, norm = int(c.bias), c.dim * (2 if c.norm_kind == "layer" else 1)
+    attention = 4 * (c.dim * c.dim + bias * c.dim)
+    into = 2 if c.activation == "swiglu" else 1
+    feed = (into + 1) * c.dim * c.ffn + bias * (into * c.ffn + c.dim)
+    last = norm if c.norm == "pre" else 0
+    encoder = (c.encoder_layers or c.layers) * (attention + feed + 2 * norm) + last
+    decoder = (c.decoder_layers or c.layers) * (2 * attention + feed + 3 * norm) + last
+    sides = [(c.encoder.positions or c.positions), (c.decoder.positions or c.positions)]
+    places = sum(side.length * c.dim for side in sides if side.kind == "learned")
+    words = target_size * c.dim + (0 if c.tie and joint else source_size * c.dim)
+    return Parts(words + places, encoder, decoder, 0 if c.tie else target_size * c.dim)
+
+
+def operations(c: ModelConfig, target_size: int, lengths: Lengths) -> float:
+    """Floating-point operations to train on one pair once: forward, and twice that backward."""
+    s, t, d = lengths.source, lengths.target, c.dim
+    feed = (3 if c.activation == "swiglu" else 2) * d * c.ffn
+    encoder = s * (4 * d * d + feed) + 2 * s * s * d
+    decoder = t * (6 * d * d + feed) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
+    forward = (c.encoder_layers or c.layers) * encoder + (c.decoder_layers or c.layers) * decoder + t * d * target_size
+    return 6 * forward
+
+
+def training_bytes(c: ModelConfig, parts: Parts, target_size: int, batch_tokens: int) -> int:
+    """Roughly how much memory an update takes: weights with their copies, and what backward needs of every token."""
+    layers = (c.encoder_layers or c.layers) + 2 * (c.decoder_layers or c.layers)
+    kept = batch_tokens * (layers * (12 * c.dim + 3 * c.ffn) + 3 * target_size)
+    return BYTES * (COPIES * parts.total + kept)

@@ -1,0 +1,279 @@
+"""Every finding is seen where it was planted, and nowhere else; and nothing shifts."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.data.doctor import KINDS, Action, Diagnosis, Doctor, Settings, Stream
+from regard.data.doctor.examination import line_files
+from regard.errors import ConfigError, DataError, FormatError
+from regard.formats import Pair, read_pairs
+
+CLEAN = [
+    ("The dog is sleeping in the garden.", "Le chien dort dans le jardin."),
+    ("I have seen this film with my brother.", "J'ai vu ce film avec mon frère."),
+    ("She said that they would come back.", "Elle a dit qu'ils reviendraient."),
+    ("Go!", "Va !"),
+    ("What are you going to do about it?", "Qu'est-ce que vous allez faire à ce sujet ?"),
+    ("We were at the house of a friend.", "Nous étions dans la maison d'un ami."),
+    ("It is 3 < 4, said the teacher.", "C'est 3 < 4, dit le professeur."),
+    ("He paid 100% of {price} to %s.", "Il a payé 100 % de {price} à %s."),
+    ("<b>Save</b> your work now.", "<b>Enregistrez</b> votre travail."),
+    ("<b>Save</b>", "<b>Enregistrer</b>"),
+    ("<Link>Read more</Link>", "<Link>En savoir plus</Link>"),
+    ("<ada at example dot org>", "<ada chez example point org>"),
+    ("R&D is fun & games.", "La R&D est un jeu."),
+]
+PLANTED = {
+    "blank": [("There is something here.", " \u00a0"), ("", "Rien.")],
+    "metadata": [
+        ("<url>http://a.org/x</url>", "<url>http://a.org/x</url>"),
+        ("<speaker>Ada Lovelace</speaker>", "<title>Une femme</title>"),
+        ("<reviewer></reviewer>", '<translator href="http://a.org">Jean</translator>'),
+        ('<doc id="7" lang="en">', '<doc id="7" lang="fr">'),
+        ("</doc>", "</doc>"),
+        ("<foo>17</foo>", "<foo>17</foo>"),
+        ("<foo>one thing</foo>", "<bar>autre chose</bar>"),
+        ("A sentence.", "<description>Une description qui ne va pas.</description>"),
+    ],
+    "wordless": [("Young girls weave corn stalks.", "@@"), ("…", "Il est parti.")],
+    "identical": [("This was never translated at all.", "This was never translated at all. ")],
+    "ratio": [("You can read it.", "Il est écrit ici " + "que tout le monde doit venir boire le thé " * 4)],
+    "long": [("It is so long. " * 400, "C'est si long. " * 400)],
+    "language": [
+        ("Le chien est dans la maison avec les enfants.", "Il est dans la maison avec les enfants du voisin."),
+        ("He is in the house with the children.", "The man was in the house with all of his children."),
+        ("He said it once.", "Он сказал это один раз"),
+    ],
+    "same": [
+        ("OK.", "OK."),
+        ("1984", "1984"),
+        ("Barack Obama", "Barack Obama"),
+        ("f(a, b) = a + b", "f(a, b) = a + b"),
+    ],
+    "separator": [("A line\u2028and more", "Une ligne"), ("Next", "La\x85suite"), ("Two\rparts", "Deux\x0bparts\x0c")],
+    "control": [("Bell\x07 rings", "La cloche sonne"), ("Delete", "Effacer\x7f")],
+    "bom": [("\ufeffJoined files", "Fichiers joints")],
+    "mojibake": [("A summer day", "Un jour d'Ã©tÃ©"), ("It\u2019s lost", "C'est per�u"), ("Itâ€™s", "C'est")],
+    "unnormalised": [("Summer", "E\u0301te\u0301")],
+    "entity": [("Salt &amp; pepper", "Sel et poivre"), ("A cat", "L&#39;animal")],
+    "placeholder": [
+        ("Hello {name}", "Bonjour {nom}"),
+        ("%1$s of %2$s", "%1$s de"),
+        ("{{ count }} files", "{{ total }} fichiers"),
+        ("%(user)s left", "%s est parti"),
+    ],
+}
+
+
+def stream(texts: Sequence[tuple[str, str]], name: str = "train") -> Stream:
+    pairs = [Pair(source, target, f"{name}:{line}") for line, (source, target) in enumerate(texts, start=1)]
+    return Stream(lambda: pairs)
+
+
+def seen(diagnosis: Diagnosis, where: str = "train") -> dict[str, int]:
+    return {finding.kind.name: finding.count for finding in diagnosis.findings if finding.where == where}
+
+
+def english_french(**more: object) -> Doctor:
+    return Doctor(Settings(source="en", target="fr", **more))  # type: ignore[arg-type]
+
+
+def test_clean_text_has_no_finding():
+    diagnosis = Doctor().examine(stream(CLEAN))
+    assert seen(diagnosis) == {} and diagnosis.pairs_kept == diagnosis.pairs_read == len(CLEAN)
+    assert seen(english_french().examine(stream(CLEAN * 50))).keys() == {"duplicate"}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_each_finding_is_seen_at_its_line(name: str):
+    texts = [*CLEAN[:5], *PLANTED[name], *CLEAN[5:]]
+    diagnosis = english_french().examine(stream(texts))
+    lines = [f"train:{6 + n}" for n in range(len(PLANTED[name]))]
+    assert seen(diagnosis) == {name: len(lines)}
+    (finding,) = diagnosis.findings
+    assert [example.note for example in finding.examples] == lines[:5]
+    dropped = len(lines) if KINDS[name].action is Action.DROPPED else 0
+    assert diagnosis.pairs_kept == len(texts) - dropped
+    kept = list(diagnosis.clean(stream(texts).read()))
+    assert [(pair.source, pair.target) for pair in kept] == (CLEAN if dropped else texts)
+
+
+def test_every_pair_of_the_table_is_planted_somewhere():
+    elsewhere = {"swapped", "mislabelled", "no_newline", "seen", "overlap", "duplicate", "variant"}
+    assert KINDS.keys() == PLANTED.keys() | elsewhere
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["<a " + "=" * 200_000, "<a> " * 50_000 + "<", "<a>" + "</a" * 50_000, "{{" * 50_000, "%1" * 50_000, "&a" * 99_999],
+)
+def test_endless_lines_are_done_in_no_time(line: str):
+    diagnosis = Doctor().examine(stream([(line, line + "x")]))  # any pattern that tries twice would never end
+    assert seen(diagnosis) in ({"long": 1}, {"wordless": 1})
+
+
+def test_a_kind_that_is_kept_is_counted_and_stays():
+    texts = [*CLEAN, *PLANTED["metadata"]]
+    diagnosis = english_french(keep=frozenset({"metadata"})).examine(stream(texts))
+    assert seen(diagnosis)["metadata"] == len(PLANTED["metadata"]) and diagnosis.pairs_kept == len(texts)
+
+
+def test_training_pairs_that_the_test_holds_are_dropped_from_training():
+    dev, test = [CLEAN[1], ("Unseen.", "Inconnu.")], [CLEAN[0], CLEAN[0], (" Go! ", "Allez !")]
+    diagnosis = Doctor().examine(stream(CLEAN), stream(dev, "dev"), stream(test, "test"))
+    assert seen(diagnosis) == {"overlap": 3}
+    assert [example.note for example in diagnosis.findings[0].examples] == ["train:1", "train:2", "train:4"]
+    assert seen(diagnosis, "dev") == {"seen": 1}
+    assert seen(diagnosis, "test") == {"seen": 3, "duplicate": 1}
+    assert len(list(diagnosis.clean(stream(test).read(), "test"))) == 3
+    sources = {pair.source.strip() for pair in diagnosis.clean(stream(CLEAN).read())}
+    assert not sources & {source.strip() for source, _ in dev + test}
+
+
+def test_dev_and_test_lose_blank_pairs_and_nothing_else():
+    test = [*CLEAN, *PLANTED["blank"], *PLANTED["metadata"]]
+    diagnosis = Doctor().examine(stream([("Only this.", "Ceci seulement.")]), test=stream(test, "test"))
+    assert len(list(diagnosis.clean(stream(test).read(), "test"))) == len(test) - len(PLANTED["blank"])
+    actions = {finding.kind.name: finding.action for finding in diagnosis.findings}
+    assert actions == {"blank": Action.DROPPED, "metadata": Action.NOTED, "same": Action.NOTED}
+
+
+def test_duplicates_are_counted_and_dropped_only_on_demand():
+    texts = [*CLEAN[:4], CLEAN[1], ("Go!", "Vas-y !"), CLEAN[0], CLEAN[1], ("Go!", "Vas-y !")]
+    diagnosis = Doctor().examine(stream(texts))
+    assert seen(diagnosis) == {"duplicate": 4, "variant": 1} and diagnosis.pairs_kept == 9
+    notes = {f.kind.name: [example.note for example in f.examples] for f in diagnosis.findings}
+    assert notes == {"duplicate": ["train:5", "train:7", "train:8", "train:9"], "variant": ["train:6"]}
+    once = Doctor(Settings(drop=frozenset({"duplicate"}))).examine(stream(texts))
+    assert [pair.note for pair in once.clean(stream(texts).read())] == [f"train:{n}" for n in (1, 2, 3, 4, 6)]
+
+
+def test_where_copying_is_the_task_copies_stay():
+    texts = [(f"copy all of this text {n}", f"copy all of this text {n}") for n in range(40)]
+    diagnosis = Doctor().examine(stream(texts))
+    assert seen(diagnosis) == {"identical": 40} and diagnosis.pairs_kept == 40
+
+
+def test_lengths_are_compared_with_what_is_usual():
+    usual = [(f"A long abstract number {n} of a paper. " * 12, f"Its one line is {n}.") for n in range(60)]
+    assert seen(Doctor().examine(stream(usual))) == {}
+    odd = ("One line.", "And its abstract is far longer than that. " * 9)
+    diagnosis = Doctor().examine(stream([*usual[:30], odd, *usual[30:]]))
+    assert seen(diagnosis) == {"ratio": 1} and diagnosis.findings[0].examples[0].note == "train:31"
+    assert seen(Doctor(Settings(ratio=1000)).examine(stream([*usual, odd]))) == {}
+
+
+def test_files_without_a_last_line_feed_are_named(tmp_path: Path):
+    source, target = tmp_path / "a.en", tmp_path / "a.fr"
+    source.write_text("\n".join(s for s, _ in CLEAN), encoding="utf-8")
+    target.write_text("\n".join(t for _, t in CLEAN) + "\n", encoding="utf-8")
+    diagnosis = Doctor().examine(Stream.of([source, target]))
+    (finding,) = diagnosis.findings
+    assert (finding.kind.name, finding.count, finding.among) == ("no_newline", 1, 2)
+    assert finding.examples[0].note == str(source)
+    assert diagnosis.pairs_read == len(CLEAN)
+
+
+def test_only_files_of_lines_need_a_line_feed(tmp_path: Path):
+    paths = [tmp_path / name for name in ("a.en", "a.fr", "a.tsv", "a.po", "a.tsv.gz")]
+    for path in paths:
+        path.touch()
+    assert line_files([*paths, tmp_path]) == paths[:3]
+
+
+@pytest.mark.parametrize("raw", [b"one\n", b"one\ntwo\nthree\n", b"one\n\xff\n"])
+def test_what_would_shift_pairs_is_refused_by_the_formats(tmp_path: Path, raw: bytes):
+    (tmp_path / "a.en").write_bytes(raw)
+    (tmp_path / "a.fr").write_text("un\ndeux\n")
+    files = [tmp_path / "a.en", tmp_path / "a.fr"]
+    with pytest.raises(FormatError) as expected:
+        list(read_pairs(files))
+    with pytest.raises(FormatError) as found:
+        Doctor().examine(Stream.of(files))
+    assert str(found.value) == str(expected.value)
+
+
+ODD = [
+    "",
+    " ",
+    "OK",
+    "@@",
+    "<url>x</url>",
+    "a\u2028b",
+    "{x}",
+    "&amp;",
+    "\ufeffword",
+    "these are the same words again and again",
+]
+TEXTS = st.one_of(st.sampled_from(ODD), st.text(max_size=12), st.sampled_from([s for s, _ in CLEAN]))
+PAIRS = st.lists(st.tuples(TEXTS, TEXTS), max_size=30)
+CHOICES = {name: kind.action for name, kind in KINDS.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    PAIRS,
+    PAIRS,
+    st.frozensets(st.sampled_from([name for name, action in CHOICES.items() if action is Action.DROPPED])),
+    st.frozensets(st.sampled_from(["duplicate", "variant", "entity", "separator", "same"])),
+)
+def test_what_is_kept_is_what_came_without_the_dropped(train, test, keep, drop):
+    doctor = Doctor(Settings(keep=keep, drop=drop))
+    diagnosis = doctor.examine(stream(train), test=stream(test, "test"))
+    for name, texts in (("train", train), ("test", test)):
+        pairs = list(stream(texts, name).read())
+        kept = list(diagnosis.clean(pairs, name))
+        rest = iter(pairs)
+        assert all(any(pair is other for other in rest) for pair in kept), "not a subsequence"
+        dropped = [f for f in diagnosis.findings if f.action is Action.DROPPED and f.where == name]
+        assert len(pairs) - len(kept) == sum(finding.count for finding in dropped)
+        assert not {finding.kind.name for finding in dropped} & keep
+        assert not any(pair.source.strip() == "" for pair in kept) or "blank" in keep
+    assert diagnosis.as_dict() == doctor.examine(stream(train), test=stream(test, "test")).as_dict()
+
+
+def test_another_stream_than_the_examined_one_is_noticed():
+    diagnosis = Doctor().examine(stream(CLEAN))
+    for other in (CLEAN[:-1], CLEAN * 2, []):
+        with pytest.raises(DataError, match="examine them again"):
+            list(diagnosis.clean(stream(other).read()))
+
+
+def test_people_read_one_line_a_finding_and_programs_json():
+    texts = [*CLEAN, *PLANTED["metadata"], *PLANTED["entity"], ("OK", "OK"), ("OK", "OK")]
+    diagnosis = english_french(drop=frozenset({"duplicate"})).examine(stream(texts))
+    lines = diagnosis.lines()
+    assert lines[0] == f"train: {len(texts)} pairs read, {len(texts) - 9} kept"
+    assert lines[1] == (
+        "train: metadata: 8 pairs, 32.0%: a line of markup or metadata instead of a sentence (train:14, train:15, "
+        'train:16, …). Dropped; to keep them, add "metadata" to data.keep.'
+    )
+    assert lines[2].endswith("(train:25). Dropped; to keep them, take it out of data.drop.")
+    assert lines[-1].endswith('unless they are wanted; or add "entity" to data.drop.')
+    assert len(lines) == 5 and not any("\n" in line for line in lines)
+    data = json.loads(json.dumps(diagnosis.as_dict()))
+    assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 8
+    assert data["findings"][0]["examples"][0]["note"] == "train:14"
+    assert data["sets"] == [{"where": "train", "read": 25, "kept": 16, "source": "", "target": ""}]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"keep": frozenset({"metadat"})}, "did you mean 'metadata'"),
+        ({"keep": frozenset({"entity"})}, "keep: no finding 'entity'"),
+        ({"drop": frozenset({"seen"})}, "drop: no finding 'seen'"),
+        ({"drop": frozenset({"xyzzy"})}, "expected one of"),
+        ({"longest": 0}, "longest=0"),
+        ({"ratio": 1.0}, "ratio=1.0"),
+        ({"examples": -1}, "examples=-1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given, message: str):
+    with pytest.raises(ConfigError, match=message):
+        Settings(**given)

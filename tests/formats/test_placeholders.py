@@ -1,0 +1,104 @@
+"""What must be carried over, and what a translation may not do."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.formats import broken, placeholders
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("%s of %d", ["%s", "%d"]),
+        ("%1$s %2$-5.2f %(name)s %(n)03d", ["%1$s", "%2$-5.2f", "%(name)s", "%(n)03d"]),
+        ("%lu %zu %.*f %@", ["%lu", "%zu", "%.*f", "%@"]),
+        ("100%% sure", ["%%"]),
+        ("{} {0} {name} {0:.2f} {x!r:>10} {a.b[0]}", ["{}", "{0}", "{name}", "{0:.2f}", "{x!r:>10}", "{a.b[0]}"]),
+        ("{{ name }} {{x}} {% trans %}", ["{{ name }}", "{{x}}", "{% trans %}"]),
+        ("${HOME} %{count} $5", ["${HOME}", "%{count}"]),
+        ('<a href="%s">x</a><br/>', ['<a href="%s">', "</a>", "<br/>"]),
+        ("<g1>x</g1> <ph2/>", ["<g1>", "</g1>", "<ph2/>"]),
+        ("see :func:`len` and :ref:`the docs <intro>`", [":func:`len`", ":ref:`intro`"]),
+        (":py:class:`~a.B`", [":py:class:`~a.B`"]),
+        ("50 % de 100% d'eau, a < b, c > d, {a b}, : `x`, 5 $", []),
+    ],
+)
+def test_placeholders_are_found(text, found):
+    assert placeholders(text) == Counter(found)
+
+
+def test_flags_settle_what_a_percent_sign_is():
+    assert placeholders("50 % de %s") == Counter(["%s"])
+    assert placeholders("50 % de %s", ["c-format"]) == Counter(["% d", "%s"])
+    assert placeholders("50 % de %s %%", ["no-c-format"]) == Counter()
+    assert placeholders("%s", ["no-c-format", "python-format"]) == Counter(["%s"])
+    assert placeholders("%s", ["fuzzy", "no-wrap"]) == Counter(["%s"])
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "flags", "reason"),
+    [
+        ("Hello", " ", (), "it is empty"),
+        ("a\n", "b", (), "only one of the two ends with a line feed"),
+        ("a", "\nb", (), "only one of the two begins with a line feed"),
+        ("a\nb\nc", "a b\nc", (), "it has 1 line feeds instead of 2"),
+        ("a", "b\a", (), "it has the control character U+0007"),
+        ("a", "b\r", (), "it has the control character U+000D"),
+        ("a", "b\ufffd", (), "it has the control character U+FFFD"),
+        ("%s and %s", "%s", (), "it lacks %s"),
+        ("%(name)s", "%(nom)s", (), "it lacks %(name)s"),
+        ("a", "{} {}", (), "it adds {} {}"),
+        ("100%%", "100", (), "it lacks %%"),
+        ("<b>a</b>", "<b>a", (), "it lacks </b>"),
+        (":func:`len`", ":func:`longueur`", (), "it lacks :func:`len`"),
+        (":ref:`a <b>`", ":ref:`a <c>`", (), "it lacks :ref:`b`"),
+        ("%s of %d", "%d de %s", (), "its %d %s come in another order"),
+        ("{:d} {!r}", "{!r} {:d}", (), "its {!r} {:d} come in another order"),
+        ("<b>a</b>", "</b>a<b>", (), "it closes </b> in the wrong place"),
+        ("<b>a</b> <i>b</i>", "<b>a <i>b</b></i>", (), "it closes </b> in the wrong place"),
+        ("%d", "%d à 100 %", ("python-format",), "it has a % that is not written %%"),
+        (
+            "{} a",
+            "{} a }",
+            ("python-brace-format",),
+            "its braces do not match (Single '}' encountered in format string)",
+        ),
+    ],
+)
+def test_a_broken_translation_is_named(source, translation, flags, reason):
+    assert broken(source, translation, flags) == reason
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "flags"),
+    [
+        ("\nHello %s\n", "\nBonjour %s\n", ("c-format",)),
+        ("%(a)s of %(b)s", "%(b)s : %(a)s", ("python-format",)),
+        ("%1$s of %2$s", "%2$s : %1$s", ("c-format",)),
+        ("{a} of {b}", "{b} : {a}", ("python-brace-format",)),
+        ("100%", "100 %", ()),
+        ("at 100%", "à 100 % de", ("no-python-format",)),
+        (":ref:`the docs <intro>`", ":ref:`la documentation <intro>`", ()),
+        ("<b>a</b> <i>b</i>", "<i>b</i> <b>a</b>", ()),
+        ("a<br>b</p>", "b<br>a</p>", ()),
+        ("{}", "{}}", ()),
+        ("bell\a", "cloche\a", ()),
+        ("", "", ()),
+        (" ", "", ()),
+    ],
+)
+def test_a_sound_translation_passes(source, translation, flags):
+    assert broken(source, translation, flags) == ""
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(st.sampled_from("%{}<>/$()sd0 :`a\n\"'")), st.sampled_from([(), ("c-format",), ("python-brace-format",)])
+)
+def test_a_text_carries_its_own_placeholders(text, flags):
+    """Whatever is found in a text is found in it again: copying is never a loss."""
+    reason = broken(text, text, flags)
+    assert reason == "" or reason.startswith("its braces do not match")

@@ -1,0 +1,82 @@
+"""Fine-tuning: a run that begins where another ended."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.errors import ConfigError, RunError
+from regard.jobs import fit as job
+from regard.jobs.events import Alarm, Checked, Finished, Note
+from regard.model import weights
+from regard.run import Run
+from tests.jobs.test_fit import assert_same, never, train
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory, files: Path) -> Path:
+    from regard import config as settings
+    from tests.jobs.conftest import TINY
+
+    data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
+    config = settings.override(settings.build({"data": data}), [*TINY, "train.steps=60", "train.rate=0.01"])
+    folder = tmp_path_factory.mktemp("origin") / "run"
+    train(folder, config)
+    return folder
+
+
+def bare(files: Path, *changes: str):
+    from regard import config as settings
+
+    data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
+    return settings.override(settings.build({"data": data}), ["train.threads=1", "train.check_sentences=5", *changes])
+
+
+def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin):
+    config = bare(files, "train.steps=1", "train.rate=1e-9", "train.check_every=1")
+    events = list(job.fit(tmp_path / "run", config, False, never, origin))
+    note = next(e.text for e in events if isinstance(e, Note))
+    assert note.startswith(f"from {origin}: tokenizer.model, sizes of the model, and its weights ")
+    run, old = Run(tmp_path / "run"), Run(origin)
+    assert run.tokenizer().read_bytes() == old.tokenizer().read_bytes()
+    assert run.load_config().model.dim == 32 and run.load_config().data.vocabulary == 400
+    theirs = weights.read(old.folder / old.read_json(old.best)["weights"])
+    mine = weights.read(run.weights(1))
+    assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in theirs)
+    first = next(e.check for e in events if isinstance(e, Checked))
+    fresh = list(job.fit(tmp_path / "fresh", bare(files, "train.steps=1", "train.check_every=1"), False, never))
+    assert first.loss < next(e.check for e in fresh if isinstance(e, Checked)).loss - 0.5
+
+
+def test_a_gentle_rate_is_chosen_unless_one_is_given(tmp_path, files, origin):
+    list(job.fit(tmp_path / "a", bare(files, "train.steps=1"), False, never, origin))
+    assert Run(tmp_path / "a").load_config().train.rate == pytest.approx(0.0025)
+    list(job.fit(tmp_path / "b", bare(files, "train.steps=1", "train.rate=0.1"), False, never, origin))
+    assert Run(tmp_path / "b").load_config().train.rate == 0.1
+
+
+def test_what_contradicts_the_weights_is_refused(tmp_path, files, origin):
+    with pytest.raises(ConfigError, match=r"model.dim=64 contradicts --from .*, whose weights have model.dim=32"):
+        list(job.fit(tmp_path / "run", bare(files, "model.dim=64"), False, never, origin))
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(RunError, match="no such run"):
+        list(job.fit(tmp_path / "run", bare(files), False, never, tmp_path / "nowhere"))
+
+
+def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tmp_path, files, origin):
+    config = bare(files, "train.steps=6", "train.schedule=constant")
+    list(job.fit(tmp_path / "whole", config, False, never, origin))
+    for event in job.fit(tmp_path / "parted", config, False, never, origin):
+        if "Progress" in type(event).__name__:
+            break  # as a kill would end it
+    assert isinstance(list(job.resume(tmp_path / "parted", [], never))[-1], Finished)
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
+    config = bare(
+        files, "train.steps=60", "train.rate=3.0", "train.warmup=2", "train.check_every=20", "model.norm=post",
+        "model.dim=32", "model.heads=2", "model.layers=1", "train.batch_tokens=256", "data.vocabulary=400",
+    )  # fmt: skip
+    alarms = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Alarm)]
+    assert any("no better than the" in text and "Halve train.rate" in text for text in alarms)

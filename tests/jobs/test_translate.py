@@ -1,0 +1,91 @@
+"""Lines of any length, and files that go back to their owners."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.data.tokenizer import Tokenizers, train
+from regard.decode import Greedy
+from regard.errors import DataError
+from regard.jobs.translate import Longest, translate_document, translate_lines
+from regard.tasks.translate import Translation
+
+TEXT = "the cat sees the dog. the dog sleeps! where is it? "
+
+
+class Echo:
+    """A translator that says everything in capitals, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        tokenizer = train([TEXT] * 9, 300, "bpe")
+        self.tokenizers = Tokenizers(tokenizer, tokenizer)
+        self.asked: list[str] = []
+
+    def candidates(self, texts, search):
+        self.asked += texts
+        return [[Translation(text.upper(), -1.0)] for text in texts]
+
+
+def lines(echo: Echo, texts: list[str], longest: Longest) -> list[str]:
+    return [found[0].text for found in translate_lines(echo, texts, Greedy(), longest, "x")]
+
+
+def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
+    echo, long = Echo(), (TEXT * 20).strip()
+    assert lines(echo, ["a", long, "", "  ", "b"], Longest(37)) == ["A", long.upper(), "", "  ", "B"]
+    assert len(echo.asked) > 10
+    assert all(len(echo.tokenizers.source.encode([text])[0]) < 37 for text in echo.asked)
+    assert all(text.endswith((".", "!", "?")) for text in echo.asked[1:-3])
+
+
+def test_a_sentence_without_end_is_cut_between_words():
+    echo, long = Echo(), "the cat sees " * 50 + "dogs"
+    assert lines(echo, [long], Longest(31)) == [long.upper()]
+    assert all(len(echo.tokenizers.source.encode([text])[0]) < 31 for text in echo.asked)
+    assert lines(echo, ["x" * 500], Longest(31)) == ["X" * 500]
+
+
+def test_long_lines_can_be_refused_with_their_number():
+    with pytest.raises(DataError, match=r"x:2: longer than 31 pieces; .*--long split"):
+        lines(Echo(), ["short", TEXT * 9], Longest(31, refuse=True))
+
+
+def test_more_lines_than_a_chunk_keep_their_order():
+    texts = [f"line {i}" if i % 7 else "" for i in range(1301)]
+    assert lines(Echo(), texts, Longest(256)) == [text.upper() for text in texts]
+
+
+PO = """msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Language: fr\\n"
+
+# kept as it is
+msgid "done"
+msgstr "fait"
+
+msgid "the cat"
+msgstr ""
+
+#, python-format
+msgid "%(count)s cats"
+msgstr ""
+
+msgid ""
+"first line\\n"
+"second line\\n"
+msgstr ""
+"""
+
+
+def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
+    (tmp_path / "in.po").write_text(PO, encoding="utf-8")
+    filled = translate_document(Echo(), tmp_path / "in.po", tmp_path / "out.po", Greedy(), Longest(256))
+    out = (tmp_path / "out.po").read_text(encoding="utf-8")
+    assert out.startswith(PO[: PO.index('msgid "the cat"')])
+    assert '#, fuzzy\nmsgid "the cat"\nmsgstr "THE CAT"\n' in out
+    assert "FIRST LINE\\n" in out and "SECOND LINE\\n" in out
+    assert filled.count == 2
+    ((note, reason),) = filled.left
+    assert note == f"{tmp_path / 'in.po'}:13" or note.startswith(str(tmp_path / "in.po"))
+    assert "%(count)s" in reason and "%(COUNT)S" not in out

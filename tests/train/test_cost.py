@@ -1,0 +1,46 @@
+"""The formulas of cost against models that are really built."""
+
+import pytest
+
+from regard.config import ModelConfig
+from regard.data.tokenizer import PAD
+from regard.model.build import build
+from regard.model.transformer import parameters_of
+from regard.train.cost import Lengths, operations, parameters, training_bytes
+from regard.train.machine import memory, multiply_rate
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"tie": False},
+        {"norm": "post", "norm_kind": "rms", "activation": "swiglu"},
+        {"bias": False, "encoder_layers": 3, "positions": {"kind": "learned", "length": 37}},
+        {"encoder": {"positions": {"kind": "learned", "length": 37}}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("joint", [True, False])
+def test_parameters_are_those_of_the_model(settings, joint):
+    config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, **settings})
+    size = 29 if joint else 31
+    model = build(config, 29, size, joint=joint, pad=PAD)
+    parts = parameters(config, 29, size, joint)
+    assert parts.total == parameters_of(model)
+    assert parts.output == (0 if config.tie else size * 22)
+
+
+def test_operations_grow_with_everything():
+    config, lengths = ModelConfig(dim=64, heads=4), Lengths(11, 13)
+    base = operations(config, 1000, lengths)
+    assert operations(ModelConfig(dim=128, heads=4), 1000, lengths) > 2 * base
+    assert operations(config, 2000, lengths) - base == pytest.approx(6 * 13 * 64 * 1000)
+    assert operations(config, 1000, Lengths(22, 26)) > 2 * base
+    parts = parameters(config, 1000, 1000, joint=True)
+    assert training_bytes(config, parts, 1000, 2048) > 16 * parts.total
+
+
+def test_the_machine_says_what_it_can():
+    assert multiply_rate(0.02) > 1e8
+    assert memory() >= 0
