@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import corpus, demo, doctor, evaluate, settings, train, translate
+from regard.cli import corpus, demo, doctor, estimate, evaluate, settings, train, translate
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -19,6 +19,7 @@ COMMANDS = (
     translate.translate,
     evaluate.evaluate,
     doctor.doctor,
+    estimate.estimate,
     demo.demo,
     corpus.corpus,
     settings.settings,

@@ -17,6 +17,7 @@ from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.errors import ConfigError, RunError
+from regard.jobs.estimate import estimate_corpus, sized, told
 from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
 from regard.jobs.inherit import inherit, take
 from regard.jobs.load import load, new_model, pick_device, use_threads
@@ -28,17 +29,15 @@ from regard.model.transformer import parameters_of
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.train import ema, optim
-from regard.train.alarms import Watch
+from regard.train.alarms import Pace, Watch
 from regard.train.budget import Budget
 from regard.train.check import Check, Checker
 from regard.train.log import Log
 from regard.train.loop import Loop, Step
 from regard.train.loss import Learner, RDrop
-from regard.train.machine import multiply_rate
 from regard.train.ranks import Solo
 from regard.train.resume import Checkpoints, State
 from regard.train.schedule import SCHEDULES
-from regard.train.sizing import Facts, choose, settle
 
 Stop = Callable[[], bool]
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
@@ -92,6 +91,7 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
         yield from map(Note, [*data.notes, *choices])
         session = Session(run, config, data, device)
         yield from session.notes()
+        yield from map(Note, session.expected.lines())
         yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
         with contextlib.closing(session.log):
             yield from session.train(stop)
@@ -103,19 +103,11 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
 
 
 def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
-    """The settings with everything chosen that nobody has given, and what was chosen and why."""
-    c = config.train
+    """The settings with everything chosen that nobody has given, written into the run, and what was chosen and why."""
     pairs, source, target = facts_of(run)
-    rate = multiply_rate() if c.last_step is None else 0.0  # where steps are counted, the machine does not matter
-    facts = Facts(pairs, source, target, rate, c.minutes, c.last_step)
-    standing = settle(choose(facts), settings.given(config))
-    config = settings.override(config, [f"{choice.name}={choice.value}" for choice in standing])
+    config, choices = sized(config, pairs, (source, target))
     runs.write_text(run.config, settings.dump(config))
-    reasons = dict.fromkeys(choice.reason for choice in standing)
-    return config, [
-        "chosen: " + ", ".join(f"{c.name}={c.value}" for c in standing if c.reason == reason) + f" ({reason})"
-        for reason in reasons
-    ]
+    return config, list(told(choices))
 
 
 class Session:
@@ -160,6 +152,8 @@ class Session:
         self.log = Log(run.log, self.state.log_bytes)
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
         self.watch = Watch(unigram, c.warmup)
+        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size)
+        self.pace = Pace(self.expected.pieces_a_second)
         self._recent = _Mean()
         self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
         self._speed = 0.0  # steps a second, smoothed
@@ -179,6 +173,8 @@ class Session:
                 self._recent.add(step.loss)
                 self.state = replace(self.state, step=step.number, place=step.place)
                 yield self._progress(step)
+                if slow := self.pace.look(step.tokens, step.seconds):
+                    yield Alarm(slow)
                 yield from self._check_and_save(step.number)
                 if self._over(self.state):
                     break

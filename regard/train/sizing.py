@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.config import ModelConfig
-from regard.train.cost import Lengths, operations
+from regard.config import Config, ModelConfig, TrainConfig
+from regard.train.cost import Lengths
+from regard.train.estimate import Estimate, estimate
 
-EFFICIENCY = 0.6  # of the machine's rate of matrix products, that training reaches
-OVERHEAD = 0.04  # seconds an update that are not products
 CHARACTERS_A_PIECE = 3.5
-WANTED_EPOCHS = 10
+BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,26 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rung:
-    """A size of model, and the corpus from which on it pays."""
+    """A size of model, the corpus from which on it pays, and the updates it needs to get anywhere."""
 
     dim: int
     layers: int
     heads: int
     ffn: int
     pairs: int
+    updates: int
 
     def config(self) -> ModelConfig:
         return ModelConfig(dim=self.dim, layers=self.layers, heads=self.heads, ffn=self.ffn)
 
 
 LADDER = (
-    Rung(128, 3, 4, 512, 0),
-    Rung(192, 4, 4, 768, 5_000),
-    Rung(256, 4, 4, 1024, 20_000),
-    Rung(256, 6, 4, 1024, 100_000),
-    Rung(384, 6, 6, 1536, 400_000),
-    Rung(512, 6, 8, 2048, 1_000_000),
+    Rung(128, 3, 4, 512, 0, 0),
+    Rung(192, 4, 4, 768, 5_000, 1_000),
+    Rung(256, 4, 4, 1024, 20_000, 2_500),
+    Rung(256, 6, 4, 1024, 100_000, 6_000),
+    Rung(384, 6, 6, 1536, 400_000, 12_000),
+    Rung(512, 6, 8, 2048, 1_000_000, 25_000),
 )
 VOCABULARIES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), (1_000_000, 16_000))
 LARGEST_VOCABULARY = 32_000
@@ -85,35 +85,32 @@ def _choose(facts: Facts) -> Iterator[Choice]:
     vocabulary = next((size for most, size in VOCABULARIES if facts.pairs < most), LARGEST_VOCABULARY)
     yield Choice("data.vocabulary", vocabulary, f"{facts.pairs:,} pairs")
     rung = _rung(facts, vocabulary)
-    epochs = _epochs(facts, rung, vocabulary)
-    size = f"{facts.pairs:,} pairs, and about {epochs:.0f} epochs of them in the time"
+    plan = _plan(facts, rung, vocabulary)
+    steps = int(plan.updates)
+    size = f"{facts.pairs:,} pairs, and about {steps:,} steps in the time"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
-    dropout = 0.1 if epochs < 8 else 0.2 if epochs < 25 else 0.3
-    yield Choice("model.dropout", dropout, f"each pair is seen about {epochs:.0f} times")
-    steps = max(1, int(epochs * facts.pairs * facts.lengths.target / 1024))
+    dropout = 0.1 if plan.epochs < 8 else 0.2 if plan.epochs < 25 else 0.3
+    yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
     yield Choice(
-        "train.batch_tokens", 1024, "small batches learn faster on a CPU, and products of this size are efficient"
+        "train.batch_tokens", BATCH, "small batches learn faster on a CPU, and are large enough for its products"
     )
     yield Choice("train.rate", round(2e-3 * (192 / rung.dim) ** 0.5, 5), f"width {rung.dim}")
-    yield Choice("train.warmup", min(1000, max(20, steps // 20)), f"a twentieth of about {steps:,} updates")
-    every = max(20, steps // 25)
+    warmup = min(1000, max(steps // 20, min(200, steps // 5)))
+    yield Choice("train.warmup", warmup, f"about {steps:,} steps")
+    every = min(2000, max(100, steps // 25))
     yield Choice("train.check_every", every, "some 25 looks at dev")
-    yield Choice("train.save_every", max(10, every // 2), "two checkpoints between looks")
+    yield Choice("train.save_every", every // 2, "two checkpoints between looks")
 
 
 def _rung(facts: Facts, vocabulary: int) -> Rung:
-    """The largest model that the corpus can feed and the time can train for enough epochs."""
+    """The largest model that the corpus can feed and the time can train."""
     fed = [rung for rung in LADDER if facts.pairs >= rung.pairs]
-    trained = [rung for rung in fed if _epochs(facts, rung, vocabulary) >= WANTED_EPOCHS]
-    return (trained or fed[:1])[-1]
+    return [rung for rung in fed if _plan(facts, rung, vocabulary).updates >= rung.updates][-1]
 
 
-def _epochs(facts: Facts, rung: Rung, vocabulary: int) -> float:
-    """How often the corpus can be seen in the time there is."""
-    pieces = facts.pairs * facts.lengths.target
-    if facts.steps is not None:
-        return facts.steps * 1024 / pieces
-    pair = operations(rung.config(), vocabulary, facts.lengths)
-    update = 1024 / facts.lengths.target * pair / (EFFICIENCY * facts.rate) + OVERHEAD
-    return 60 * (facts.minutes or 0.0) / update * 1024 / pieces
+def _plan(facts: Facts, rung: Rung, vocabulary: int) -> Estimate:
+    """What the time there is would give a model of this size."""
+    train = TrainConfig(minutes=facts.minutes, steps=facts.steps, batch_tokens=BATCH)
+    config = Config(model=rung.config(), train=train)
+    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate or 1.0)

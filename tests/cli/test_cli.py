@@ -218,3 +218,32 @@ def test_options_with_several_values_are_spread():
         "r",
     ]
     assert spread(["--dev"]) == ["--dev"] and spread(["--test", "x.tsv", "-h"]) == ["--test", "x.tsv", "-h"]
+
+
+def test_the_doctor_says_what_is_wrong_and_writes_a_clean_copy(files: Path, tmp_path: Path):
+    english = (files / "train.en").read_text(encoding="utf-8").split("\n")
+    (tmp_path / "a.en").write_text("\n".join(["<url>http</url>", *english[1:]]), encoding="utf-8")
+    (tmp_path / "a.fr").write_bytes((files / "train.fr").read_bytes())
+    out = regard("doctor", tmp_path / "a.en", tmp_path / "a.fr", "--fix", tmp_path / "clean")
+    assert out.returncode == 0, out.stderr
+    assert "train: 600 pairs read, 599 kept" in out.stdout and f"{tmp_path / 'a.en'}:1" in out.stdout
+    assert (tmp_path / "clean" / "a.en").read_text(encoding="utf-8").count("\n") == 599
+    found = json.loads(regard("doctor", tmp_path / "a.en", tmp_path / "a.fr", "--json").stdout)
+    assert "metadata" in json.dumps(found)
+
+
+def test_the_cost_is_told_before_anything_is_trained(files: Path):
+    out = regard("estimate", files / "train.en", files / "train.fr", "--minutes", 5)
+    assert out.returncode == 0, out.stderr
+    for word in ("600 pairs", "chosen: data.vocabulary=1000 (600 pairs)", "parameters: ", "memory: ", "5 minutes"):
+        assert word in out.stdout
+
+
+def test_a_po_file_is_translated_for_review(run: Path, tmp_path: Path):
+    (tmp_path / "m.po").write_text(
+        'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "The girl eats."\nmsgstr ""\n'
+    )
+    out = regard("translate", run, tmp_path / "m.po", "--out", tmp_path / "fr.po")
+    assert out.returncode == 0 and "left empty" in out.stderr and (tmp_path / "fr.po").exists()
+    lost = regard("translate", run, tmp_path / "m.po")
+    assert lost.returncode == 2 and "--out" in lost.stderr

@@ -3,7 +3,7 @@
 import gzip
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -43,6 +43,7 @@ def refused(tmp_path, content, message, *codes):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(XML, XML), min_size=1), st.sampled_from(["utf-8", "utf-16", "us-ascii", "iso-8859-1"]))
+@example([("a\rb\r\n", "c\rd\r\n]]>")], "utf-8")
 def test_any_text_is_read_as_it_was_written(tmp_path_factory, rows, encoding):
     root = etree.Element("tmx", version="1.4")
     etree.SubElement(root, "header", srclang="en")
@@ -87,6 +88,7 @@ def test_languages_are_matched_by_their_stem(tmp_path):
     refused(tmp_path, content, r"x.tmx: no 'es' in it", "es", "en")
     refused(tmp_path, content, r"x.tmx:4: a third language; the file holds EN-us, fr-CA, FR, de\. Set data.source")
     refused(tmp_path, content, r"x.tmx: no translated pair in it", "de-AT", "en-GB")
+    refused(tmp_path, content, r"x.tmx: no translated pair in it", "en", "en-US")  # nobody is his own translation
 
 
 def test_two_languages_need_no_codes(tmp_path):

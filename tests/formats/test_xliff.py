@@ -1,7 +1,7 @@
 """XLIFF 1.2 and 2.0: what counts as translated, and that filling keeps every other byte."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -107,7 +107,7 @@ def test_segments_of_the_second_version(tmp_path):
         ('a <ph id="1">%s</ph><bpt id="2">&lt;b></bpt>b<ept id="2">&lt;/b></ept><it id="3" pos="open">c</it>', "a b"),
         ('one<x id="1" ctype="lb"/>two <mrk mtype="seg" mid="0">three</mrk>', "one two three"),
         ('<pc id="1">a</pc><sc id="2"/><ec startRef="2"/><mrk id="m">b</mrk><sm id="3"/><em startRef="3"/>', "ab"),
-        ('bell<cp hex="0007"/>', "bell\a"),
+        ('bell<cp hex="0007"/>, half a pair <cp hex="D800"/>', "bell\a, half a pair \ufffd"),
         ('<ph id="1" type="fmt" subType="xlf:lb"/>a', " a"),
     ],
 )
@@ -284,6 +284,7 @@ def test_prefixed_files_get_prefixed_targets(tmp_path):
     st.sampled_from(["utf-8", "utf-16", "us-ascii", "iso-8859-1", "koi8-r"]),
     st.booleans(),
 )
+@example([("a\rb\r\n", "c\rd\r\n]]>")], "utf-8", False)
 def test_any_text_goes_in_and_comes_back(tmp_path_factory, rows, encoding, modern):
     folder = tmp_path_factory.mktemp("x")
     root = etree.fromstring((new if modern else old)().encode())

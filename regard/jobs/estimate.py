@@ -1,0 +1,47 @@
+"""What training on some files would take, without training."""
+
+from collections.abc import Iterator
+
+from regard import config as settings
+from regard.config import Config
+from regard.data.store import Corpus
+from regard.jobs.load import use_threads
+from regard.jobs.prepare import stream
+from regard.train.cost import Lengths
+from regard.train.estimate import Estimate, estimate
+from regard.train.machine import multiply_rate
+from regard.train.sizing import Choice, Facts, choose, settle
+
+
+def sized(config: Config, pairs: int, characters: tuple[int, int]) -> tuple[Config, list[Choice]]:
+    """The settings with everything chosen that nobody has given."""
+    c = config.train
+    rate = multiply_rate() if c.last_step is None else 0.0  # where steps are counted, the machine does not matter
+    standing = settle(choose(Facts(pairs, *characters, rate, c.minutes, c.last_step)), settings.given(config))
+    return settings.override(config, [f"{choice.name}={choice.value}" for choice in standing]), standing
+
+
+def told(choices: list[Choice]) -> Iterator[str]:
+    """Choices for people, those with the same reason together."""
+    for reason in dict.fromkeys(choice.reason for choice in choices):
+        names = ", ".join(f"{choice.name}={choice.value}" for choice in choices if choice.reason == reason)
+        yield f"chosen: {names} ({reason})"
+
+
+def estimate_files(config: Config) -> list[str]:
+    """Choices and costs, from a look through the files."""
+    use_threads(config.train.threads)
+    pairs, source, target = 0, 0, 0
+    for pair in stream(config, config.data.train).read():
+        pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
+    config, choices = sized(config, pairs, (source, target))
+    lengths = Facts(pairs, source, target, 0.0, None, None).lengths
+    cost = estimate(config, pairs, lengths, config.data.vocabulary, multiply_rate())
+    return [f"{pairs:,} pairs", *told(choices), *cost.lines()]
+
+
+def estimate_corpus(config: Config, train: Corpus, vocabulary: int) -> Estimate:
+    """The same once the pieces are counted."""
+    pairs = len(train)
+    lengths = Lengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
+    return estimate(config, pairs, lengths, vocabulary, multiply_rate())

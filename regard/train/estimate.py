@@ -1,0 +1,66 @@
+"""What training will take, said before it starts: updates, epochs, minutes and memory on this machine."""
+
+from dataclasses import dataclass
+
+from regard.config import Config
+from regard.train.cost import Lengths, Parts, operations, parameters, training_bytes
+
+EFFICIENCY = 0.6  # of the machine's rate of matrix products, that the products of training reach
+OVERHEAD = 0.012  # seconds of an update that are not products
+OVERHEAD_A_LAYER = 0.004
+FILLED = 0.93  # share of a batch that is no padding
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a training is expected to cost."""
+
+    parts: Parts
+    operations_a_pair: float
+    bytes: int
+    pieces_a_second: float
+    updates_an_epoch: float
+    seconds_an_update: float
+    updates: float
+
+    @property
+    def minutes(self) -> float:
+        return self.updates * self.seconds_an_update / 60
+
+    @property
+    def epochs(self) -> float:
+        return self.updates / self.updates_an_epoch
+
+    def lines(self) -> list[str]:
+        """For people."""
+        p = self.parts
+        shares = f"embeddings {p.embeddings:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
+        shares += f", output {p.output:,}" if p.output else ", output shared with the embeddings"
+        return [
+            f"parameters: {p.total:,} ({shares})",
+            f"work: {self.operations_a_pair / 1e9:.2f} GFLOP to train on a pair once",
+            f"memory: about {self.bytes / 2**20:,.0f} MB",
+            f"speed: about {self.pieces_a_second:,.0f} target pieces a second, {self.seconds_an_update:.2f} s a step",
+            f"time: about {self.minutes:,.0f} minutes for {self.updates:,.0f} steps, {self.epochs:.1f} epochs",
+        ]
+
+
+def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate: float) -> Estimate:
+    """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second."""
+    m, c = config.model, config.train
+    parts = parameters(m, vocabulary, vocabulary, config.data.joint)
+    pair = operations(m, vocabulary, lengths) * (2 if c.rdrop else 1)
+    pairs_a_batch = FILLED * c.batch_tokens / max(lengths.source, lengths.target)
+    layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
+    seconds = c.accumulate * (pairs_a_batch * pair / (EFFICIENCY * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
+    per_update = c.accumulate * pairs_a_batch
+    updates = min(c.last_step or float("inf"), 60 * c.minutes / seconds if c.minutes else float("inf"))
+    return Estimate(
+        parts=parts,
+        operations_a_pair=pair,
+        bytes=training_bytes(m, parts, vocabulary, c.batch_tokens),
+        pieces_a_second=per_update * lengths.target / seconds,
+        updates_an_epoch=max(1.0, pairs / per_update),
+        seconds_an_update=seconds,
+        updates=updates,
+    )

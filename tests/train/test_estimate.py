@@ -1,0 +1,42 @@
+"""Estimates: they add up, and follow what is asked for."""
+
+import pytest
+
+from regard import config as settings
+from regard.config import Config
+from regard.train.cost import Lengths
+from regard.train.estimate import estimate
+
+LENGTHS = Lengths(13.0, 17.0)
+
+
+def cost(*changes: str, rate: float = 1e11):
+    return estimate(settings.override(Config(), list(changes)), 29_000, LENGTHS, 6000, rate)
+
+
+def test_minutes_and_steps_are_two_sides_of_one_thing():
+    by_clock = cost("train.minutes=60")
+    assert by_clock.minutes == pytest.approx(60)
+    by_steps = cost(f"train.steps={int(by_clock.updates)}")
+    assert by_steps.minutes == pytest.approx(60, rel=1e-3)
+    assert by_clock.epochs * by_clock.updates_an_epoch == pytest.approx(by_clock.updates)
+
+
+def test_pieces_a_second_are_those_of_an_epoch():
+    one = cost("train.steps=100")
+    assert one.pieces_a_second * one.seconds_an_update * one.updates_an_epoch == pytest.approx(29_000 * 17.0)
+
+
+def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
+    base = cost("train.steps=100")
+    assert cost("train.steps=100", rate=1e12).minutes < base.minutes
+    assert cost("train.steps=100", "model.dim=64").minutes < base.minutes
+    assert cost("train.steps=100", "train.rdrop=5").minutes > 1.5 * base.minutes
+    assert cost("train.steps=100", "train.accumulate=3").minutes == pytest.approx(3 * base.minutes)
+
+
+def test_it_is_told_in_words():
+    text = "\n".join(cost("train.minutes=60").lines())
+    for word in ("parameters: ", "encoder ", "GFLOP", "MB", "target pieces a second", "60 minutes"):
+        assert word in text
+    assert "output shared" in text and "output shared" not in "\n".join(cost("model.tie=false").lines())
