@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 NEXT = """
 What to try next
-  echo "The old woman does not see the small cats." | regard translate {run}
-  echo "My sisters will buy a white house." | regard translate {run} --nbest 3 --scores
+  echo "The old queen never gave the white horses to my brother." | regard translate {run}
+  echo "Did the young doctor sell his red car?" | regard translate {run} --nbest 3 --scores
   regard evaluate {run} {corpus}/compositional.tsv
   regard train your.en your.fr --out runs/mine       two files of your own, line by line
   regard settings                                    all that can be changed, with --set name=value
