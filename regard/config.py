@@ -228,7 +228,7 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
-        _place(table, name.strip(), _value(text.strip()))
+        place(table, name.strip(), _value(text.strip()))
     return build(table)
 
 
@@ -244,6 +244,25 @@ def _given(group: Settings, prefix: str) -> Iterator[str]:
             yield from _given(value, f"{prefix}{name}.")
         else:
             yield prefix + name
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as one, by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= flatten(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return flat
+
+
+def place(table: dict[str, Any], name: str, value: Any) -> None:
+    """Put a value into nested tables under its dotted name."""
+    *groups, last = name.split(".")
+    for group in groups:
+        inner = table.setdefault(group, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{name}: {group} is a setting, not a group of settings")
+        table = inner
+    table[last] = value
 
 
 def describe() -> Iterator[Setting]:
@@ -272,16 +291,6 @@ def _group_of(annotation: Any) -> type[Settings] | None:
         if isinstance(candidate, type) and issubclass(candidate, Settings):
             return candidate
     return None
-
-
-def _place(table: dict[str, Any], name: str, value: Any) -> None:
-    *groups, last = name.split(".")
-    for group in groups:
-        inner = table.setdefault(group, {})
-        if not isinstance(inner, dict):
-            raise ConfigError(f"{name}: {group} is a setting, not a group of settings")
-        table = inner
-    table[last] = value
 
 
 def _value(text: str) -> Any:

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from typing import Any
 
 from regard import config as settings
 from regard.config import Config
@@ -20,21 +19,21 @@ def inherit(origin: Run, config: Config) -> Config:
     """The config with whatever must be as in the run it begins from."""
     old, given = origin.load_config(), settings.given(config)
     table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    theirs = _flat(old.model_dump(mode="json", exclude_none=True))
+    theirs = settings.flatten(old.model_dump(mode="json", exclude_none=True))
     for name, value in theirs.items():
         if not (name in INHERITED or (name.startswith("model.") and name not in FREE)):
             continue
-        mine = _flat(table).get(name, value)
+        mine = settings.flatten(table).get(name, value)
         if name in given and mine != value:
             raise ConfigError(
                 f"{name}={mine} contradicts --from {origin.folder}, whose weights have {name}={value}; leave it out"
             )
-        _place(table, name, value)
+        settings.place(table, name, value)
     for name in FREE:
         if name not in given:
-            _place(table, name, theirs[name])
+            settings.place(table, name, theirs[name])
     if "train.rate" not in given:
-        _place(table, "train.rate", GENTLE * old.train.rate)
+        settings.place(table, "train.rate", GENTLE * old.train.rate)
     return settings.build(table)
 
 
@@ -52,17 +51,3 @@ def take(origin: Run, run: Run) -> Iterator[Note]:
     run.seal(*copies.values())
     names = ", ".join(path.name for path in tokenizers)
     yield Note(f"from {origin.folder}: {names}, sizes of the model, and its weights {best.relative_to(origin.folder)}")
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in table.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return flat
-
-
-def _place(table: dict[str, Any], name: str, value: Any) -> None:
-    *groups, last = name.split(".")
-    for group in groups:
-        table = table.setdefault(group, {})
-    table[last] = value

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from regard import config as settings
 from regard.config import Config
 from regard.data.corpora import words
 from regard.evaluation import Evaluation, Sentence
@@ -55,7 +56,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         Section("Translations", [Paragraph(_FIRST), _cards(evaluation.sentences[:SHOWN], config)]),
         Section("Best and worst", _extremes(evaluation.sentences, config, spread)),
         Section("Attention", [Figure(look, _LOOK) for look in looks] or [Paragraph("There was no word to look at.")]),
-        Section("Settings", [Facts(_flat(config.model_dump(mode="json")))]),
+        Section("Settings", [Facts(_settings(config))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
     write_page(run.report, page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
@@ -178,16 +179,12 @@ def _heat_map(look: Attention) -> Chart:
     ).named("attention")
 
 
-def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Value]:
-    """Settings by their full names."""
-    flat: dict[str, Value] = {}
-    for name, value in table.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = ", ".join(map(str, value)) if isinstance(value, list) else _plain(value)
-    return flat
+def _settings(config: Config) -> dict[str, Value]:
+    """Every setting by its full name, as plain values."""
+    return {name: _plain(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
 
 
 def _plain(value: Any) -> Value:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else value
