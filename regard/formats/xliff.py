@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,8 @@ class XliffDocument:
 
     def _edits(self, slot: Slot, content: bytes) -> Iterator[tuple[int, int, bytes]]:
         raw, source = self._raw, slot.source
-        name = raw[source.start + 1 : source.inner].split(b"source")[0] + b"target"  # with the file's own prefix
+        written = re.split(rb"[\s/>]", raw[source.start + 1 : source.inner], maxsplit=1)[0]
+        name = written.removesuffix(b"source") + b"target"  # with the file's own prefix
         state = {} if self._modern else {"state": UNREVIEWED_12}
         if self._modern:
             opening = raw[slot.holder.start : slot.holder.inner]
@@ -199,9 +201,9 @@ def _is_whole(node: Node) -> bool:
 def _shown(source: Node, raw: bytes, words: str) -> tuple[str, dict[str, bytes]]:
     """A source with numbered tags, and what each of them stands for."""
     tags: dict[str, bytes] = {}
-    extra = ""
-    numbered = Counter(node.name for node in source.walk())
-    while any(re.search(rf"</?{re.escape(name)}\d+{extra}/?>", words) for name in numbered):
+    numbers, extra = count(1), ""
+    names = {node.name for node in source.walk()}
+    while any(re.search(rf"</?{re.escape(name)}\d+{extra}/?>", words) for name in names):
         extra += "x"  # words that look like our tags, so ours look otherwise
 
     def show(node: Node) -> Iterator[str]:
@@ -209,7 +211,7 @@ def _shown(source: Node, raw: bytes, words: str) -> tuple[str, dict[str, bytes]]
             if isinstance(child, str):
                 yield child
                 continue
-            label = f"{child.name}{len(tags) + 1}{extra}"
+            label = f"{child.name}{next(numbers)}{extra}"
             if _is_whole(child):
                 tags[f"<{label}/>"] = raw[child.start : child.end]
                 yield f"<{label}/>"

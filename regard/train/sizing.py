@@ -26,6 +26,8 @@ class Facts:
     """Floating-point operations a second of this machine's matrix products."""
     minutes: float | None
     steps: int | None
+    memory: int = 0
+    """Bytes that are free; 0 where nobody knows."""
 
     @property
     def lengths(self) -> Lengths:

@@ -36,9 +36,7 @@ def test_blank_lines_stay_and_unfilled_ones_are_empty(tmp_path):
     document.fill(["un", None])
     document.write(tmp_path / "out" / "x.md.gz")
     assert gzip.decompress((tmp_path / "out" / "x.md.gz").read_bytes()) == b"un\n\n  \n\n"
-    packed = (tmp_path / "out" / "x.md.gz").read_bytes()
-    document.write(tmp_path / "out" / "x.md.gz")
-    assert (tmp_path / "out" / "x.md.gz").read_bytes() == packed
+    assert (tmp_path / "out" / "x.md.gz").read_bytes()[4:8] == bytes(4)  # no time stamp: same document, same bytes
     for bad in ("u\nn", "un\r"):
         with pytest.raises(FormatError, match=r"x.md:1: its translation has a line end"):
             document.fill([bad, None])

@@ -286,12 +286,15 @@ def test_a_document_is_filled_whole_and_in_its_direction(tmp_path):
         open_document(path, "fr", "en")
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path):
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     document = open_document(written(tmp_path, EMPTY))
     (tmp_path / "taken").write_text("")
     with pytest.raises(FormatError, match=r"taken/x.po: cannot be written \(\w.*\)"):
         document.write(tmp_path / "taken" / "x.po")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["taken", "x.po"]
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FormatError, match=r"folder: cannot be written \(Is a directory\)"):
+        document.write(tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "taken", "x.po"]
 
 
 @settings(max_examples=60, deadline=None)

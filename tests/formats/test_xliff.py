@@ -236,8 +236,8 @@ INLINE = (
 def test_inline_tags_travel_as_they_are(tmp_path):
     content = old(unit(INLINE))
     (one,) = open_document(put(tmp_path, content)).segments
-    assert one.source == "Press <g1>the <x2/> key</g1><ph4/> <mrk5/>"
-    translation = "<mrk5/><ph4/> : la <g1>touche <x2/></g1>"
+    assert one.source == "Press <g1>the <x2/> key</g1><ph3/> <mrk4/>"
+    translation = "<mrk4/><ph3/> : la <g1>touche <x2/></g1>"
     assert broken(one.source, translation) == ""
     result = filled(tmp_path, content, [translation])
     assert (
@@ -251,8 +251,8 @@ def test_inline_tags_travel_as_they_are(tmp_path):
     ("translation", "message"),
     [
         ("sans rien", r"x.xlf:5: its translation has <g1> 0 times; expected once"),
-        ("<g1><x2/></g1><ph4/><ph4/><mrk5/>", r"has <ph4/> 2 times"),
-        ("</g1><x2/><g1><ph4/><mrk5/>", r"x.xlf:5: its translation closes </g1> where nothing of the kind is open"),
+        ("<g1><x2/></g1><ph3/><ph3/><mrk4/>", r"has <ph3/> 2 times"),
+        ("</g1><x2/><g1><ph3/><mrk4/>", r"x.xlf:5: its translation closes </g1> where nothing of the kind is open"),
         ("bell\a", r"x.xlf:5: its translation has U\+0007, which XML cannot hold"),
     ],
 )
@@ -261,6 +261,14 @@ def test_a_translation_that_would_break_the_file_is_refused(tmp_path, translatio
     assert broken(document.segments[0].source, translation)
     with pytest.raises(FormatError, match=message):
         document.fill([translation])
+
+
+def test_tags_may_not_cross(tmp_path):
+    document = open_document(put(tmp_path, old(unit('<g id="1">a</g> <g id="2">b</g>'))))
+    assert document.segments[0].source == "<g1>a</g1> <g2>b</g2>"
+    with pytest.raises(FormatError, match=r"its translation closes </g1> where nothing of the kind is open"):
+        document.fill(["<g1>a <g2>b</g1></g2>"])
+    assert broken("<g1>a</g1> <g2>b</g2>", "<g1>a <g2>b</g1></g2>")
 
 
 def test_words_that_look_like_our_tags_are_told_from_them(tmp_path):
