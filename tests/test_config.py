@@ -1,5 +1,6 @@
 """Settings: wrong at birth or never."""
 
+import random
 import tomllib
 
 import pytest
@@ -106,3 +107,19 @@ def test_what_was_given_is_known_and_defaults_are_not():
     assert config.given(some) == {"data.train", "model.dim", "model.encoder.positions.kind"}
     assert config.given(config.override(some, ["train.seed=1"])) - config.given(some) == {"train.seed"}
     assert config.given(Config()) == frozenset()
+
+
+def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path):
+    rng, whole = random.Random(5), config.dump(config.override(Config(), ["train.steps=7"])).encode()
+    refused = 0
+    for _ in range(400):
+        broken = bytearray(whole[: rng.choice((len(whole), rng.randrange(len(whole))))])
+        for _ in range(rng.randrange(1, 5)):
+            broken[rng.randrange(len(broken) or 1) : rng.randrange(len(broken) or 1)] = rng.randbytes(rng.randrange(3))
+        (tmp_path / "c.toml").write_bytes(broken)
+        try:
+            assert isinstance(config.load(tmp_path / "c.toml"), Config)
+        except ConfigError as error:
+            refused += 1
+            assert "c.toml: " in str(error) and "\n" not in str(error)[:40]
+    assert refused > 100

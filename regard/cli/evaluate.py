@@ -22,7 +22,8 @@ def evaluate(
     from regard.run import open_run
 
     use_threads(0)
-    pairs = list(read_pairs(files))
+    data = open_run(run).load_config().data
+    pairs = list(read_pairs(files, data.source, data.target))
     translator = load(run, device)
     name = Path(files[0]).name.partition(".")[0]
     evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha))

@@ -9,7 +9,7 @@ from regard.jobs.load import use_threads
 from regard.jobs.prepare import stream
 from regard.train.cost import Lengths
 from regard.train.estimate import Estimate, estimate
-from regard.train.machine import multiply_rate
+from regard.train.machine import memory, multiply_rate
 from regard.train.sizing import Choice, Facts, choose, settle
 
 
@@ -17,7 +17,8 @@ def sized(config: Config, pairs: int, characters: tuple[int, int]) -> tuple[Conf
     """The settings with everything chosen that nobody has given."""
     c = config.train
     rate = multiply_rate() if c.last_step is None else 0.0  # where steps are counted, the machine does not matter
-    standing = settle(choose(Facts(pairs, *characters, rate, c.minutes, c.last_step)), settings.given(config))
+    facts = Facts(pairs, *characters, rate, c.minutes, c.last_step, memory())
+    standing = settle(choose(facts), settings.given(config))
     return settings.override(config, [f"{choice.name}={choice.value}" for choice in standing]), standing
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -80,6 +81,7 @@ def _without_end(config: Config) -> Config:
 
 
 def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
+    begun = time.perf_counter()
     threads = use_threads(config.train.threads)
     torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
     device = pick_device(config.train.device)
@@ -89,7 +91,7 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
         config, choices = _sized(run, config)
         data = write_pieces(run, config)
         yield from map(Note, [*data.notes, *choices])
-        session = Session(run, config, data, device)
+        session = Session(run, config, data, device, time.perf_counter() - begun)
         yield from session.notes()
         yield from map(Note, session.expected.lines())
         yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
@@ -113,7 +115,7 @@ def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
 class Session:
     """One sitting of training: from the latest checkpoint to the end, or until somebody stops it."""
 
-    def __init__(self, run: Run, config: Config, data: Data, device: torch.device):
+    def __init__(self, run: Run, config: Config, data: Data, device: torch.device, spent: float = 0.0):
         c = config.train
         self.run, self.config, self.data = run, config, data
         model = new_model(config, data.tokenizers).to(device)
@@ -124,7 +126,7 @@ class Session:
         if run.start.exists():
             weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         self.state = self.checkpoints.load()
-        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed)
+        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + spent)
         self.batches = Batches(
             data.train,
             data.tokenizers,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.config import Config, ModelConfig, TrainConfig
-from regard.train.cost import Lengths
+from regard.train.cost import Lengths, Parts, training_bytes
 from regard.train.estimate import Estimate, estimate
 
 CHARACTERS_A_PIECE = 3.5
-BATCH = 1024
+BATCH, SMALLEST_BATCH = 1024, 128
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def _choose(facts: Facts) -> Iterator[Choice]:
         yield Choice(f"model.{name}", value, size)
     dropout = 0.1 if plan.epochs < 8 else 0.2 if plan.epochs < 25 else 0.3
     yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
-    yield Choice(
-        "train.batch_tokens", BATCH, "small batches learn faster on a CPU, and are large enough for its products"
-    )
+    batch = _batch(facts, rung, plan.parts, vocabulary)
+    why = "small batches learn faster on a CPU, and are large enough for its products"
+    yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")
     yield Choice("train.rate", round(2e-3 * (192 / rung.dim) ** 0.5, 5), f"width {rung.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield Choice("train.warmup", warmup, f"about {steps:,} steps")
@@ -109,6 +109,16 @@ def _rung(facts: Facts, vocabulary: int) -> Rung:
     """The largest model that the corpus can feed and the time can train."""
     fed = [rung for rung in LADDER if facts.pairs >= rung.pairs]
     return [rung for rung in fed if _plan(facts, rung, vocabulary).updates >= rung.updates][-1]
+
+
+def _batch(facts: Facts, rung: Rung, parts: Parts, vocabulary: int) -> int:
+    """The usual batch, or what half of the free memory holds."""
+    batch = BATCH
+    while facts.memory and batch > SMALLEST_BATCH:
+        if training_bytes(rung.config(), parts, vocabulary, batch) <= facts.memory / 2:
+            break
+        batch //= 2
+    return batch
 
 
 def _plan(facts: Facts, rung: Rung, vocabulary: int) -> Estimate:

@@ -51,3 +51,10 @@ def test_what_was_given_stays_and_a_size_is_one_choice():
 @pytest.mark.parametrize("rung", LADDER, ids=lambda rung: str(rung.dim))
 def test_the_ladder_holds_models_that_can_be_built(rung):
     assert rung.config().dim % rung.heads == 0
+
+
+def test_a_batch_fits_into_memory():
+    plenty, little = facts(), Facts(29_000, 29_000 * 62, 29_000 * 68, 1.2e11, 60, None, memory=300_000_000)
+    assert chosen(plenty)["train.batch_tokens"] == 1024
+    assert 128 <= chosen(little)["train.batch_tokens"] < 1024
+    assert "memory" in next(c.reason for c in choose(little) if c.name == "train.batch_tokens")
