@@ -159,6 +159,8 @@ class TrainConfig(Settings):
     """Checkpoints averaged at the end (the last ones). 1: no averaging."""
     ema: float = Field(default=0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, which is then what is checked and saved. 0: off."""
+    origin: str = ""
+    """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)

@@ -141,6 +141,10 @@ class Run:
         known.update({self._name(path): sha256(path) for path in paths})
         self.write_json(self.checksums, known)
 
+    def sealed(self, path: Path) -> bool:
+        """Whether a file was written to its end: a kill may come between the file and its checksum."""
+        return path.exists() and self.checksums.exists() and self._name(path) in self.read_json(self.checksums)
+
     def verify(self, path: Path) -> Path:
         """The path, if the file is there and as it was written."""
         if not path.exists():

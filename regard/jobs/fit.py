@@ -48,12 +48,9 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
     """Train a new run, from nothing or from what another run has learnt."""
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
-    source = runs.open_run(origin) if origin else None
-    config = inherit(source, config) if source else config
-    run = runs.create(folder, config, overwrite)
-    if source:
-        yield from take(source, run)
-    yield from _train(run, config, stop)
+    if origin:
+        config = inherit(runs.open_run(origin), config)
+    yield from _train(runs.create(folder, config, overwrite), config, stop)
 
 
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
@@ -71,7 +68,7 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
         return
     if run.latest.exists():  # whatever was finished is no longer so
         run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
-    runs.write_text(run.config, settings.dump(config))
+    runs.write_text(run.config, settings.dump(config, only_given=True))  # what was not chosen yet still will be
     yield from _train(run, config, stop)
 
 
@@ -87,6 +84,8 @@ def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
     device = pick_device(config.train.device)
     try:
         run.write_json(run.versions, _versions())
+        if config.train.origin and not run.sealed(run.start):
+            yield from take(runs.open_run(Path(config.train.origin)), run)
         write_texts(run, config)
         config, choices = _sized(run, config)
         data = write_pieces(run, config)
@@ -119,12 +118,12 @@ class Session:
         c = config.train
         self.run, self.config, self.data = run, config, data
         model = new_model(config, data.tokenizers).to(device)
+        if run.start.exists():
+            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         learner = RDrop(model, c.label_smoothing, c.rdrop) if c.rdrop else Learner(model, c.label_smoothing)
         self.ema = ema.build(model, c.ema)
         optimizers = optim.build(c, model)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
-        if run.start.exists():
-            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         self.state = self.checkpoints.load()
         self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + spent)
         self.batches = Batches(

@@ -32,6 +32,7 @@ def inherit(origin: Run, config: Config) -> Config:
     for name in FREE:
         if name not in given:
             settings.place(table, name, theirs[name])
+    settings.place(table, "train.origin", str(origin.folder))
     if "train.rate" not in given:
         settings.place(table, "train.rate", GENTLE * old.train.rate)
     return settings.build(table)

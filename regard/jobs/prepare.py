@@ -103,7 +103,7 @@ def _tokenizer(
 ) -> tuple[Tokenizer, list[str]]:
     """Learn a tokeniser, unless the run was given one to begin with."""
     path = run.tokenizer(side)
-    if path.exists():
+    if run.sealed(path):
         return Tokenizer(run.verify(path).read_bytes()), []
     every = -(-count // ENOUGH_TO_LEARN_PIECES)
     wanted = config.data.vocabulary

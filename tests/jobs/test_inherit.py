@@ -73,6 +73,49 @@ def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tm
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
+def test_a_kill_while_things_are_taken_loses_nothing(tmp_path, files, origin, monkeypatch):
+    config = bare(files, "train.steps=3", "train.schedule=constant")
+    list(job.fit(tmp_path / "whole", config, False, never, origin))
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "take", killed)
+    with pytest.raises(KeyboardInterrupt):
+        list(job.fit(tmp_path / "parted", config, False, never, origin))
+    monkeypatch.undo()
+    list(job.resume(tmp_path / "parted", [], never))
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_kills_before_anything_is_chosen_change_no_choice(tmp_path, files, monkeypatch):
+    config = bare(files, "train.steps=3", "model.dim=32", "model.heads=2", "model.layers=1")
+    train(tmp_path / "whole", config)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "write_texts", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "parted", config)
+    with pytest.raises(KeyboardInterrupt):
+        list(job.resume(tmp_path / "parted", [], never))
+    monkeypatch.undo()
+    list(job.resume(tmp_path / "parted", [], never))
+    assert Run(tmp_path / "parted").load_config() == Run(tmp_path / "whole").load_config()
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
+    config = bare(files, "train.steps=1", "model.dim=32", "model.heads=2", "model.layers=1")
+    train(tmp_path / "whole", config)
+    run = Run(tmp_path / "whole")
+    run.write_json(run.checksums, {})
+    for path in (run.pieces_ready, run.latest):
+        path.unlink()
+    assert isinstance(list(job.resume(run.folder, [], never))[-1], Finished)
+
+
 def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
     config = bare(
         files, "train.steps=60", "train.rate=3.0", "train.warmup=2", "train.check_every=20", "model.norm=post",
