@@ -225,3 +225,21 @@ def test_sampling_repeats_with_its_seed_and_only_then():
 def test_searches_that_cannot_be_are_refused(make, message):
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+@pytest.mark.parametrize("alpha", [0.6, 1.0])
+def test_a_models_scores_are_those_of_the_ids_they_stand_with(model, alpha: float):
+    """A beam that went on with the memory of another would not score what its own words are worth."""
+    with torch.inference_mode():
+        search = Beam(4, alpha, nbest=4, limits=Limits(rounds=99))
+        for source, found in zip(SOURCES, search.search(steps(model, SOURCES)), strict=True):
+            for h in found:
+                target = torch.tensor([[BOS, *h.ids]])
+                logits = model.output(model(torch.tensor([[*source, EOS]]), target))[0].float()
+                logits[:, [PAD, BOS]] = -torch.inf
+                logp = logits.log_softmax(-1)
+                told = sum(float(logp[t, i]) for t, i in enumerate([*h.ids, EOS]))
+                unended = sum(float(logp[t, i]) for t, i in enumerate(h.ids))
+                ended = told / (len(h.ids) + 1) ** alpha
+                given_up = unended / max(1, len(h.ids)) ** alpha
+                assert h.score == pytest.approx(ended, abs=1e-4) or h.score == pytest.approx(given_up, abs=1e-4)

@@ -1,0 +1,54 @@
+"""Alignment from attention, and its error rate."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.config import ModelConfig
+from regard.data.batch import collate
+from regard.data.tokenizer import PAD
+from regard.inspection.alignment import Counts, by_words, compare, link
+from regard.inspection.record import cross_weights
+from regard.model.build import build
+
+
+def test_the_error_rate_is_nought_for_gold_and_one_for_its_opposite():
+    gold = [(0, 0), (1, 2), (2, 1)]
+    assert compare(gold, gold).error_rate == 0
+    assert compare([(0, 1), (1, 0), (2, 2)], gold).error_rate == 1
+    assert compare([(0, 0), (1, 1)], gold).error_rate == pytest.approx(1 - 2 * 1 / (2 + 3))
+    assert Counts().error_rate == 0
+    total = compare(gold, gold) + compare([(5, 5)], gold)
+    assert total == Counts(found=4, gold=6, both=3) and total.error_rate == pytest.approx(1 - 6 / 10)
+
+
+def test_each_target_word_is_linked_to_where_it_looks_most():
+    assert link(torch.tensor([[0.1, 0.9], [0.6, 0.4], [0.2, 0.8]])) == {(1, 0), (0, 1), (1, 2)}
+    assert link(torch.zeros(0, 0)) == frozenset()
+
+
+def test_pieces_are_summed_over_source_words_and_averaged_over_target_words():
+    # source "ab c" in pieces a|b|c and eos; target "xy" in pieces x|y and eos
+    weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.0, 1.0]])
+    source, target = [(0, 1), (1, 2), (2, 4)], [(0, 1), (1, 2)]
+    words = by_words(weights, source, target, ([(0, 2), (3, 4)], [(0, 2)]))
+    first, second = (0.3 + 0.6) / 2, (0.3 + 0.2) / 2 * 0.5  # the last piece is half a space
+    assert_close(words, torch.tensor([[first, second]]) / (first + second))
+    assert_close(words.sum(dim=1), torch.ones(1))
+
+
+def test_weights_come_without_padding_and_each_row_sums_to_one():
+    model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=3), 23, 23, joint=True, pad=PAD)
+    batch = collate([[5, 6, 7], [8]], [[9], [10, 11, 12, 13]])
+    weights = cross_weights(model, batch)
+    assert [tuple(w.shape) for w in weights] == [(3, 2, 2, 4), (3, 2, 5, 2)]
+    for w in weights:
+        assert_close(w.sum(dim=-1), torch.ones(w.shape[:-1]))
+
+
+def test_layers_stand_in_their_order():
+    model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=11), 23, 23, joint=True, pad=PAD)
+    with torch.no_grad():
+        model.decoder.layers[10].cross.q.weight.mul_(50)  # a layer that looks hard
+    (weights,) = cross_weights(model, collate([[5, 6, 7]], [[9, 10]]))
+    assert int(weights.amax(dim=(1, 2, 3)).argmax()) == 10
