@@ -4,7 +4,7 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -14,6 +14,9 @@ from regard.errors import ConfigError
 DEFAULT_STEPS = 20_000
 BYTE_PIECES = 256
 SMALLEST_VOCABULARY = BYTE_PIECES + 24  # byte fallback, four special pieces, and room for a few letters
+
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Settings(BaseModel):
@@ -91,7 +94,7 @@ class DataConfig(Settings):
     dev: tuple[str, ...] = ()
     """Pairs to choose the model on; unset: held out of the training pairs."""
     test: tuple[str, ...] = ()
-    """Pairs to score the finished model on; unset: held out of the training pairs."""
+    """Pairs to score the finished model on; unset: held out of the training pairs where data.dev is unset too."""
     source: str = ""
     """Language code of the source side."""
     target: str = ""
@@ -129,7 +132,7 @@ class TrainConfig(Settings):
     """Peak learning rate (of AdamW)."""
     muon_rate: float = Field(default=0.02, gt=0)
     """Peak learning rate of Muon's matrices."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Share, Share] = (0.9, 0.98)
     """AdamW's decay of the first and second moments."""
     epsilon: float = Field(default=1e-9, gt=0)
     """Added to AdamW's denominator."""
@@ -165,7 +168,7 @@ class TrainConfig(Settings):
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)
     """CPU threads. 0: one for each core."""
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**63)
     """Same seed, same machine, same result."""
 
     @model_validator(mode="after")
@@ -186,6 +189,20 @@ class Config(Settings):
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
+
+    @model_validator(mode="after")
+    def places_for_every_piece(self) -> Self:
+        sides = (
+            self.model.encoder.positions or self.model.positions,
+            self.model.decoder.positions or self.model.positions,
+        )
+        for side in sides:
+            if side.kind == "learned" and side.length < self.data.max_length:
+                raise ValueError(
+                    f"model.positions.length={side.length} is less than data.max_length={self.data.max_length}: "
+                    f"a learned table needs a place for every piece; raise the one or lower the other"
+                )
+        return self
 
 
 class Setting(NamedTuple):

@@ -5,6 +5,7 @@
     ├── FormatError             a file that cannot be read as what it claims to be; names file and line
     ├── DataError               text that was read but cannot be trained on or evaluated
     ├── RunError                a run folder that is missing, occupied, half written or damaged
+    │   └── WriteError          a file that could not be written; the one before it is whole
     └── ModelError              an input that this model cannot take (too long for its positions, say)
 
 A message says what happened, where, what was expected and what to do.
@@ -29,6 +30,10 @@ class DataError(RegardError):
 
 class RunError(RegardError):
     """A run folder that is missing, occupied, half written or damaged."""
+
+
+class WriteError(RunError):
+    """A file that could not be written; the one before it is whole."""
 
 
 class ModelError(RegardError):

@@ -28,9 +28,9 @@ from typing import Any
 
 from regard import config as settings
 from regard.config import Config
-from regard.errors import RunError
+from regard.errors import RunError, WriteError
 
-ASIDE = ".aside"
+ASIDE, MAKING = ".aside", ".making"
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,13 @@ class Run:
     def sentences(self, name: str) -> Path:
         return self.folder / "scores" / f"{name}.sentences.tsv"
 
+    def parts(self) -> list[Path]:
+        """All that a run consists of and that is there; what else lies in its folder is somebody's."""
+        files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
+        files += [self.start, self.doctor, self.report, *map(self.tokenizer, ("", "source", "target"))]
+        folders = [self.store, self.charts, *(self.folder / name for name in ("weights", "resume", "scores"))]
+        return [path for path in files + folders if path.exists()]
+
     def saved_steps(self) -> list[int]:
         """The checkpoints whose weights are on disk, oldest first."""
         return sorted(int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors"))
@@ -166,25 +173,60 @@ class Run:
         return f"Restore it from a copy, or train again with --overwrite --out {self.folder}."
 
 
-def create(folder: Path, config: Config, overwrite: bool = False) -> Run:
-    """A fresh run folder that holds its settings and nothing else."""
-    run = Run(folder)
+def require_free(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that holds something else, or a run that nobody said to replace."""
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-    if occupied and not run.config.exists():
+    if not occupied and folder.resolve() == Path.cwd():
+        raise RunError(f"{folder}: is the current folder. Choose a folder of its own with --out.")
+    if occupied and not is_run(folder):
         raise RunError(f"{folder}: already exists and is not a run. Choose another folder with --out.")
     if occupied and not overwrite:
         raise RunError(
             f"{folder}: already holds a run. Continue it with --resume {folder}, replace it with --overwrite, "
             f"or choose another folder with --out."
         )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder was made here: a config.toml alone may be anybody's."""
+    run = Run(folder)
     try:
-        if occupied:
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        return run.config.exists() and "regard" in json.loads(run.versions.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def begin(folder: Path, config: Config) -> Run:
+    """A run in the making, beside the folder it is meant for: until it is ready, nothing there is touched."""
+    place = folder.resolve()
+    run = Run(place.with_name(place.name + MAKING))
+    try:
+        shutil.rmtree(run.folder, ignore_errors=True)  # what a kill left of an earlier try
+        run.folder.mkdir(parents=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
     write_text(run.config, settings.dump(config, only_given=True))  # the rest is chosen once the data is known
     return run
+
+
+def settle(making: Run, folder: Path) -> Run:
+    """Put a run that is ready into its place. Of an old run only what a run is made of is removed."""
+    old = Run(folder)
+    if not folder.exists() or not any(folder.iterdir()):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        making.folder.replace(folder)
+        return old
+    for path in old.parts():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in sorted(making.folder.iterdir(), key=lambda path: path != making.config):
+        path.replace(folder / path.name)
+    making.folder.rmdir()
+    return old
+
+
+def discard(making: Run) -> None:
+    """Leave no trace of a run that came to nothing."""
+    shutil.rmtree(making.folder, ignore_errors=True)
 
 
 def open_run(folder: Path) -> Run:
@@ -208,9 +250,8 @@ def aside(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise RunError(
-            f"{path}: could not be written ({error.strerror or error}). What was there before is untouched; "
-            f"make room or choose another folder, then go on with --resume."
+        raise WriteError(
+            f"{path}: could not be written ({error.strerror or error}); what was there before is untouched"
         ) from None
     finally:
         with contextlib.suppress(OSError):

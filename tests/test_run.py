@@ -8,7 +8,15 @@ import pytest
 from regard import run as runs
 from regard.config import Config
 from regard.errors import RunError
-from regard.run import Run, aside, create, open_run, write_text
+from regard.run import Run, aside, begin, open_run, require_free, settle, write_text
+
+
+def create(folder, config, overwrite=False):
+    """A run as training makes one."""
+    require_free(folder, overwrite)
+    making = begin(folder, config)
+    making.write_json(making.versions, {"regard": "0"})
+    return settle(making, folder)
 
 
 def test_a_fresh_run_holds_its_settings(tmp_path):
@@ -22,16 +30,30 @@ def test_an_occupied_folder_is_refused_unless_told(tmp_path):
     (tmp_path / "x" / "old").touch()
     with pytest.raises(RunError, match=r"already holds a run. Continue it with --resume .*--overwrite"):
         create(tmp_path / "x", Config())
+    write_text(tmp_path / "x" / "log.jsonl", "old")
     create(tmp_path / "x", Config(), overwrite=True)
-    assert not (tmp_path / "x" / "old").exists()
+    assert not (tmp_path / "x" / "log.jsonl").exists()
+    assert (tmp_path / "x" / "old").exists()  # which is no part of a run, and so not ours to remove
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x"]
+
+
+def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
+    run = create(tmp_path / "x", Config())
+    write_text(run.log, "old")
+    making = begin(tmp_path / "x", Config())
+    assert run.log.read_text() == "old" and making.folder != run.folder
+    runs.discard(making)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"] and run.log.read_text() == "old"
 
 
 def test_a_folder_that_is_no_run_is_never_overwritten(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
+    (tmp_path / "photos" / "config.toml").write_text("[album]")
     with pytest.raises(RunError, match="already exists and is not a run"):
         create(tmp_path / "photos", Config(), overwrite=True)
     assert (tmp_path / "photos" / "cat.jpg").exists()
+    (tmp_path / "photos" / "config.toml").unlink()
     with pytest.raises(RunError, match="not a run folder"):
         open_run(tmp_path / "photos")
     with pytest.raises(RunError, match="no such run"):
@@ -60,7 +82,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_says_so(tmp_path):
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        with pytest.raises(RunError, match=r"x.bin: could not be written .*before is untouched.*--resume"):
+        with pytest.raises(RunError, match=r"x.bin: could not be written .*before is untouched"):
             write_text(path, "n" * 5000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -26,12 +26,15 @@ def demo(
 ) -> None:
     """Train a small translator on the built-in corpus, score it, and show where it looks."""
     from regard.cli.show import show
-    from regard.cli.train import stopper
+    from regard.cli.train import INTERRUPTED, stopper
     from regard.jobs import demo as job
+    from regard.jobs.events import Interrupted
 
     size = job.QUICK if quick else job.WHOLE
     typer.echo(f"English → French from a grammar built in: {size.train:,} pairs to learn from.", err=True)
     last = show(job.demo(out, size, seed, overwrite, stopper()))
+    if isinstance(last, Interrupted):
+        raise typer.Exit(INTERRUPTED)
     if isinstance(last, job.Demonstrated):
         _tell(last)
 

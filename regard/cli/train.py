@@ -74,16 +74,22 @@ def stopper() -> Callable[[], bool]:
 def _config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
     from regard import config as settings
 
-    if len(files) == 1 and files[0].suffix == ".toml":
-        config = settings.load(files[0])
+    if files and files[0].suffix == ".toml":
+        config, pairs = settings.load(files[0]), files[1:]
     else:
-        config = settings.build({"data": {"train": [str(file) for file in files]}} if files else {})
+        config, pairs = settings.build({}), files
+    if pairs:
+        changes = [f"data.train={_json([str(file) for file in pairs])}", *changes]
     name = files[0].name.partition(".")[0] if files else "model"
     return settings.override(config, changes), name
 
 
 def _changes(given: Mapping[str, object]) -> list[str]:
     """Options as assignments of settings."""
+    return [f"{name}={_json(value)}" for name, value in given.items() if value is not None]
+
+
+def _json(value: object) -> str:
     import json
 
-    return [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
+    return json.dumps(value, ensure_ascii=False)

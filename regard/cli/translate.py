@@ -1,9 +1,10 @@
 """regard translate"""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import typer
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from regard.tasks.translate import Translation, Translator
 
 CHUNK = 512
-DOCUMENTS = (".po", ".pot", ".xlf", ".xliff")
 
 
 def translate(
@@ -24,7 +24,9 @@ def translate(
     out: Path | None = typer.Option(None, help="Where to write; standard output if unset."),
     beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
     alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
-    nbest: int = typer.Option(1, help="Translations of each line, best first, each line behind its number."),
+    nbest: int = typer.Option(
+        1, help="Translations of each line behind its number, best first; those cut short come last."
+    ),
     scores: bool = typer.Option(False, "--scores", help="Put the score before each translation."),
     sample: bool = typer.Option(False, "--sample", help="Draw at random instead of searching for the best."),
     temperature: float = typer.Option(1.0, help="Below 1 is bolder, above 1 is wilder (with --sample)."),
@@ -36,11 +38,15 @@ def translate(
 ) -> None:
     """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
     from regard.decode import Beam, Greedy, Sample
+    from regard.formats import files
+    from regard.formats.document import BILINGUAL, DOCUMENTS
     from regard.jobs.load import load, use_threads
     from regard.jobs.translate import Longest, translate_lines
     from regard.run import open_run
 
     search: Search
+    if sample and nbest > 1:
+        raise ConfigError("--nbest needs a search; leave out --sample, or draw again with another --seed")
     if sample:
         search = Sample(temperature, top_k, top_p, seed)
     elif beam == 1 and nbest == 1:
@@ -52,7 +58,7 @@ def translate(
     use_threads(0)
     translator = load(run, device)
     longest = Longest(open_run(run).load_config().data.max_length, refuse=long == "refuse")
-    if file is not None and file.suffix in DOCUMENTS:
+    if file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL):
         _document(translator, file, out, search, longest)
         return
     with _open(out) as sink:
@@ -99,8 +105,14 @@ def _standard_input(raw: Iterable[bytes]) -> Iterator[str]:
             raise FormatError(f"standard input:{number}: not UTF-8 at byte {error.start + 1} of the line") from None
 
 
-def _open(out: Path | None) -> Any:
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        return out.open("w", encoding="utf-8", newline="\n")
-    return open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False)
+@contextlib.contextmanager
+def _open(out: Path | None) -> Iterator[IO[str]]:
+    """Where translations go: a file only once all of it is there, so that the text itself may be written over."""
+    if out is None:
+        with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as sink:
+            yield sink
+        return
+    from regard.run import aside
+
+    with aside(out) as path, path.open("w", encoding="utf-8", newline="\n") as sink:
+        yield sink

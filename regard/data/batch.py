@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.store import Array, Corpus, Ragged, Texts
+from regard.data.store import Array, Corpus, Ragged
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
 
@@ -92,21 +92,22 @@ class Batches:
 
     def make(self, rows: Array, epoch: int, number: int) -> Batch:
         """The batch of these pairs; where segmentations are sampled, those of this epoch."""
+        sources, targets = _joined(self.corpus.source_ids, rows), _joined(self.corpus.target_ids, rows)
         if not self.sampling:
-            return collate(_joined(self.corpus.source_ids, rows), _joined(self.corpus.target_ids, rows))
+            return collate(sources, targets)
         seeds = np.random.SeedSequence([self.seed, epoch, number]).generate_state(2).tolist()
-        sources = self._sampled(self.corpus.source, self.tokenizers.source, rows, seeds[0])
-        return collate(sources, self._sampled(self.corpus.target, self.tokenizers.target, rows, seeds[1]))
+        return collate(
+            self._sampled(sources, self.tokenizers.source, seeds[0]),
+            self._sampled(targets, self.tokenizers.target, seeds[1]),
+        )
 
     def left_out(self) -> int:
         """How many pairs are longer than `longest` and never seen."""
         pools = _pools(len(self.corpus), None)
         return int(sum((self._sizes(_alone(pool)).max(axis=0) > self.longest).sum() for pool in pools))
 
-    def _sampled(self, texts: Texts, tokenizer: Tokenizer, rows: Array, seed: int) -> list[list[int]]:
-        joined = [" ".join(texts[i] for i in row if i >= 0) for row in rows]
-        sampled = tokenizer.sample(joined, self.sampling, seed)
-        return [ids[: self.longest - 1] for ids in sampled]
+    def _sampled(self, rows: list[list[int]], tokenizer: Tokenizer, seed: int) -> list[list[int]]:
+        return [ids[: self.longest - 1] for ids in tokenizer.sample(rows, self.sampling, seed)]
 
     def _with_ends_joined(self, pool: Array, rng: np.random.Generator) -> Array:
         """A pool of pairs, and as many of them joined end to end as asked for: (rows, 2)."""

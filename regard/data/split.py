@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from regard.errors import DataError
 from regard.formats import Pair
 
 LARGEST = 1000
@@ -40,9 +41,14 @@ def hold_out(sources: Iterable[str], seed: int, dev: bool, test: bool) -> Held:
     while chunk := list(islice(marks, CHUNK)):
         total += len(chunk)
         merged = np.unique(np.concatenate((smallest, np.asarray(chunk, np.uint64))))
-        smallest = merged[: 2 * LARGEST]
-    each = max(1, min(LARGEST, int(total * SHARE)))
+        smallest = merged[: 3 * LARGEST]
     chosen = smallest.tolist()
+    if len(chosen) < 3:
+        raise DataError(
+            f"{total} pairs with {len(chosen)} different sources are too few to hold sentences out of them; "
+            f"give --dev, or more pairs"
+        )
+    each = max(1, min(LARGEST, int(total * SHARE), len(chosen) // 3))
     wanted_dev = frozenset(chosen[:each]) if dev else frozenset()
     wanted_test = frozenset(chosen[each : 2 * each]) if test else frozenset()
     return Held(wanted_dev, wanted_test, seed)

@@ -4,12 +4,14 @@ Normalisation is off: the library's default would eat non-breaking spaces and tu
 but for U+2581, the mark that SentencePiece itself uses for a space.
 """
 
+import functools
 import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
 import sentencepiece
 
 from regard.errors import DataError
@@ -17,6 +19,7 @@ from regard.errors import DataError
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPACE = "\u2581"
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+BYTES = 300  # pieces that byte fallback and the special ones take
 LONGEST_LINE = 16_384  # bytes; SentencePiece leaves out longer lines when it learns its pieces
 
 
@@ -35,11 +38,38 @@ class Tokenizer:
         """The ids of each text, without any mark of its end."""
         return self._pieces.encode(list(texts))
 
-    def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
-        """A random segmentation of each text; the same for the same seed."""
-        # One seed for one single-threaded call: more threads would share the generator in no fixed order.
-        sentencepiece.set_random_generator_seed(seed)
-        return self._pieces.encode(list(texts), enable_sampling=True, alpha=strength, nbest_size=-1, num_threads=1)
+    def sample(self, rows: Sequence[Sequence[int]], strength: float, seed: int) -> list[list[int]]:
+        """The same texts in other pieces: each is taken apart, with this probability, into the two it is made of.
+
+        In the spirit of BPE-dropout (Provilkov et al. 2020), which leaves merges out on the way up. SentencePiece has
+        its own, but seeds it differently in every process; this one depends on the seed alone.
+        """
+        rng = np.random.default_rng(seed)
+        return [self._apart(row, strength, rng) for row in rows]
+
+    def _apart(self, row: Sequence[int], strength: float, rng: np.random.Generator) -> list[int]:
+        hit = rng.random(len(row)) < strength
+        parts: list[int] = []
+        for i, apart in zip(row, hit, strict=True):
+            halves = self._halves.get(i) if apart else None
+            parts += self._apart(halves, strength, rng) if halves else (i,)
+        return parts
+
+    @functools.cached_property
+    def _halves(self) -> dict[int, tuple[int, int]]:
+        """The two pieces that each longer piece is made of: the likeliest two that are pieces themselves."""
+        names = [self._pieces.id_to_piece(i) for i in range(self.size)]
+        known = {name: i for i, name in enumerate(names) if i > EOS and not BYTE.fullmatch(name)}
+        halves: dict[int, tuple[int, int]] = {}
+        for name, i in known.items():
+            cuts = [(known[name[:at]], known[name[at:]]) for at in range(1, len(name)) if self._both(known, name, at)]
+            if cuts:
+                halves[i] = max(cuts, key=lambda cut: min(self._pieces.get_score(j) for j in cut))
+        return halves
+
+    @staticmethod
+    def _both(known: dict[str, int], name: str, at: int) -> bool:
+        return name[:at] in known and name[at:] in known
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._pieces.decode([i for i in ids if i not in (PAD, BOS, EOS)])
@@ -81,10 +111,12 @@ def train(texts: Iterable[str], vocabulary: int, kind: str) -> Tokenizer:
     try:
         return Tokenizer(_train(kept, vocabulary, kind))
     except RuntimeError as error:
-        most = re.search(r"value <= (\d+)", str(error))
-        if most is None:
+        # Too many for the text, or too few for its letters: SentencePiece names the number that would do.
+        fitting = re.search(r"value <= (\d+)|required_chars\. \d+ vs (\d+)", str(error))
+        if fitting is None:
             raise DataError(f"SentencePiece could not learn a vocabulary: {error}") from None
-        return Tokenizer(_train(kept, int(most[1]), kind))
+        size = int(fitting[1]) if fitting[1] else int(int(fitting[2]) * 1.1) + BYTES
+        return Tokenizer(_train(kept, size, kind))
 
 
 def thin(texts: Iterable[str], every: int) -> Iterable[str]:

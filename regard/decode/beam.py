@@ -23,6 +23,8 @@ class Beam:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 10:
+            raise ConfigError(f"alpha={self.alpha}: must be between 0 and 10; 1 divides by the length")
         if self.size < 1:
             raise ConfigError(f"beam={self.size}: must be at least 1")
         if not 1 <= self.nbest <= self.size:
@@ -31,7 +33,7 @@ class Beam:
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         lengths = stepper.lengths
         count, k = len(lengths), self.size
-        caps = self.limits.caps(lengths)
+        caps = self.limits.caps(stepper)
         results: list[list[Hypothesis]] = [[] for _ in range(count)]
         stepper.select(torch.arange(count, device=lengths.device).repeat_interleave(k))
         state = _Beams.start(count, k, lengths.device)

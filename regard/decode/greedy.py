@@ -27,7 +27,7 @@ def walk(stepper: Stepper, limits: Limits, choose: Chooser) -> list[list[Hypothe
     """One path for each sentence; rows leave as they finish."""
     lengths = stepper.lengths
     count = len(lengths)
-    caps = limits.caps(lengths)
+    caps = limits.caps(stepper)
     done: list[list[Hypothesis]] = [[] for _ in range(count)]
     rows = torch.arange(count, device=lengths.device)  # which sentence each row is
     last = torch.full((count,), stepper.bos, device=lengths.device)

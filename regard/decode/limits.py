@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.decode.stepper import Stepper
+
 LONGEST_CYCLE = 8
 
 
@@ -20,9 +22,9 @@ class Limits:
     rounds: int = 4
     """So many rounds of the same few tokens are a loop, if the output is longer than its source by then."""
 
-    def caps(self, lengths: Tensor) -> Tensor:
-        """The most tokens, eos included, for sources of these lengths."""
-        return (lengths * self.factor).long() + self.extra
+    def caps(self, stepper: Stepper) -> Tensor:
+        """The most tokens, eos included, for each source; never more than the model has places for."""
+        return ((stepper.lengths * self.factor).long() + self.extra).clamp(max=stepper.longest)
 
     def looping(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Which rows of tokens (N, t) end in a loop: (N,) of bool. A source that repeats itself may be echoed."""

@@ -23,7 +23,9 @@ class Sample:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if self.temperature <= 0:
+        if self.seed < 0:
+            raise ConfigError(f"seed={self.seed}: must be 0 or more")
+        if not 0 < self.temperature < float("inf"):
             raise ConfigError(
                 f"temperature={self.temperature}: must be above 0; for the likeliest output leave out --sample"
             )
@@ -34,22 +36,24 @@ class Sample:
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         # One stream of numbers a sentence: what is drawn for it does not depend on its neighbours in the batch.
-        longest = int(self.limits.caps(stepper.lengths).max())
+        longest = int(self.limits.caps(stepper).max())
         draws = [np.random.default_rng([self.seed, i]).random(longest) for i in stepper.numbers.tolist()]
-        chance = torch.from_numpy(np.stack(draws)).to(stepper.lengths.device)
+        chance = torch.from_numpy(np.stack(draws))
 
         def choose(scores: Tensor, rows: Tensor, step: int) -> Tensor:
-            return self.draw(scores, chance[rows, step])
+            return self.draw(scores, chance[rows.cpu(), step])
 
         return walk(stepper, self.limits, choose)
 
     def draw(self, scores: Tensor, chance: Tensor) -> Tensor:
         """Log-probabilities (N, V) and a number in [0, 1) for each row (N,) -> tokens (N,)."""
-        ranked, order = (scores.double() / self.temperature).sort(dim=-1, descending=True)
+        device = scores.device
+        scores, chance = scores.cpu().double(), chance.cpu()  # not every device has float64
+        ranked, order = (scores / self.temperature).sort(dim=-1, descending=True)
         p = ranked.softmax(dim=-1)
         if self.top_k:
             p[:, self.top_k :] = 0
         p[p.cumsum(dim=-1) - p >= self.top_p] = 0  # keep a token if those before it do not make up top_p yet
         mass = p.cumsum(dim=-1)
         at = (mass <= chance[:, None] * mass[:, -1:]).sum(dim=-1, keepdim=True)
-        return order.gather(1, at.clamp(max=scores.shape[-1] - 1))[:, 0]
+        return order.gather(1, at.clamp(max=scores.shape[-1] - 1))[:, 0].to(device)

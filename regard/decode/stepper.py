@@ -13,6 +13,8 @@ class Stepper(Protocol):
     eos: int
     lengths: Tensor
     """How long the source of each row is (N,)."""
+    longest: int
+    """The longest output that the model has places for."""
     numbers: Tensor
     """Which sentence of the whole job each row is (N,): what is random must not depend on its neighbours."""
 

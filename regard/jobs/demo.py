@@ -15,7 +15,7 @@ from regard.jobs.fit import Stop, fit
 from regard.jobs.load import load
 from regard.jobs.look import alignment_error, attention
 from regard.jobs.score import score_run
-from regard.run import Run, aside
+from regard.run import Run, aside, require_free
 
 SHOWN = 4
 
@@ -76,6 +76,7 @@ class Demonstrated:
 
 def demo(folder: Path, size: Size, seed: int, overwrite: bool, stop: Stop) -> Iterator[Event | Demonstrated]:
     """Train on the built-in English-French corpus, and try sentences and combinations that were never seen."""
+    require_free(folder, overwrite)  # before the corpus of a run that stays is written anew
     splits = english_french.split(size.train, size.held_out, size.held_out, size.held_out, seed)
     corpus = folder.with_name(folder.name + "-corpus")
     config = _config(corpus, size, seed)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.config import Config
 from regard.data.doctor import Diagnosis
+from regard.errors import DataError
 from regard.formats import Pair
 from regard.jobs.prepare import diagnose, stream
 from regard.run import aside
@@ -22,20 +23,31 @@ def write_clean(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path
     for name, files in (("train", config.data.train), ("dev", config.data.dev), ("test", config.data.test)):
         if files:
             pairs = list(diagnosis.clean(stream(config, files).read(), name))
-            written += _write(folder, name, files, pairs)
+            paths = _names(folder, name, files, pairs)
+            taken = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
+            for path in paths:
+                if path.resolve() in taken | {other.resolve() for other in written}:
+                    raise DataError(f"{path}: would be written over; choose another folder with --fix")
+            _write(paths, pairs)
+            written += paths
     return written
 
 
-def _write(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
-    if len(files) == 2 and all("\n" not in pair.source + pair.target for pair in pairs):
-        names = [Path(file).name.removesuffix(".gz") for file in files]
-        paths = [folder / names[0], folder / (names[1] if names[1] != names[0] else names[1] + ".target")]
+def _names(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
+    """Where a set goes: under the names its two files have, in a folder of its own for dev and test."""
+    if len(files) != 2 or any("\n" in pair.source + pair.target for pair in pairs):
+        return [folder / f"{name}.jsonl"]
+    home = folder if name == "train" else folder / name
+    source, target = (Path(file).name.removesuffix(".gz") for file in files)
+    return [home / source, home / (target if target != source else f"{target}.target")]
+
+
+def _write(paths: list[Path], pairs: list[Pair]) -> None:
+    if len(paths) == 2:
         _lines(paths[0], [pair.source for pair in pairs])
         _lines(paths[1], [pair.target for pair in pairs])
-        return paths
-    path = folder / f"{name}.jsonl"
-    _lines(path, [json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs])
-    return [path]
+    else:
+        _lines(paths[0], [json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs])
 
 
 def _lines(path: Path, lines: list[str]) -> None:

@@ -10,15 +10,14 @@ from regard.jobs.prepare import stream
 from regard.train.cost import Lengths
 from regard.train.estimate import Estimate, estimate
 from regard.train.machine import memory, multiply_rate
-from regard.train.sizing import Choice, Facts, choose, settle
+from regard.train.sizing import Choice, Facts, choose
 
 
 def sized(config: Config, pairs: int, characters: tuple[int, int]) -> tuple[Config, list[Choice]]:
     """The settings with everything chosen that nobody has given."""
-    c = config.train
-    rate = multiply_rate() if c.last_step is None else 0.0  # where steps are counted, the machine does not matter
-    facts = Facts(pairs, *characters, rate, c.minutes, c.last_step, memory())
-    standing = settle(choose(facts), settings.given(config))
+    # Where steps alone are counted the machine does not matter, and must not: same seed, same result.
+    rate = multiply_rate() if config.train.minutes else 1e11
+    standing = choose(Facts(pairs, *characters, rate, memory()), config)
     return settings.override(config, [f"{choice.name}={choice.value}" for choice in standing]), standing
 
 
@@ -36,7 +35,7 @@ def estimate_files(config: Config) -> list[str]:
     for pair in stream(config, config.data.train).read():
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
     config, choices = sized(config, pairs, (source, target))
-    lengths = Facts(pairs, source, target, 0.0, None, None).lengths
+    lengths = Facts(pairs, source, target, 0.0).lengths
     cost = estimate(config, pairs, lengths, config.data.vocabulary, multiply_rate())
     return [f"{pairs:,} pairs", *told(choices), *cost.lines()]
 

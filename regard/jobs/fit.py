@@ -17,7 +17,7 @@ from regard import run as runs
 from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, RunError, WriteError
 from regard.jobs.estimate import estimate_corpus, sized, told
 from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
 from regard.jobs.inherit import inherit, take
@@ -48,9 +48,22 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
     """Train a new run, from nothing or from what another run has learnt."""
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+    runs.require_free(folder, overwrite)
+    pick_device(config.train.device)
     if origin:
+        if origin.resolve() == folder.resolve():
+            raise ConfigError(f"{folder}: a run cannot begin with itself and replace itself; choose another --out")
         config = inherit(runs.open_run(origin), config)
-    yield from _train(runs.create(folder, config, overwrite), config, stop)
+    begun = time.perf_counter()
+    making = runs.begin(folder, config)
+    try:
+        config, notes = _prepare(making, config)
+    except BaseException:
+        runs.discard(making)
+        raise
+    run = runs.settle(making, folder)
+    yield from map(Note, notes)
+    yield from _train(run, config, stop, begun)
 
 
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
@@ -63,13 +76,17 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
             f"{folder}: only train.steps and train.minutes may change when a run goes on; "
             f"for other settings train a new run with --out"
         )
-    if config == old and run.latest.exists() and run.read_json(run.latest).get("finished"):
+    finished = run.latest.exists() and bool(run.read_json(run.latest).get("finished"))
+    if config == old and finished and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
     if run.latest.exists():  # whatever was finished is no longer so
         run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
-    runs.write_text(run.config, settings.dump(config, only_given=True))  # what was not chosen yet still will be
-    yield from _train(run, config, stop)
+    runs.write_text(run.config, settings.dump(config))
+    begun = time.perf_counter()
+    config, notes = _prepare(run, config)
+    yield from map(Note, notes)
+    yield from _train(run, config, stop, begun, extended=finished)
 
 
 def _without_end(config: Config) -> Config:
@@ -77,30 +94,34 @@ def _without_end(config: Config) -> Config:
     return config.model_copy(update={"train": endless})
 
 
-def _train(run: Run, config: Config, stop: Stop) -> Iterator[Event]:
-    begun = time.perf_counter()
+def _prepare(run: Run, config: Config) -> tuple[Config, list[str]]:
+    """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
+    notes: list[str] = []
+    run.write_json(run.versions, _versions())
+    if config.train.origin and not run.sealed(run.start):
+        notes += take(runs.open_run(Path(config.train.origin)), run)
+    write_texts(run, config)
+    use_threads(config.train.threads)
+    config, choices = _sized(run, config)
+    return config, [*notes, *write_pieces(run, config).notes, *choices]
+
+
+def _train(run: Run, config: Config, stop: Stop, begun: float, extended: bool = False) -> Iterator[Event]:
     threads = use_threads(config.train.threads)
     torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
     device = pick_device(config.train.device)
     try:
-        run.write_json(run.versions, _versions())
-        if config.train.origin and not run.sealed(run.start):
-            yield from take(runs.open_run(Path(config.train.origin)), run)
-        write_texts(run, config)
-        config, choices = _sized(run, config)
-        data = write_pieces(run, config)
-        yield from map(Note, [*data.notes, *choices])
-        session = Session(run, config, data, device, time.perf_counter() - begun)
+        session = Session(run, config, write_pieces(run, config), device, time.perf_counter() - begun)
+        if extended:  # whoever trains on has decided that patience begins anew
+            session.state = replace(session.state, worse=0)
         yield from session.notes()
         yield from map(Note, session.expected.lines())
         yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
         with contextlib.closing(session.log):
             yield from session.train(stop)
-    except OSError as error:  # a full disk, most likely
-        raise RunError(
-            f"{run.folder}: could not be written ({error.strerror or error}). What was saved is whole; "
-            f"make room, then go on with --resume {run.folder}."
-        ) from None
+    except (OSError, WriteError) as error:  # a full disk, most likely
+        what = str(error) if isinstance(error, WriteError) else f"{run.folder}: {error.strerror or error}"
+        raise RunError(f"{what}. What was saved is whole; make room, then go on with --resume {run.folder}.") from None
 
 
 def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
@@ -158,6 +179,7 @@ class Session:
         self._recent = _Mean()
         self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
         self._speed = 0.0  # steps a second, smoothed
+        self._saved = self.state.step  # the last step that is on disk
         self._checked = 0  # the last step that dev was looked at
 
     def notes(self) -> Iterator[Note]:
@@ -178,6 +200,7 @@ class Session:
                     yield Alarm(slow)
                 yield from self._check_and_save(step.number)
                 if self._over(self.state):
+                    yield from self._why()
                     break
                 if stop():
                     self._save()
@@ -254,6 +277,10 @@ class Session:
         return check
 
     def _save(self) -> None:
+        """Write a checkpoint, once for each step: a second one would be half the first while it is written."""
+        if self.state.step == self._saved:
+            return
+        self._saved = self.state.step
         self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.bytes)
         self.checkpoints.save(self.state)
 
@@ -273,10 +300,17 @@ class Session:
         value = {"weights": file, "step": check.step, "cost": check.cost(metric), "metric": metric}
         self.run.write_json(self.run.best, value)
 
-    def _over(self, state: State) -> bool:
+    def _why(self) -> Iterator[Note]:
+        if self._exhausted(self.state):
+            checks = self.config.train.patience
+            yield Note(f"stopped early: dev got no better in {checks} checks (train.patience={checks}; 0 never stops)")
+
+    def _exhausted(self, state: State) -> bool:
         patience = self.config.train.patience
-        exhausted = bool(patience) and state.worse >= patience
-        return exhausted or self.budget.progress(state.step, self._reserve) >= 1
+        return bool(patience) and state.worse >= patience
+
+    def _over(self, state: State) -> bool:
+        return self._exhausted(state) or self.budget.progress(state.step, self._reserve) >= 1
 
     def _progress(self, step: Step) -> Progress:
         speed = 1 / step.seconds

@@ -1,12 +1,10 @@
 """Fine-tuning: a new run that begins with the tokeniser, the sizes and the weights of another."""
 
 import shutil
-from collections.abc import Iterator
 
 from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError, RunError
-from regard.jobs.events import Note
 from regard.run import Run, aside
 
 INHERITED = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
@@ -24,6 +22,8 @@ def inherit(origin: Run, config: Config) -> Config:
         if not (name in INHERITED or (name.startswith("model.") and name not in FREE)):
             continue
         mine = settings.flatten(table).get(name, value)
+        if name in given and value == "":  # a language that nobody had named contradicts nothing
+            continue
         if name in given and mine != value:
             raise ConfigError(
                 f"{name}={mine} contradicts --from {origin.folder}, whose weights have {name}={value}; leave it out"
@@ -38,8 +38,8 @@ def inherit(origin: Run, config: Config) -> Config:
     return settings.build(table)
 
 
-def take(origin: Run, run: Run) -> Iterator[Note]:
-    """Copy the tokenisers and the best weights of one run into another."""
+def take(origin: Run, run: Run) -> list[str]:
+    """Copy the tokenisers and the best weights of one run into another; what was taken."""
     if not origin.best.exists():
         raise RunError(f"{origin.folder}: has no checked weights yet, so nothing can begin from it")
     best = origin.folder / str(origin.read_json(origin.best)["weights"])
@@ -51,4 +51,4 @@ def take(origin: Run, run: Run) -> Iterator[Note]:
             shutil.copyfile(source, temporary)
     run.seal(*copies.values())
     names = ", ".join(path.name for path in tokenizers)
-    yield Note(f"from {origin.folder}: {names}, sizes of the model, and its weights {best.relative_to(origin.folder)}")
+    return [f"from {origin.folder}: {names}, sizes of the model, and its weights {best.relative_to(origin.folder)}"]

@@ -50,7 +50,7 @@ def pick_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        float(torch.ones(1, device=device).sum())
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"train.device={name!r} cannot be used here ({str(error).split(chr(10))[0]})") from None
     return device

@@ -59,12 +59,13 @@ def write_texts(run: Run, config: Config) -> None:
         sources = (pair.source for pair in diagnosis.clean(stream(config, c.train).read()))
         held = split.hold_out(sources, config.train.seed, need_dev, need_test)
     drawn = {"train": True, "dev": need_dev, "test": need_test}
+    sets = [name for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)) if files or drawn[name]]
     for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)):
-        if files or drawn[name]:
+        if name in sets:
             origin = "train" if drawn[name] else name
             pairs: Iterable[Pair] = diagnosis.clean(stream(config, files or c.train).read(), origin)
             notes.append(_write_set(run, name, split.only(pairs, held, name) if drawn[name] else pairs, drawn[name]))
-    run.write_json(run.texts_ready, {"notes": notes})
+    run.write_json(run.texts_ready, {"notes": notes, "sets": sets})
 
 
 def write_pieces(run: Run, config: Config) -> Data:
@@ -114,14 +115,12 @@ def _tokenizer(
     whose = f"{side} vocabulary" if side else "vocabulary"
     if tokenizer.size == wanted:
         return tokenizer, [f"{whose}: {wanted:,} pieces"]
-    return tokenizer, [
-        f"{whose}: {tokenizer.size:,} pieces instead of data.vocabulary={wanted:,}: the training text holds no more"
-    ]
+    why = "the training text holds no more" if tokenizer.size < wanted else "its letters alone need more than that"
+    return tokenizer, [f"{whose}: {tokenizer.size:,} pieces instead of data.vocabulary={wanted:,}: {why}"]
 
 
 def _sets(run: Run) -> list[str]:
-    found = {path.name.partition(".")[0] for path in run.store.glob("*.source.offsets")}
-    return [name for name in ("train", "dev", "test") if name in found]
+    return list(run.read_json(run.texts_ready)["sets"])
 
 
 def facts_of(run: Run) -> tuple[int, int, int]:

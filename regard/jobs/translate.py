@@ -12,7 +12,7 @@ from regard.formats import broken, open_document
 from regard.tasks.translate import Translation, Translator
 
 CHUNK = 512
-SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
+SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class Longest:
 
     def _pieces_of(self, translator: Translator, sentence: str) -> list[str]:
         """A sentence that is itself too long is cut between words, in halves: better than to be lost."""
-        words = sentence.split(" ")
-        if self._fits(translator, sentence) or len(words) < 2:
+        if self._fits(translator, sentence) or len(sentence) < 2:
             return [sentence]
+        words = sentence.split(" ")
         middle = len(words) // 2
         halves = (" ".join(words[:middle]), " ".join(words[middle:]))
+        if len(words) < 2:  # a script without spaces, or a very long word
+            halves = (sentence[: len(sentence) // 2], sentence[len(sentence) // 2 :])
         return [part for half in halves for part in self._pieces_of(translator, half)]
 
     def _fits(self, translator: Translator, text: str) -> bool:
@@ -58,7 +60,7 @@ def translate_lines(
     iterator = enumerate(lines, start=1)
     while chunk := list(islice(iterator, CHUNK)):
         parts = [longest.parts(translator, line, f"{where}:{number}") for number, line in chunk]
-        found = iter(translator.candidates([part for line in parts for part in line], search))
+        found = iter(translator.candidates([part for line in parts for part in line], search, chunk[0][0]))
         for line in parts:
             yield _join([next(found) for _ in line])
 

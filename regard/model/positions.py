@@ -5,6 +5,7 @@ padding on the left, caches and packed sentences come out right.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ class Positions(nn.Module):
 
     width = 0
     """How many of the D dimensions the scheme keeps for itself, beside the word."""
+
+    limit = sys.maxsize
+    """The longest sequence that has places to stand."""
 
     def embed(self, x: Tensor, at: Tensor) -> Tensor:
         """Mark word vectors x (B, T, D - width) with where they stand: (B, T, D)."""
@@ -35,8 +39,8 @@ class Positions(nn.Module):
 
 def sinusoid(at: Tensor, dim: int, base: float = 10_000.0) -> Tensor:
     """PE[p, 2t] = sin(p / base^(2t/D)), PE[p, 2t+1] = cos(p / base^(2t/D)).  Vaswani et al. 2017, section 3.5."""
-    even = torch.arange(0, dim, 2, dtype=torch.float64, device=at.device)  # (⌈D/2⌉,)
-    angle = at[..., None].double() * torch.exp(even * (-math.log(base) / dim))  # (…, T, ⌈D/2⌉)
+    even = torch.arange(0, dim, 2, dtype=torch.float64)  # (⌈D/2⌉,); on the CPU, since not every device has float64
+    angle = at[..., None].cpu().double() * torch.exp(even * (-math.log(base) / dim))  # (…, T, ⌈D/2⌉)
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)[..., :dim]  # (…, T, D)
 
 
@@ -53,7 +57,7 @@ class Sinusoidal(Positions):
     def embed(self, x: Tensor, at: Tensor) -> Tensor:
         last = int(at.max())
         if last >= len(self.table) or int(at.min()) < 0:
-            return x + sinusoid(at, self.dim).to(x.dtype)
+            return x + sinusoid(at, self.dim).to(x)
         return x + self.table[at].to(x.dtype)
 
 
@@ -62,6 +66,7 @@ class Learned(Positions):
 
     def __init__(self, dim: int, length: int):
         super().__init__()
+        self.limit = length
         self.table = nn.Parameter(torch.empty(length, dim))
         nn.init.normal_(self.table, std=0.02)
 

@@ -33,6 +33,7 @@ class Steps:
     def __init__(self, model: EncoderDecoder, source: Tensor, numbers: Tensor):
         self.lengths = (source != model.pad).sum(dim=1)
         self.numbers = numbers
+        self.longest = model.decoder.embedding.positions.limit
         self._model = model
         self._memory = model.encode(source)
         self._cache = Cache()
@@ -59,14 +60,14 @@ class Translator:
         """The best translation of each text, in the same order. An empty text stays empty."""
         return [found[0].text for found in self.candidates(texts, search)]
 
-    def candidates(self, texts: Sequence[str], search: Search | None = None) -> list[list[Translation]]:
-        """The translations of each text, best first, as many as the search gives."""
+    def candidates(self, texts: Sequence[str], search: Search | None = None, first: int = 0) -> list[list[Translation]]:
+        """The translations of each text, best first, as many as the search gives; `first` numbers the texts."""
         search = search or Beam()
         found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         full = [i for i, text in enumerate(texts) if text.strip()]
         ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
         for rows in _batches(ids):
-            for i, hypotheses in zip(rows, self._search(rows, ids, search), strict=True):
+            for i, hypotheses in zip(rows, self._search(rows, ids, search, first), strict=True):
                 found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
 
@@ -93,14 +94,14 @@ class Translator:
         rows = zip(real.sum(1).tolist(), right.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
         return [Forced(*row) for row in rows]
 
-    def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search) -> list[list[Hypothesis]]:
+    def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search, first: int) -> list[list[Hypothesis]]:
         device = device_of(self.model)
         source = pad([[*ids[i], EOS] for i in rows]).to(device)
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                return search.search(Steps(self.model, source, torch.tensor(rows, device=device)))
+                return search.search(Steps(self.model, source, torch.tensor(rows, device=device) + first))
         finally:
             self.model.train(training)
 

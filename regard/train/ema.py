@@ -58,7 +58,8 @@ class Decayed(Ema):
         return raw | {"updates": torch.tensor(self._updates)}
 
     def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
-        self._average = {name: tensor.clone() for name, tensor in judged.items()}
+        homes = tensors_of(self._model)
+        self._average = {name: tensor.to(homes[name].device, copy=True) for name, tensor in judged.items()}
         self._updates = int(kept["updates"])
         raw = {name.removeprefix("raw."): t for name, t in kept.items() if name.startswith("raw.")}
         load_into(self._model, raw, "the saved weights")

@@ -1,5 +1,6 @@
 """log.jsonl: one JSON object a line, for every step and every check."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,7 +18,7 @@ class Log:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         with path.open("r+b") as file:
-            file.truncate(min(keep, path.stat().st_size))
+            file.truncate(_whole(file.read(keep)))
         self._file = path.open("a", encoding="utf-8", newline="\n")
 
     @property
@@ -47,5 +48,10 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a log; a last line that a kill cut short is passed over."""
     with path.open(encoding="utf-8") as file:
         for line in file:
-            if line.endswith("\n"):
+            with contextlib.suppress(json.JSONDecodeError):  # damage costs a point of a curve, no more
                 yield json.loads(line)
+
+
+def _whole(raw: bytes) -> int:
+    """How many bytes are whole lines."""
+    return raw.rfind(b"\n") + 1

@@ -49,8 +49,8 @@ class Muon(torch.optim.Optimizer):
     def _move(self, p: nn.Parameter, group: dict[str, Any]) -> None:
         state = self.state[p]
         if not state:
-            state["momentum"] = torch.zeros_like(p)
-        momentum = state["momentum"]
+            state["momentum_buffer"] = torch.zeros_like(p)
+        momentum = state["momentum_buffer"]  # torch's own name for it
         momentum.lerp_(p.grad, 1 - group["momentum"])
         ahead = torch.lerp(p.grad, momentum, group["momentum"])  # type: ignore[arg-type]
         # A tall matrix moves further, so that its outputs change as much as a square one's.

@@ -40,8 +40,10 @@ class Optimizers:
         parameters = {name: p for p, name in self.names.items()}
         owners = {p: optimizer for optimizer, _ in self.parts for p in _parameters(optimizer)}
         for name, value in tensors.items():
-            p = parameters[name.partition(SEPARATOR)[0]]
-            owners[p].state[p][name.partition(SEPARATOR)[2]] = value
+            whose, _, what = name.partition(SEPARATOR)
+            p = parameters[whose]
+            counted = what == "step" and p.device.type not in ("cpu", "cuda")  # not fused: its count stays on the CPU
+            owners[p].state[p][what] = value if counted else value.to(p.device)
 
 
 def build(c: TrainConfig, model: nn.Module) -> Optimizers:

@@ -68,6 +68,8 @@ class Checkpoints:
         """Take up the latest checkpoint; a run that has none yet starts at 0."""
         self.run.sweep()
         if not self.run.latest.exists():
+            if self.run.best.exists():  # which is never written before latest.json
+                raise RunError(f"{self.run.latest}: missing. Restore it from a copy, or train again with --overwrite.")
             return State()
         step = int(self.run.read_json(self.run.latest)["step"])
         state = _state(self.run, self.run.verify(self.run.resume_state(step)))
@@ -95,8 +97,9 @@ class Checkpoints:
         """Keep what averaging, the best and the latest checkpoint need, and nothing that was never completed."""
         saved = [step for step in self.run.saved_steps() if step <= state.step]
         needed = {state.step, state.best_step, *[step for step in saved if self._regular(step)][-self.keep :]}
+        in_use = self.run.read_json(self.run.best)["weights"] if self.run.best.exists() else ""
         for path in (self.run.folder / "weights").glob("[0-9]*"):
-            if int(path.stem) not in needed:
+            if int(path.stem) not in needed and path.name != Path(in_use).name:
                 path.unlink(missing_ok=True)
         for path in (self.run.folder / "resume").glob("[0-9]*"):
             if int(path.stem) != state.step:

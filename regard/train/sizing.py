@@ -3,12 +3,12 @@
 Every choice comes with its reason, and gives way to whatever the user has set.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from regard.config import Config, ModelConfig, TrainConfig
-from regard.train.cost import Lengths, Parts, training_bytes
+from regard.config import Config, ModelConfig, TrainConfig, given
+from regard.train.cost import Lengths, parameters, training_bytes
 from regard.train.estimate import Estimate, estimate
 
 CHARACTERS_A_PIECE = 3.5
@@ -24,8 +24,6 @@ class Facts:
     target_characters: int
     rate: float
     """Floating-point operations a second of this machine's matrix products."""
-    minutes: float | None
-    steps: int | None
     memory: int = 0
     """Bytes that are free; 0 where nobody knows."""
 
@@ -71,33 +69,36 @@ VOCABULARIES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), 
 LARGEST_VOCABULARY = 32_000
 
 
-def choose(facts: Facts) -> list[Choice]:
-    """Everything that can be chosen from the facts, in the order of the settings."""
-    return list(_choose(facts))
+SIZES = frozenset(f"model.{name}" for name in ("dim", "layers", "heads", "ffn", "encoder_layers", "decoder_layers"))
 
 
-def settle(choices: Sequence[Choice], given: frozenset[str]) -> list[Choice]:
-    """The choices that stand: those whose setting nobody has given, and that contradict none that was."""
-    sized = {"model.dim", "model.layers", "model.heads", "model.ffn", "model.encoder_layers", "model.decoder_layers"}
-    own_size = bool(sized & given)  # a size is one choice: half of it ours and half theirs would fit nobody
-    return [choice for choice in choices if choice.name not in given and not (own_size and choice.name in sized)]
+def choose(facts: Facts, config: Config | None = None) -> list[Choice]:
+    """What the facts suggest for every setting that nobody has given, in the order of the settings."""
+    config = config or Config()
+    names = given(config)
+    own_size = bool(SIZES & names)  # a size is one choice: half of it ours and half theirs would fit nobody
+    choices = _choose(facts, config, names, own_size)
+    return [c for c in choices if c.name not in names and not (own_size and c.name in SIZES)]
 
 
-def _choose(facts: Facts) -> Iterator[Choice]:
+def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool) -> Iterator[Choice]:
     vocabulary = next((size for most, size in VOCABULARIES if facts.pairs < most), LARGEST_VOCABULARY)
     yield Choice("data.vocabulary", vocabulary, f"{facts.pairs:,} pairs")
-    rung = _rung(facts, vocabulary)
-    plan = _plan(facts, rung, vocabulary)
+    vocabulary = config.data.vocabulary if "data.vocabulary" in names else vocabulary
+    rung = _rung(facts, config.train, vocabulary)
+    model = config.model if own_size else rung.config()
+    batch = _batch(facts, model, vocabulary)
+    train = config.train if "train.batch_tokens" in names else config.train.model_copy(update={"batch_tokens": batch})
+    plan = _plan(facts, model, train, vocabulary)
     steps = int(plan.updates)
     size = f"{facts.pairs:,} pairs, and about {steps:,} steps in the time"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
     dropout = 0.1 if plan.epochs < 8 else 0.2 if plan.epochs < 25 else 0.3
     yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
-    batch = _batch(facts, rung, plan.parts, vocabulary)
     why = "small batches learn faster on a CPU, and are large enough for its products"
     yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")
-    yield Choice("train.rate", round(2e-3 * (192 / rung.dim) ** 0.5, 5), f"width {rung.dim}")
+    yield Choice("train.rate", round(2e-3 * (192 / model.dim) ** 0.5, 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield Choice("train.warmup", warmup, f"about {steps:,} steps")
     every = min(2000, max(100, steps // 25))
@@ -105,24 +106,23 @@ def _choose(facts: Facts) -> Iterator[Choice]:
     yield Choice("train.save_every", every // 2, "two checkpoints between looks")
 
 
-def _rung(facts: Facts, vocabulary: int) -> Rung:
+def _rung(facts: Facts, train: TrainConfig, vocabulary: int) -> Rung:
     """The largest model that the corpus can feed and the time can train."""
     fed = [rung for rung in LADDER if facts.pairs >= rung.pairs]
-    return [rung for rung in fed if _plan(facts, rung, vocabulary).updates >= rung.updates][-1]
+    return [rung for rung in fed if _plan(facts, rung.config(), train, vocabulary).updates >= rung.updates][-1]
 
 
-def _batch(facts: Facts, rung: Rung, parts: Parts, vocabulary: int) -> int:
+def _batch(facts: Facts, model: ModelConfig, vocabulary: int) -> int:
     """The usual batch, or what half of the free memory holds."""
-    batch = BATCH
+    batch, parts = BATCH, parameters(model, vocabulary, vocabulary, joint=True)
     while facts.memory and batch > SMALLEST_BATCH:
-        if training_bytes(rung.config(), parts, vocabulary, batch) <= facts.memory / 2:
+        if training_bytes(model, parts, vocabulary, batch) <= facts.memory / 2:
             break
         batch //= 2
     return batch
 
 
-def _plan(facts: Facts, rung: Rung, vocabulary: int) -> Estimate:
+def _plan(facts: Facts, model: ModelConfig, train: TrainConfig, vocabulary: int) -> Estimate:
     """What the time there is would give a model of this size."""
-    train = TrainConfig(minutes=facts.minutes, steps=facts.steps, batch_tokens=BATCH)
-    config = Config(model=rung.config(), train=train)
-    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate or 1.0)
+    config = Config(model=model, train=train)
+    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate)

@@ -247,3 +247,32 @@ def test_a_po_file_is_translated_for_review(run: Path, tmp_path: Path):
     assert out.returncode == 0 and "left empty" in out.stderr and (tmp_path / "fr.po").exists()
     lost = regard("translate", run, tmp_path / "m.po")
     assert lost.returncode == 2 and "--out" in lost.stderr
+
+
+def test_a_file_may_be_translated_onto_itself_and_is_whole_if_that_fails(run: Path, tmp_path: Path):
+    (tmp_path / "t").write_text("The girl eats.\n\nThe boys sleep.\n")
+    assert regard("translate", run, tmp_path / "t", "--out", tmp_path / "t").returncode == 0
+    assert (tmp_path / "t").read_text(encoding="utf-8").count("\n") == 3
+    (tmp_path / "bad").write_bytes(b"fine\nd\xe9j\xe0\n")
+    (tmp_path / "out").write_text("old")
+    assert regard("translate", run, tmp_path / "bad", "--out", tmp_path / "out").returncode == 2
+    assert (tmp_path / "out").read_text() == "old"
+
+
+def test_a_failed_training_replaces_nothing_and_blocks_nothing(run: Path, files: Path, tmp_path: Path, capsys):
+    before = sorted(run.rglob("*"))
+    for words in (["nowhere.tsv"], [str(files / "train.en"), str(files / "dev.fr")]):
+        with pytest.raises(SystemExit):
+            main(["train", *words, "--out", str(run), "--overwrite", *QUICK])
+        with pytest.raises(SystemExit):
+            main(["train", *words, "--out", str(tmp_path / "new"), *QUICK])
+    assert sorted(run.rglob("*")) == before and not list(tmp_path.iterdir())
+
+
+def test_the_doctor_never_writes_over_what_it_was_given(files: Path, tmp_path: Path, capsys):
+    for name in ("train.en", "train.fr"):
+        (tmp_path / name).write_bytes((files / name).read_bytes())
+    pair = [str(tmp_path / "train.en"), str(tmp_path / "train.fr")]
+    with pytest.raises(SystemExit):
+        main(["doctor", *pair, "--fix", str(tmp_path)])
+    assert "would be written over" in capsys.readouterr().err

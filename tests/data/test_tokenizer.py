@@ -1,5 +1,8 @@
 """Text and ids."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,9 +54,29 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_lowered():
 def test_sampling_varies_and_repeats_with_its_seed(kind: str):
     tokenizer = train(TEXTS, 320, kind)
     plain = tokenizer.encode(TEXTS)
-    one, same, other = (tokenizer.sample(TEXTS, 0.3, seed) for seed in (5, 5, 6))
+    one, same, other = (tokenizer.sample(plain, 0.3, seed) for seed in (5, 5, 6))
     assert one == same != other and one != plain
     assert [tokenizer.decode(ids) for ids in one] == TEXTS
+    assert tokenizer.sample(plain, 0.0, 5) == plain
+    apart = tokenizer.sample(plain, 1.0, 5)
+    assert [tokenizer.decode(ids) for ids in apart] == TEXTS
+    single = [len(piece) == 1 for ids in apart for piece in tokenizer.pieces(ids)]
+    assert all(single) or (kind == "unigram" and any(single))
+
+
+def test_sampling_is_the_same_in_every_process():
+    code = (
+        "from regard.data.tokenizer import train; t = train(['the cat sees the dog'] * 9, 300, 'bpe');"
+        "print(t.sample(t.encode(['the cat sees the dog'] * 5), 0.4, 7))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout and len(set(eval(runs[0].stdout)[0])) > 1
+
+
+def test_more_letters_than_pieces_raise_the_vocabulary():
+    letters = "".join(chr(0x4E00 + i) for i in range(900))
+    tokenizer = train([letters[i : i + 9] for i in range(0, 900, 3)], 400, "bpe")
+    assert tokenizer.size > 900 and tokenizer.decode(tokenizer.encode([letters])[0]) == letters
 
 
 def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):

@@ -23,6 +23,7 @@ class Chain:
     """The next token depends on the last one alone, and on which sentence it is."""
 
     bos, eos = BOS, EOS
+    longest = 1000
 
     def __init__(self, tables: Tensor, length: int = 3):
         self.tables = tables.log_softmax(-1)  # (N, V, V)
@@ -150,6 +151,15 @@ def test_length_is_capped(model):
         assert [len(h[0].ids) for h in search.search(stepper)] == [5, 5]
 
 
+def test_no_output_is_longer_than_the_model_has_places_for():
+    never = chain(2)
+    never.tables[:, :, EOS] = -math.inf
+    for search in (Greedy(), Beam(3), Sample()):
+        stepper = Chain(never.tables.clone(), length=3)
+        stepper.longest = 4
+        assert max(len(h[0].ids) for h in search.search(stepper)) <= 4
+
+
 def looper(length: int) -> Chain:
     """4 5 4 5 4 5 … for ever."""
     table = torch.full((1, V, V), -30.0)
@@ -217,6 +227,10 @@ def test_sampling_repeats_with_its_seed_and_only_then():
     ("make", "message"),
     [
         (lambda: Beam(0), "beam=0: must be at least 1"),
+        (lambda: Beam(alpha=math.nan), "alpha=nan: must be between 0 and 10"),
+        (lambda: Beam(alpha=1000), "alpha=1000: must be between 0 and 10"),
+        (lambda: Sample(seed=-1), "seed=-1: must be 0 or more"),
+        (lambda: Sample(temperature=math.nan), "temperature=nan: must be above 0"),
         (lambda: Beam(3, nbest=4), "nbest=4: must be between 1 and the beam, which is 3"),
         (lambda: Sample(temperature=0), "temperature=0: must be above 0"),
         (lambda: Sample(top_p=1.5), "top_p=1.5"),

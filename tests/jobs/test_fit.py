@@ -252,3 +252,57 @@ def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     sums = [learner(batch) for _, batch in in_order(dev, 256)]
     assert sum(one.loss for one in told) == pytest.approx(sum(float(s.loss) for s in sums), rel=1e-4)
     assert sum(one.correct for one in told) == sum(int(s.correct) for s in sums)
+
+
+def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2", "train.check_every=50", "train.save_every=3", "train.average=1"))
+    events = job.resume(tmp_path / "run", ["train.steps=90"], lambda: True)
+    assert isinstance(list(events)[-1], Interrupted)
+    for _ in range(8):
+        list(job.resume(tmp_path / "run", [], lambda: True))
+    assert load(tmp_path / "run").translate(["The girl eats."])
+
+
+def test_a_step_is_saved_once(tmp_path, tiny, monkeypatch):
+    saved = []
+    monkeypatch.setattr(
+        job.Checkpoints,
+        "save",
+        lambda self, state, save=job.Checkpoints.save: (saved.append(state.step), save(self, state)),
+    )
+    train(tmp_path / "run", tiny("train.steps=6", "train.save_every=3", "train.check_every=3"))
+    assert saved == [3, 6]
+
+
+def test_a_run_that_lost_its_place_says_so(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2"))
+    Run(tmp_path / "run").latest.unlink()
+    with pytest.raises(RunError, match=r"latest.json: missing"):
+        list(job.resume(tmp_path / "run", ["train.steps=4"], never))
+
+
+def test_stopping_early_is_said_and_training_on_begins_with_new_patience(tmp_path, tiny):
+    config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
+    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
+    assert any(note.startswith("stopped early: dev got no better in 2 checks") for note in notes)
+    more = list(job.resume(tmp_path / "run", ["train.steps=600"], never))
+    assert [e for e in more if isinstance(e, Progress)]
+
+
+def test_a_log_cut_in_the_middle_costs_no_run(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=4", "train.save_every=2"))
+    log = Run(tmp_path / "run").log
+    log.write_bytes(log.read_bytes()[:-200])
+    assert isinstance(list(job.resume(tmp_path / "run", ["train.steps=6"], never))[-1], Finished)
+
+
+def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
+    rows = [f"a sentence number {i}\tune phrase numéro {i}\n" for i in range(30)] * 40
+    (tmp_path / "a.tsv").write_text("".join(rows), encoding="utf-8")
+    config = tiny(f'data.train=["{tmp_path / "a.tsv"}"]', "data.dev=[]", "data.test=[]", "train.steps=1")
+    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
+    assert any(note.startswith("train: 4") and note.endswith(" pairs") for note in notes)
+    (tmp_path / "a.tsv").write_text("one\tun\n" * 50, encoding="utf-8")
+    with pytest.raises(DataError, match="1 different sources are too few to hold sentences out"):
+        train(tmp_path / "other", config)
+    assert not (tmp_path / "other").exists()

@@ -73,37 +73,30 @@ def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tm
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
-def test_a_kill_while_things_are_taken_loses_nothing(tmp_path, files, origin, monkeypatch):
+@pytest.mark.parametrize("part", ["take", "write_texts", "write_pieces"])
+def test_a_kill_while_a_run_is_made_leaves_no_trace_and_no_harm(tmp_path, files, origin, monkeypatch, part):
     config = bare(files, "train.steps=3", "train.schedule=constant")
     list(job.fit(tmp_path / "whole", config, False, never, origin))
+    before = {path: path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()}
 
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "take", killed)
-    with pytest.raises(KeyboardInterrupt):
-        list(job.fit(tmp_path / "parted", config, False, never, origin))
-    monkeypatch.undo()
-    list(job.resume(tmp_path / "parted", [], never))
-    assert_same(tmp_path / "whole", tmp_path / "parted")
+    for folder, overwrite in ((tmp_path / "whole", True), (tmp_path / "other", False)):
+        monkeypatch.setattr(job, part, killed)
+        with pytest.raises(KeyboardInterrupt):
+            list(job.fit(folder, config, overwrite, never, origin))
+        monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]
+    assert {path: path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()} == before
+    list(job.fit(tmp_path / "other", config, False, never, origin))
+    assert_same(tmp_path / "whole", tmp_path / "other")
 
 
-def test_kills_before_anything_is_chosen_change_no_choice(tmp_path, files, monkeypatch):
-    config = bare(files, "train.steps=3", "model.dim=32", "model.heads=2", "model.layers=1")
-    train(tmp_path / "whole", config)
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(job, "write_texts", killed)
-    with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "parted", config)
-    with pytest.raises(KeyboardInterrupt):
-        list(job.resume(tmp_path / "parted", [], never))
-    monkeypatch.undo()
-    list(job.resume(tmp_path / "parted", [], never))
-    assert Run(tmp_path / "parted").load_config() == Run(tmp_path / "whole").load_config()
-    assert_same(tmp_path / "whole", tmp_path / "parted")
+def test_a_run_cannot_replace_what_it_begins_with(files, origin):
+    with pytest.raises(ConfigError, match="cannot begin with itself"):
+        list(job.fit(origin, bare(files), True, never, origin))
+    assert Run(origin).best.exists()
 
 
 def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
@@ -111,7 +104,7 @@ def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
     train(tmp_path / "whole", config)
     run = Run(tmp_path / "whole")
     run.write_json(run.checksums, {})
-    for path in (run.pieces_ready, run.latest):
+    for path in (run.pieces_ready, run.latest, run.best):
         path.unlink()
     assert isinstance(list(job.resume(run.folder, [], never))[-1], Finished)
 

@@ -4,57 +4,73 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.train.sizing import LADDER, Facts, choose, settle
+from regard.train.sizing import LADDER, Facts, choose
 
 
-def facts(pairs: int = 29_000, minutes: float | None = 60, steps: int | None = None, rate: float = 1.2e11) -> Facts:
-    return Facts(pairs, 62 * pairs, 68 * pairs, rate, minutes, steps)
+def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> Facts:
+    return Facts(pairs, 62 * pairs, 68 * pairs, rate, memory)
 
 
-def chosen(given: Facts) -> dict[str, object]:
-    return {choice.name: choice.value for choice in choose(given)}
+def limited(minutes: float | None = 60, steps: int | None = None, *changes: str) -> Config:
+    ends = {"train.minutes": minutes, "train.steps": steps}
+    return settings.override(Config(), [*(f"{k}={v}" for k, v in ends.items() if v is not None), *changes])
+
+
+def chosen(given: Facts, config: Config | None = None) -> dict[str, object]:
+    return {choice.name: choice.value for choice in choose(given, config or limited())}
 
 
 def test_every_choice_is_a_setting_and_has_a_reason():
-    for given in (facts(300), facts(), facts(3_000_000), facts(minutes=None, steps=10)):
-        config = settings.override(Config(), [f"{c.name}={c.value}" for c in choose(given)])
-        assert config.model.dim % config.model.heads == 0
-        assert all(choice.reason for choice in choose(given))
+    for given, config in ((facts(300), limited()), (facts(), limited()), (facts(3_000_000), limited(None, 10))):
+        choices = choose(given, config)
+        sized = settings.override(config, [f"{c.name}={c.value}" for c in choices])
+        assert sized.model.dim % sized.model.heads == 0
+        assert all(choice.reason for choice in choices)
 
 
 def test_more_text_more_time_and_a_faster_machine_never_make_it_smaller():
     for small, large in (
-        (facts(3_000), facts(300_000, minutes=6000)),
-        (facts(minutes=2), facts(minutes=600)),
-        (facts(rate=2e10), facts(rate=2e12)),
+        ((facts(3_000), limited()), (facts(300_000), limited(6000))),
+        ((facts(), limited(2)), (facts(), limited(600))),
+        ((facts(rate=2e10), limited()), (facts(rate=2e12), limited())),
     ):
-        one, two = chosen(small), chosen(large)
+        one, two = chosen(*small), chosen(*large)
         assert one["model.dim"] <= two["model.dim"] and one["data.vocabulary"] <= two["data.vocabulary"]
-    assert chosen(facts(minutes=2))["model.dim"] < chosen(facts(minutes=6000))["model.dim"]
+    assert chosen(facts(), limited(2))["model.dim"] < chosen(facts(), limited(6000))["model.dim"]
 
 
 def test_text_seen_more_often_is_dropped_more():
-    assert chosen(facts(minutes=3))["model.dropout"] < chosen(facts(minutes=3000))["model.dropout"]
+    assert chosen(facts(), limited(3))["model.dropout"] < chosen(facts(), limited(3000))["model.dropout"]
 
 
 def test_the_machine_does_not_matter_where_steps_are_counted():
-    assert chosen(facts(minutes=None, steps=500, rate=1.0)) == chosen(facts(minutes=None, steps=500, rate=1e15))
+    assert chosen(facts(rate=1.0), limited(None, 500)) == chosen(facts(rate=1e15), limited(None, 500))
+
+
+def test_steps_and_minutes_together_end_with_whichever_comes_first():
+    few, short = chosen(facts(), limited(600, 50)), chosen(facts(), limited(0.1, 50_000))
+    assert few["train.warmup"] <= 10 and short["train.warmup"] <= 10
 
 
 def test_what_was_given_stays_and_a_size_is_one_choice():
-    given = frozenset({"train.rate", "model.layers"})
-    names = {choice.name for choice in settle(choose(facts()), given)}
+    names = chosen(facts(), limited(60, None, "train.rate=0.1", "model.layers=2")).keys()
     assert "train.rate" not in names and not names & {"model.dim", "model.heads", "model.ffn", "model.layers"}
     assert "data.vocabulary" in names
+
+
+def test_choices_follow_from_what_was_given():
+    assert chosen(facts(), limited(60, None, "model.dim=512"))["train.rate"] < chosen(facts())["train.rate"]
+    rare = chosen(facts(), limited(None, 10_000, "train.batch_tokens=64"))
+    assert rare["model.dropout"] < chosen(facts(), limited(None, 10_000))["model.dropout"]
+
+
+def test_a_batch_fits_into_memory():
+    little = facts(memory=300_000_000)
+    assert chosen(facts())["train.batch_tokens"] == 1024
+    assert 128 <= chosen(little)["train.batch_tokens"] < 1024
+    assert "memory" in next(c.reason for c in choose(little, limited()) if c.name == "train.batch_tokens")
 
 
 @pytest.mark.parametrize("rung", LADDER, ids=lambda rung: str(rung.dim))
 def test_the_ladder_holds_models_that_can_be_built(rung):
     assert rung.config().dim % rung.heads == 0
-
-
-def test_a_batch_fits_into_memory():
-    plenty, little = facts(), Facts(29_000, 29_000 * 62, 29_000 * 68, 1.2e11, 60, None, memory=300_000_000)
-    assert chosen(plenty)["train.batch_tokens"] == 1024
-    assert 128 <= chosen(little)["train.batch_tokens"] < 1024
-    assert "memory" in next(c.reason for c in choose(little) if c.name == "train.batch_tokens")
