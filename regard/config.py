@@ -110,7 +110,7 @@ class DataConfig(Settings):
     joint: bool = True
     """One tokeniser for both languages."""
     sampling: float = Field(default=0.0, ge=0, lt=1)
-    """Train on random segmentations: the probability of BPE-dropout, or the smoothing of unigram sampling."""
+    """Train on other pieces of the same text: how often a piece is taken apart into the two it is made of."""
     concatenate: float = Field(default=0.0, ge=0, le=4)
     """Extra pairs in every epoch, each two random ones put end to end, as a share of the corpus."""
     max_length: int = Field(default=256, ge=2)

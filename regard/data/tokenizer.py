@@ -9,7 +9,6 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import sentencepiece
@@ -122,10 +121,6 @@ def train(texts: Iterable[str], vocabulary: int, kind: str) -> Tokenizer:
 def thin(texts: Iterable[str], every: int) -> Iterable[str]:
     """Every n-th text: enough to learn pieces from where there are millions."""
     return (text for i, text in enumerate(texts) if i % every == 0)
-
-
-def both(sources: Iterable[str], targets: Iterable[str]) -> Iterable[str]:
-    return chain(sources, targets)
 
 
 def _train(texts: list[str], vocabulary: int, kind: str) -> bytes:
