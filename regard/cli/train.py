@@ -44,6 +44,10 @@ def train(
     changes = _changes(given) + list(set_ or ())
     if resume is not None and (files or out or overwrite or from_):
         raise ConfigError("--resume goes on with a run as it is: leave out files, --out, --from and --overwrite")
+    if not files and resume is None and (dev or test):
+        raise ConfigError(
+            "nothing to train on: the training files stand before --dev and --test, which take what follows"
+        )
     from regard.cli.show import show
     from regard.jobs import fit
     from regard.jobs.events import Interrupted

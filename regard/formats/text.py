@@ -75,8 +75,9 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        likely = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in raw else "latin1"
         raise FormatError(
             f"{path}:{number}: not UTF-8: byte {error.start + 1} of the line is 0x{raw[error.start]:02x}. "
-            f"Convert the file first, for instance with `iconv -f latin1 -t utf-8`."
+            f"Convert the file first, for instance with `iconv -f {likely} -t utf-8`."
         ) from None
     return text.removeprefix(BOM) if number == 1 else text

@@ -95,6 +95,6 @@ def _mix(seed: int, number: int) -> int:
 def _finite(loss: float, norm: float, number: int) -> None:
     if not (math.isfinite(loss) and math.isfinite(norm)):
         raise DataError(
-            f"the loss is no longer a finite number at step {number}. The last checkpoint is whole; go on from it "
-            f"in a new run with a lower train.rate (half of it, say) or a longer train.warmup."
+            f"the loss is no longer a finite number at step {number}. What was saved is whole; train a "
+            f"new run with a lower train.rate (half of it, say) or a longer train.warmup."
         )

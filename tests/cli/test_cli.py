@@ -147,6 +147,7 @@ MISTAKES = {
     "missing config": (["train", "nowhere.toml"], "nowhere.toml: no such file"),
     "one text file": (["train", "train.en", "--out", "r"], "expected two aligned text files or one .tsv"),
     "nothing": (["train", "--out", "r"], "nothing to train on"),
+    "files after --dev": (["train", "--dev", "train.en", "train.fr"], "the training files stand before --dev"),
     "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),
     "not a run": (["translate", "."], "not a run folder"),
     "no such run": (["translate", "nowhere"], "no such run"),

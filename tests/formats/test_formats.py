@@ -48,6 +48,12 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path):
         list(read_pairs([tmp_path / "a", tmp_path / "b"]))
 
 
+def test_utf16_is_recognised(tmp_path):
+    (tmp_path / "a").write_bytes("déjà vu\n".encode("utf-16"))
+    with pytest.raises(FormatError, match=r"a:1: not UTF-8.*iconv -f utf-16"):
+        list(read_lines(tmp_path / "a"))
+
+
 def test_tsv_takes_the_first_two_columns(tmp_path):
     (tmp_path / "x.tsv").write_text("a\tb\tmore\n\tempty source\n", encoding="utf-8")
     assert list(read_pairs([tmp_path / "x.tsv"])) == [
