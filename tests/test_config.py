@@ -32,6 +32,12 @@ from regard.errors import ConfigError
             r"train.metric=bleu needs train.check_sentences",
         ),
         ({"model": 3}, r"model=3: .*"),
+        ({"train": {"betas": [0.9, 1.5]}}, r"train.betas.1=1.5: .*less than 1"),
+        ({"train": {"seed": 2**70}}, r"train.seed=.*less than"),
+        (
+            {"model": {"positions": {"kind": "learned", "length": 60}}},
+            r"model.positions.length=60 is less than data.max_length=256",
+        ),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_to_do(table, message):
