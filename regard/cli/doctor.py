@@ -19,11 +19,12 @@ def doctor(
 ) -> None:
     """Say what is wrong with a corpus, where, and what to do about it."""
     from regard import config as settings
-    from regard.jobs.doctor import examine, write_clean
+    from regard.jobs.doctor import write_clean
+    from regard.jobs.prepare import diagnose
 
     data = {"train": files, "dev": dev or [], "test": test or [], "source": source, "target": target}
     config = settings.build({"data": {**data, "keep": keep or [], "drop": drop or []}})
-    diagnosis = examine(config)
+    diagnosis = diagnose(config)
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))
     else:

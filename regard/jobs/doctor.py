@@ -1,4 +1,4 @@
-"""Examine a corpus, and write a clean copy of it."""
+"""Write a clean copy of a corpus that was examined."""
 
 import json
 from collections.abc import Sequence
@@ -8,13 +8,8 @@ from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.formats import Pair
-from regard.jobs.prepare import diagnose, stream
+from regard.jobs.prepare import stream
 from regard.run import aside
-
-
-def examine(config: Config) -> Diagnosis:
-    """What is wrong with the files that the settings name."""
-    return diagnose(config)
 
 
 def write_clean(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
