@@ -164,6 +164,8 @@ class TrainConfig(Settings):
     """Decay of an exponential moving average of the weights, which is then what is checked and saved. 0: off."""
     origin: str = ""
     """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
+    path: Literal["auto", "plain", "packed"] = "auto"
+    """How the model is computed in training: as its layers say, or packed, the same faster on a CPU; auto: by device."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)

@@ -1,12 +1,12 @@
 """Any function from strings to strings, and pairs -> scores. So another system can be scored the same way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.formats import Pair
-from regard.metrics import Score, accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_chrf, ter
+from regard.metrics import Metric, Score, accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_chrf, ter
 
-METRICS = {"bleu": bleu, "chrf": chrf, "ter": ter, "rouge": rouge_l}
+METRICS: Mapping[str, Metric] = {"bleu": bleu, "chrf": chrf, "ter": ter, "rouge": rouge_l}
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ def evaluate(
     translate: Callable[[list[str]], Sequence[str]],
     pairs: Sequence[Pair],
     forced: Callable[[Sequence[Pair]], Sequence[Forced]] | None = None,
+    metrics: Mapping[str, Metric] = METRICS,
 ) -> Evaluation:
     """Translate every source and score the results against the targets; `forced` adds accuracy and loss."""
     references = [pair.target for pair in pairs]
     translations = list(translate([pair.source for pair in pairs]))
-    scores = {name: metric(translations, references) for name, metric in METRICS.items()}
+    scores = {name: metric(translations, references) for name, metric in metrics.items()}
     loss = None
     if forced is not None:
         told = forced(pairs)

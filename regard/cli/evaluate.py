@@ -11,22 +11,29 @@ def evaluate(
     files: list[str] = typer.Argument(..., help="Pairs to score on: two aligned text files, or one .tsv."),
     beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
     alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
+    lowercase: bool = typer.Option(False, "--lowercase", help="Also score text without case, as some papers do."),
+    tokenize: str | None = typer.Option(None, help="Also score other tokens: none (as they stand), intl, char, zh."),
     as_json: bool = typer.Option(False, "--json", help="Print metric → {value, low, high, signature}."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95 % interval."""
     from regard.decode import Beam
+    from regard.evaluation import METRICS
     from regard.formats import read_pairs
     from regard.jobs.load import load, use_threads
     from regard.jobs.score import score_run
+    from regard.metrics import bleu_as_in_papers
     from regard.run import open_run
 
+    metrics = dict(METRICS)
+    if lowercase or tokenize:
+        metrics["bleu_as_in_papers"] = bleu_as_in_papers(lowercase, tokenize or "13a")
     use_threads(0)
     data = open_run(run).load_config().data
     pairs = list(read_pairs(files, data.source, data.target))
     translator = load(run, device)
     name = Path(files[0]).name.partition(".")[0]
-    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha))
+    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha), metrics)
     if as_json:
         print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
         return

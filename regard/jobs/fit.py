@@ -141,7 +141,10 @@ class Session:
         model = new_model(config, data.tokenizers).to(device)
         if run.start.exists():
             weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
-        learner = RDrop(model, c.label_smoothing, c.rdrop) if c.rdrop else Learner(model, c.label_smoothing)
+        packed = c.path == "packed" or (c.path == "auto" and device.type == "cpu")
+        learner = (
+            RDrop(model, c.label_smoothing, c.rdrop, packed) if c.rdrop else Learner(model, c.label_smoothing, packed)
+        )
         self.ema = ema.build(model, c.ema)
         optimizers = optim.build(c, model)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)

@@ -13,6 +13,7 @@ from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run, open_run
 from regard.tasks.translate import Translator
+from regard.train.machine import keep_memory
 
 
 def load(folder: str | Path, device: str = "auto") -> Translator:
@@ -60,6 +61,7 @@ def use_threads(count: int) -> int:
     """Set the number of CPU threads; 0: one for each core that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     torch.set_num_threads(count or cores)
+    keep_memory()
     return torch.get_num_threads()
 
 

@@ -1,11 +1,12 @@
 """Score a translator on pairs, and keep the scores in its run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.decode import Search
-from regard.evaluation import Evaluation, Sentence, evaluate
+from regard.evaluation import METRICS, Evaluation, Sentence, evaluate
 from regard.formats import Pair
+from regard.metrics import Metric
 from regard.run import Run, write_text
 from regard.tasks.translate import Translator
 
@@ -13,10 +14,15 @@ COLUMNS = ("source", "reference", "translation", "bleu", "chrf")
 
 
 def score_run(
-    run: Run, translator: Translator, pairs: Sequence[Pair], name: str, search: Search | None = None
+    run: Run,
+    translator: Translator,
+    pairs: Sequence[Pair],
+    name: str,
+    search: Search | None = None,
+    metrics: Mapping[str, Metric] = METRICS,
 ) -> Evaluation:
     """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv."""
-    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced)
+    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced, metrics)
     run.write_json(run.scores(name), as_dict(evaluation))
     rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
     write_text(run.sentences(name), "\n".join(rows) + "\n")

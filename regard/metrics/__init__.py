@@ -4,16 +4,18 @@ Every metric is a function `(hypotheses, references) -> Score`; accuracy takes c
 """
 
 from regard.metrics.accuracy import accuracy
-from regard.metrics.bleu import bleu, sentence_bleu
+from regard.metrics.bleu import bleu, bleu_as_in_papers, sentence_bleu
 from regard.metrics.chrf import chrf, sentence_chrf
 from regard.metrics.rouge import rouge_l, sentence_rouge_l
-from regard.metrics.score import Score
+from regard.metrics.score import Metric, Score
 from regard.metrics.ter import ter
 
 __all__ = [
+    "Metric",
     "Score",
     "accuracy",
     "bleu",
+    "bleu_as_in_papers",
     "chrf",
     "rouge_l",
     "sentence_bleu",

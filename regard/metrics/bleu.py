@@ -4,12 +4,28 @@ from collections.abc import Sequence
 
 from sacrebleu.metrics.bleu import BLEU
 
-from regard.metrics.score import Score, corpus_score
+from regard.errors import DataError
+from regard.metrics.score import Metric, Score, corpus_score
+
+TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus BLEU."""
     return corpus_score("BLEU", BLEU(), hypotheses, references)
+
+
+def bleu_as_in_papers(lowercase: bool, tokenize: str) -> Metric:
+    """BLEU with other habits, under a name of its own: on text without case, or already cut into words ("none")."""
+    if tokenize not in TOKENIZERS:
+        raise DataError(f"no tokenisation is called {tokenize!r}; there are: {', '.join(TOKENIZERS)}")
+    name = f"BLEU[{'lower-cased' if lowercase else 'cased'}, tokens {tokenize}]"
+
+    def scored(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+        metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)  # or it warns of text cut into words
+        return corpus_score(name, metric, hypotheses, references)
+
+    return scored
 
 
 def sentence_bleu(hypothesis: str, reference: str) -> float:

@@ -1,6 +1,6 @@
 """The noun of this room, and how sacreBLEU's scores become one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,10 @@ class Score:
 
     def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}
+
+
+Metric = Callable[[Sequence[str], Sequence[str]], Score]
+"""Translations and references -> how good they are."""
 
 
 def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:

@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import Tap
 
+Sublayer = Callable[[Tensor], Tensor]
+Add = Callable[[Tensor, Tensor, float], Tensor]
+
 
 class LayerNorm(nn.Module):
     """(x - mean) / √(variance + ε) · gain + shift.  Ba et al. 2016."""
@@ -65,28 +68,30 @@ class GatedFeedForward(nn.Module):
         return self.out(F.dropout(inner, self.dropout, self.training))
 
 
-class PreNorm(nn.Module):
+class Residual(nn.Module):
+    """What goes around a sublayer. `add` says how x + dropout(y) is done, where it is to be done otherwise than here."""
+
+    def __init__(self, norm: nn.Module, dropout: float):
+        super().__init__()
+        self.norm = norm
+        self.dropout = dropout
+
+    def add(self, x: Tensor, y: Tensor, dropout: float) -> Tensor:
+        return x + F.dropout(y, dropout, self.training)
+
+
+class PreNorm(Residual):
     """x + dropout(f(norm(x))): the residual stream is never normalised, so it trains without care."""
 
-    def __init__(self, norm: nn.Module, dropout: float):
-        super().__init__()
-        self.norm = norm
-        self.dropout = dropout
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + F.dropout(sublayer(self.norm(x)), self.dropout, self.training)
+    def forward(self, x: Tensor, sublayer: Sublayer, add: Add | None = None) -> Tensor:
+        return (add or self.add)(x, sublayer(self.norm(x)), self.dropout)
 
 
-class PostNorm(nn.Module):
+class PostNorm(Residual):
     """norm(x + dropout(f(x))).  Vaswani et al. 2017, section 5.4."""
 
-    def __init__(self, norm: nn.Module, dropout: float):
-        super().__init__()
-        self.norm = norm
-        self.dropout = dropout
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + F.dropout(sublayer(x), self.dropout, self.training))
+    def forward(self, x: Tensor, sublayer: Sublayer, add: Add | None = None) -> Tensor:
+        return self.norm((add or self.add)(x, sublayer(x), self.dropout))
 
 
 class EncoderLayer(nn.Module):

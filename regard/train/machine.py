@@ -1,5 +1,6 @@
 """What this machine can do: its rate of matrix products, measured, and its memory."""
 
+import ctypes
 import os
 import time
 
@@ -7,6 +8,7 @@ import torch
 
 TRIES, TRY_SECONDS = 10, 0.05
 SHAPE = (1024, 256, 1024)
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # of <malloc.h>
 
 
 def multiply_rate(tries: int = TRIES) -> float:
@@ -33,3 +35,16 @@ def memory() -> int:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 0
+
+
+def keep_memory() -> None:
+    """Have freed memory kept for the next tensor instead of given back: the system hands out pages slowly.
+
+    Only glibc can be told so; elsewhere nothing happens.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for option, size in ((M_MMAP_THRESHOLD, 1 << 30), (M_TRIM_THRESHOLD, 1 << 30), (M_TOP_PAD, 64 << 20)):
+        mallopt(option, size)

@@ -9,10 +9,10 @@ import pytest
 from regard.errors import DataError
 from regard.evaluation import evaluate
 from regard.formats import Pair
-from regard.metrics import accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
+from regard.metrics import accuracy, bleu, bleu_as_in_papers, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
 from regard.metrics.rouge import longest_common
 
-REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas ?" for i in range(37)]
+REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas?" for i in range(37)]
 HYPOTHESES = [r.replace("dort", "mange") if i % 3 else r.replace("rouge", "") for i, r in enumerate(REFERENCES)]
 
 
@@ -44,6 +44,25 @@ def test_sacrebleus_scores_are_those_of_its_command(tmp_path):
         for part in ours.signature.split("|"):
             key, value = part.split(":", 1)
             assert str(row[{"bs": "bs", "eff": "eff"}.get(key, key)]) == value
+
+
+@pytest.mark.parametrize(("lowercase", "tokenize"), [(True, "none"), (False, "none"), (True, "13a"), (False, "intl")])
+def test_bleu_of_other_habits_is_the_commands_and_is_not_called_bleu(tmp_path, lowercase: bool, tokenize: str):
+    hypotheses = [h.upper() if i % 5 == 0 else h for i, h in enumerate(HYPOTHESES)]
+    (tmp_path / "ref").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
+    (tmp_path / "hyp").write_text("\n".join(hypotheses) + "\n", encoding="utf-8")
+    habits = ["-tok", tokenize, "--force", *(["-lc"] if lowercase else [])]
+    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-w", "8", *habits]
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    ours, plain = bleu_as_in_papers(lowercase, tokenize)(hypotheses, REFERENCES), bleu(hypotheses, REFERENCES)
+    assert ours.value == pytest.approx(json.loads(out.stdout)["score"], abs=1e-5)
+    assert ours.value != pytest.approx(plain.value, abs=0.01)
+    assert ours.name != "BLEU" and tokenize in ours.name and f"tok:{tokenize}" in ours.signature
+
+
+def test_a_tokenisation_that_does_not_exist_is_refused():
+    with pytest.raises(DataError, match="13a, none"):
+        bleu_as_in_papers(False, "moses")
 
 
 def test_translations_that_share_nothing_with_their_references_score_zero():

@@ -12,10 +12,10 @@ from regard.train.loss import Learner
 V = 23
 
 
-def make_learner(smoothing: float = 0.1, **settings) -> Learner:
+def make_learner(smoothing: float = 0.1, packed: bool = False, **settings) -> Learner:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
-    return Learner(build(config, V, V, joint=True, pad=PAD).double(), smoothing)
+    return Learner(build(config, V, V, joint=True, pad=PAD).double(), smoothing, packed)
 
 
 def make_batch(lengths: list[int], seed: int = 5) -> Batch:
@@ -27,6 +27,6 @@ def make_batch(lengths: list[int], seed: int = 5) -> Batch:
     return collate(rows(2), rows(0))
 
 
-@pytest.fixture
-def learner() -> Learner:
-    return make_learner()
+@pytest.fixture(params=[False, True], ids=["plain", "packed"])
+def learner(request: pytest.FixtureRequest) -> Learner:
+    return make_learner(packed=request.param)

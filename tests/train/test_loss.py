@@ -7,13 +7,15 @@ from torch.testing import assert_close
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.train.loss import Learner, RDrop
+from regard.train.loss import ChunkedLoss, Learner, RDrop, TokenLoss
 from tests.train.conftest import make_batch, make_learner
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
-def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float):
-    learner, batch = make_learner(smoothing), make_batch([3, 7, 2])
+def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float, packed: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.train.loss.CHUNK", 5)  # several chunks, the last one shorter
+    learner, batch = make_learner(smoothing, packed), make_batch([3, 7, 2])
     sums = learner(batch)
     logits = learner.model.output(learner.model(batch.source, batch.target_in)).flatten(0, 1)
     gold = batch.target_out.flatten()
@@ -22,6 +24,19 @@ def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float):
     assert_close(sums.loss, F.cross_entropy(logits, gold, **kept))
     real = gold != PAD
     assert int(sums.correct) == int((logits.argmax(-1) == gold)[real].sum())
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(smoothing: float, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.train.loss.CHUNK", 5)
+    learner, batch = make_learner(smoothing), make_batch([3, 7, 2])
+    states = torch.randn(batch.tokens, 22, dtype=torch.double, requires_grad=True)
+    weight, gold = learner.model.output.weight, learner.gold(batch)
+    found = []
+    for loss in (TokenLoss(learner.model.output, smoothing), ChunkedLoss(learner.model.output, smoothing)):
+        found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, weight)))
+    for mine, theirs in zip(*found, strict=True):
+        assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_more_padding_changes_neither_loss_nor_accuracy(learner: Learner):
