@@ -148,6 +148,8 @@ class TrainConfig(Settings):
     """Share of the target probability spread over the whole vocabulary."""
     rdrop: float = Field(default=0.0, ge=0)
     """R-Drop: every batch runs twice with other dropout, and the two predictions are drawn together so strongly."""
+    guide: float = Field(default=0.0, ge=0)
+    """How strongly one head of cross-attention is taught which pieces belong together, as counting finds. 0: not."""
     check_every: int = Field(default=400, ge=1)
     """Updates between two looks at the dev set."""
     check_sentences: int = Field(default=200, ge=0)
@@ -165,7 +167,7 @@ class TrainConfig(Settings):
     origin: str = ""
     """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
     path: Literal["auto", "plain", "packed"] = "auto"
-    """How the model is computed in training: as its layers say, or packed, the same faster on a CPU; auto: by device."""
+    """How training computes the model: as its layers say, or packed, the same but faster on a CPU; auto: by device."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)

@@ -29,6 +29,11 @@ class Batch:
             return self
         return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.tokens)
 
+    def twice(self) -> "Batch":
+        """Every sentence again below all of them."""
+        source, target_in, target_out = (x.repeat(2, 1) for x in (self.source, self.target_in, self.target_out))
+        return Batch(source, target_in, target_out, 2 * self.tokens)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -121,10 +126,18 @@ class Batches:
         return np.stack([side.lengths(rows[:, 0]) + side.lengths(rows[:, 1] * second) * second for side in sides]) + 1
 
 
-def in_order(corpus: Corpus, budget: int) -> Iterator[tuple[Array, Batch]]:
-    """Every pair once, shortest first, with the row numbers of each batch: for checking, where order is free."""
-    rows = np.arange(len(corpus))
+def in_order(
+    corpus: Corpus, budget: int, most: int | None = None, longest: int | None = None
+) -> Iterator[tuple[Array, Batch]]:
+    """Every pair once, shortest first, with the row numbers of each batch: for checking, where order is free.
+
+    Or at most so many of them, spread over the corpus, and none that is longer than `longest` pieces.
+    """
+    rows = np.arange(0, len(corpus), -(-len(corpus) // most) if most else 1)
     size = np.stack((corpus.source_ids.lengths(rows), corpus.target_ids.lengths(rows))) + 1
+    if longest:
+        fits = size.max(axis=0) <= longest
+        rows, size = rows[fits], size[:, fits]
     for chosen in _cut(rows, size, budget, None):
         pairs = _alone(chosen)
         yield chosen, collate(_joined(corpus.source_ids, pairs), _joined(corpus.target_ids, pairs))

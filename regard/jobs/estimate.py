@@ -40,8 +40,8 @@ def estimate_files(config: Config) -> list[str]:
     return [f"{pairs:,} pairs", *told(choices), *cost.lines()]
 
 
-def estimate_corpus(config: Config, train: Corpus, vocabulary: int) -> Estimate:
-    """The same once the pieces are counted."""
+def estimate_corpus(config: Config, train: Corpus, vocabulary: int, rate: float) -> Estimate:
+    """The same once the pieces are counted, for a machine of this rate."""
     pairs = len(train)
     lengths = Lengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
-    return estimate(config, pairs, lengths, vocabulary, multiply_rate())
+    return estimate(config, pairs, lengths, vocabulary, rate)

@@ -15,6 +15,7 @@ import regard
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
+from regard.data import align
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.errors import ConfigError, RunError, WriteError
@@ -33,14 +34,18 @@ from regard.train import ema, optim
 from regard.train.alarms import Pace, Watch
 from regard.train.budget import Budget
 from regard.train.check import Check, Checker
+from regard.train.guide import Guide, middle
 from regard.train.log import Log
 from regard.train.loop import Loop, Step
 from regard.train.loss import Learner, RDrop
+from regard.train.machine import multiply_rate
 from regard.train.ranks import Solo
 from regard.train.resume import Checkpoints, State
 from regard.train.schedule import SCHEDULES
 
 Stop = Callable[[], bool]
+BEAM_TIMES = 3.0  # what a translation by beam search takes, in translations by greedy search
+REPORT_SECONDS = 5.0
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
@@ -142,8 +147,11 @@ class Session:
         if run.start.exists():
             weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         packed = c.path == "packed" or (c.path == "auto" and device.type == "cpu")
+        guide = self._guide() if c.guide else None
         learner = (
-            RDrop(model, c.label_smoothing, c.rdrop, packed) if c.rdrop else Learner(model, c.label_smoothing, packed)
+            RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
+            if c.rdrop
+            else Learner(model, c.label_smoothing, packed, guide)
         )
         self.ema = ema.build(model, c.ema)
         optimizers = optim.build(c, model)
@@ -177,13 +185,17 @@ class Session:
         self.log = Log(run.log, self.state.log_bytes)
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
         self.watch = Watch(unigram, c.warmup)
-        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size)
+        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate())
         self.pace = Pace(self.expected.pieces_a_second)
         self._recent = _Mean()
-        self._reserve = 0.0  # seconds that the end of training will take, by the checks seen so far
         self._speed = 0.0  # steps a second, smoothed
         self._saved = self.state.step  # the last step that is on disk
         self._checked = 0  # the last step that dev was looked at
+
+    def _guide(self) -> Guide:
+        m = self.config.model
+        lexicon = align.learn_from(self.data.train, self.data.tokenizers.source.size)
+        return Guide(lexicon, self.config.train.guide, middle(m.decoder_layers or m.layers))
 
     def notes(self) -> Iterator[Note]:
         if left_out := self.batches.left_out():
@@ -276,8 +288,13 @@ class Session:
             check = self.checker.check(number)
         self.log.check(check)
         self._checked = number
-        self._reserve = 2.5 * check.seconds
+        self.budget.reserve = self._ending(check)
         return check
+
+    def _ending(self, check: Check) -> float:
+        """Seconds that the end of training will take: two more looks at dev, and the scores of the finished model."""
+        scored = len(self.data.test or self.data.dev)
+        return 2 * check.seconds + BEAM_TIMES * check.decoding * scored + REPORT_SECONDS
 
     def _save(self) -> None:
         """Write a checkpoint, once for each step: a second one would be half the first while it is written."""
@@ -313,7 +330,7 @@ class Session:
         return bool(patience) and state.worse >= patience
 
     def _over(self, state: State) -> bool:
-        return self._exhausted(state) or self.budget.progress(state.step, self._reserve) >= 1
+        return self._exhausted(state) or self.budget.progress(state.step) >= 1
 
     def _progress(self, step: Step) -> Progress:
         speed = 1 / step.seconds

@@ -69,7 +69,7 @@ class GatedFeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """What goes around a sublayer. `add` says how x + dropout(y) is done, where it is to be done otherwise than here."""
+    """What goes around a sublayer. `add` is how x + dropout(y) is done, where it is to be done otherwise than here."""
 
     def __init__(self, norm: nn.Module, dropout: float):
         super().__init__()

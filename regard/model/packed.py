@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.kernels import Layout, Noise, Silence, attend_kept, feed_relu, gather, hide, spread
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, normalise, score
-from regard.model.kernels import Layout, Noise, Silence, attend_kept, feed_relu, gather, hide, spread
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward
 from regard.model.transformer import Embedding, EncoderDecoder, drop_words
 
@@ -37,13 +37,22 @@ class Packed:
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
         return _Pass(self.model).states(source, target)
 
+    def watched(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+        """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
+        run = _Pass(self.model, watched=layer)
+        states = run.states(source, target)
+        assert run.scores is not None
+        return states, run.scores
+
 
 class _Pass:
     """One forward pass, with the dropout that belongs to it."""
 
-    def __init__(self, model: EncoderDecoder):
+    def __init__(self, model: EncoderDecoder, watched: int | None = None):
         self.model = model
         self.noise = Noise() if model.training else Silence()
+        self.watched = None if watched is None else model.decoder.layers[watched]
+        self.scores: Tensor | None = None
 
     def states(self, source: Tensor, target: Tensor) -> Tensor:
         from_side, to_side = self._side(source, future=True), self._side(target, future=False)
@@ -55,7 +64,7 @@ class _Pass:
         encoder, decoder = self.model.encoder, self.model.decoder
         x = self._embed(encoder.embedding, ids, side)
         for layer in encoder.layers:
-            x = self._encoder_layer(layer, x, side)
+            x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
         crosses: list[Attention] = [layer.cross for layer in decoder.layers]  # type: ignore[misc]
         together = _together(encoder.norm(x), [linear for cross in crosses for linear in (cross.k, cross.v)])
         parts = spread(together, side.layout, 2 * len(crosses), crosses[0].heads)
@@ -66,7 +75,7 @@ class _Pass:
         decoder = self.model.decoder
         x = self._embed(decoder.embedding, ids, side)
         for layer, seen in zip(decoder.layers, memory, strict=True):
-            x = self._decoder_layer(layer, x, side, seen, source)
+            x = self._decoder_layer(layer, x, side, seen, source)  # type: ignore[arg-type]
         return decoder.norm(x)
 
     def _side(self, ids: Tensor, future: bool) -> Side:
@@ -102,6 +111,8 @@ class _Pass:
 
     def _cross(self, attention: Attention, x: Tensor, side: Side, seen: KeyValues, source: Side) -> Tensor:
         (q,) = spread(attention.q(x), side.layout, 1, attention.heads)
+        if self.watched is not None and attention is self.watched.cross:
+            self.scores = score(q[:, 0], seen.k[:, 0])
         mixed = self._mix(attention, attention.positions.turn(q, side.at), seen, side, source)
         return attention.out(gather(mixed, side.layout))
 

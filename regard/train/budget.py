@@ -11,6 +11,8 @@ class Budget:
     steps: int | None
     minutes: float | None
     spent: float = 0.0
+    reserve: float = 0.0
+    """Seconds that belong to what comes after the last update."""
     _since: float = field(default_factory=time.perf_counter)
 
     @property
@@ -18,10 +20,10 @@ class Budget:
         """Seconds of training so far."""
         return self.spent + time.perf_counter() - self._since
 
-    def progress(self, step: int, reserve: float = 0.0) -> float:
-        """From 0 to 1, by steps or by the clock; `reserve` seconds belong to what comes after training."""
+    def progress(self, step: int) -> float:
+        """From 0 to 1, by steps or by the clock."""
         by_steps = step / self.steps if self.steps else 0.0
-        by_clock = (self.elapsed + reserve) / (60 * self.minutes) if self.minutes else 0.0
+        by_clock = self.elapsed / max(1.0, 60 * self.minutes - self.reserve) if self.minutes else 0.0
         return max(by_steps, by_clock)
 
     def left(self, step: int, rate: float) -> float:

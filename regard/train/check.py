@@ -28,6 +28,7 @@ class Check:
     seconds: float
     shuffled: float | None = None  # the loss where each sentence is given the source of another
     distinct: float | None = None  # share of different translations among those of different sources
+    decoding: float = 0.0  # seconds that each of those translations took
 
     def cost(self, metric: str) -> float:
         """What is to be made small."""
@@ -51,9 +52,11 @@ class Checker:
         start = time.perf_counter()
         batches = [batch for _, batch in in_order(self.dev, self.budget)]
         loss, accuracy = self._told(batches)
+        told = time.perf_counter()
         score, distinct = self._decoded()
+        decoding = (time.perf_counter() - told) / max(1, min(self.sentences, len(self.dev)))
         shuffled = self._shuffled(batches, loss)
-        return Check(step, loss, accuracy, score, time.perf_counter() - start, shuffled, distinct)
+        return Check(step, loss, accuracy, score, time.perf_counter() - start, shuffled, distinct, decoding)
 
     def _told(self, batches: Iterable[Batch]) -> tuple[float, float]:
         """Loss and accuracy where the model is told the beginning of each reference."""

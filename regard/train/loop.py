@@ -68,7 +68,7 @@ class Loop:
                 correct += float(sums.correct)
             norm = self._clip()
             _finite(loss, norm, number)
-            rate = self.schedule(number, self.budget.progress(number))
+            rate = self.schedule(number, self.budget.progress(number - 1))  # what was done before: the last counts too
             self.optimizers.step(rate)
             self.ema.update()
             yield Step(

@@ -13,6 +13,7 @@ from regard.train.estimate import Estimate, estimate
 
 CHARACTERS_A_PIECE = 3.5
 BATCH, SMALLEST_BATCH = 1024, 128
+GUIDE, ENOUGH_TO_COUNT = 0.3, 1000  # pairs below which counting finds too little
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,14 @@ class Rung:
 
 
 LADDER = (
-    Rung(128, 3, 4, 512, 0, 0),
-    Rung(192, 4, 4, 768, 5_000, 1_000),
-    Rung(256, 4, 4, 1024, 20_000, 2_500),
-    Rung(256, 6, 4, 1024, 100_000, 6_000),
-    Rung(384, 6, 6, 1536, 400_000, 12_000),
-    Rung(512, 6, 8, 2048, 1_000_000, 25_000),
+    Rung(128, 3, 4, 256, 0, 0),
+    Rung(192, 3, 4, 512, 5_000, 3_000),
+    Rung(192, 4, 4, 768, 10_000, 7_000),
+    Rung(256, 3, 4, 1024, 20_000, 12_000),
+    Rung(256, 4, 4, 1024, 50_000, 25_000),
+    Rung(256, 6, 4, 1024, 100_000, 40_000),
+    Rung(384, 6, 6, 1536, 400_000, 80_000),
+    Rung(512, 6, 8, 2048, 1_000_000, 150_000),
 )
 VOCABULARIES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), (1_000_000, 16_000))
 LARGEST_VOCABULARY = 32_000
@@ -94,13 +97,15 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     size = f"{facts.pairs:,} pairs, and about {steps:,} steps in the time"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
-    dropout = 0.1 if plan.epochs < 8 else 0.2 if plan.epochs < 25 else 0.3
+    dropout = 0.1 if plan.epochs < 15 else 0.2 if plan.epochs < 40 else 0.3
     yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
     why = "small batches learn faster on a CPU, and are large enough for its products"
     yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")
-    yield Choice("train.rate", round(2e-3 * (192 / model.dim) ** 0.5, 5), f"width {model.dim}")
+    yield Choice("train.rate", round(4e-3 * (128 / model.dim) ** 0.5, 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield Choice("train.warmup", warmup, f"about {steps:,} steps")
+    if facts.pairs >= ENOUGH_TO_COUNT and not config.train.origin:
+        yield Choice("train.guide", GUIDE, "one head is shown what belongs together, and the others learn sooner")
     every = min(2000, max(100, steps // 25))
     yield Choice("train.check_every", every, "some 25 looks at dev")
     yield Choice("train.save_every", every // 2, "two checkpoints between looks")

@@ -20,6 +20,13 @@ def make(**settings: object) -> EncoderDecoder:
     return model.double().eval()
 
 
+def padded_rows(lengths: list[int]) -> torch.Tensor:
+    rows = torch.full((len(lengths), max(lengths)), PAD)
+    for row, length in zip(rows, lengths, strict=True):
+        row[:length] = torch.randint(4, V, (length,))
+    return rows
+
+
 @pytest.fixture
 def models() -> Callable[..., EncoderDecoder]:
     return make

@@ -1,15 +1,13 @@
-"""The packed path equals the plain one, number for number and gradient for gradient; its dropout is dropout."""
+"""The packed path equals the plain one, number for number and gradient for gradient."""
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
-from regard.model.kernels import Layout, Noise, attend_kept, feed_relu, gather, hide, spread
 from regard.model.packed import Packed
 from regard.model.transformer import EncoderDecoder
-from tests.model.conftest import V, make
+from tests.model.conftest import make, padded_rows
 
 VARIANTS = [
     {},
@@ -17,13 +15,6 @@ VARIANTS = [
     {"activation": "swiglu", "bias": False, "tie": False},
     {"bias": False, "norm": "post"},
 ]
-
-
-def padded_rows(lengths: list[int]) -> torch.Tensor:
-    rows = torch.full((len(lengths), max(lengths)), PAD)
-    for row, length in zip(rows, lengths, strict=True):
-        row[:length] = torch.randint(4, V, (length,))
-    return rows
 
 
 def both(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> list[dict[str, torch.Tensor]]:
@@ -70,63 +61,3 @@ def test_each_dropout_acts_and_follows_the_seed(where: str):
     torch.manual_seed(1)
     assert torch.equal(path(*rows), first)
     assert not torch.allclose(first, second)
-
-
-def test_attention_with_its_own_gradient_is_the_equation_with_autograds():
-    from regard.model.attention import attend
-
-    q, k, v = (torch.randn(2, 3, t, 5, dtype=torch.double, requires_grad=True) for t in (7, 11, 11))
-    bias = torch.randn(3, 7, 11, dtype=torch.double, requires_grad=True)
-    keep = torch.rand(2, 1, 7, 11) > 0.3
-    keep[..., 0] = True
-    found = [attend_kept(q, k, v, hide(keep, q), bias), attend(q, k, v, keep, bias)[0]]
-    assert_close(*found)
-    pull = torch.randn_like(found[0])
-    for mine, theirs in zip(*(torch.autograd.grad((x * pull).sum(), (q, k, v, bias)) for x in found), strict=True):
-        assert_close(mine, theirs)
-
-
-def test_feed_forward_with_its_own_gradient_is_the_plain_one():
-    shapes = [(7, 5), (11, 5), (11,), (5, 11), (5,)]
-    tensors = [torch.randn(*shape, dtype=torch.double, requires_grad=True) for shape in shapes]
-    x, into, into_bias, out, out_bias = tensors
-    found = [feed_relu(*tensors), F.linear(F.linear(x, into, into_bias).relu(), out, out_bias)]
-    assert_close(*found)
-    pull = torch.randn_like(found[0])
-    for mine, theirs in zip(*(torch.autograd.grad((y * pull).sum(), tensors) for y in found), strict=True):
-        assert_close(mine, theirs)
-
-
-def test_gather_undoes_spread_and_padding_gets_no_gradient():
-    layout = Layout(padded_rows([3, 7, 1]) != PAD)
-    x = torch.randn(11, 12, dtype=torch.double, requires_grad=True)
-    parts = spread(x, layout, 2, 3)
-    assert [part.shape for part in parts] == [(3, 3, 7, 2)] * 2
-    assert torch.equal(torch.cat([gather(part, layout) for part in parts], dim=1), x)
-    torch.autograd.gradcheck(lambda y: gather(spread(y, layout, 2, 3)[1].sin(), layout), x)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
-def test_masks_drop_their_share_everywhere_alike(share: float):
-    torch.manual_seed(11)
-    like = torch.empty(1009, 997)
-    noise = Noise()
-    mask, other = noise.mask(like, share), noise.mask(like, share)
-    values = mask.unique().tolist()
-    assert values[0] == 0
-    assert values[1] == pytest.approx(1 / (1 - share), abs=1e-4)
-    kept, n = (mask > 0).double(), like.numel()
-    deviation = (share * (1 - share) / n) ** 0.5
-    assert abs(float(kept.mean()) - (1 - share)) < 5 * deviation + 1e-5
-    # Neighbours in a row, in a column, and the same place in the next mask know nothing of each other.
-    centred = kept - kept.mean()
-    for one, two in (
-        (centred[:, 1:], centred[:, :-1]),
-        (centred[1:], centred[:-1]),
-        (centred, (other > 0).double() - (1 - share)),
-        (centred[:, 4:], centred[:, :-4]),
-    ):
-        correlation = float((one * two).mean()) / (share * (1 - share))
-        assert abs(correlation) < 5 / n**0.5
-    for line in (kept.mean(0), kept.mean(1)):  # no row and no column is spared
-        assert float((line - (1 - share)).abs().max()) < 6 * (share * (1 - share) / 997) ** 0.5

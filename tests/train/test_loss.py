@@ -14,7 +14,7 @@ from tests.train.conftest import make_batch, make_learner
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float, packed: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.train.loss.CHUNK", 5)  # several chunks, the last one shorter
+    monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)  # several chunks, the last one shorter
     learner, batch = make_learner(smoothing, packed), make_batch([3, 7, 2])
     sums = learner(batch)
     logits = learner.model.output(learner.model(batch.source, batch.target_in)).flatten(0, 1)
@@ -28,7 +28,7 @@ def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float, packed: 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(smoothing: float, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.train.loss.CHUNK", 5)
+    monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
     learner, batch = make_learner(smoothing), make_batch([3, 7, 2])
     states = torch.randn(batch.tokens, 22, dtype=torch.double, requires_grad=True)
     weight, gold = learner.model.output.weight, learner.gold(batch)

@@ -113,6 +113,7 @@ def test_a_budget_counts_steps_or_the_clock():
     assert Budget(10, None).progress(5) == 0.5
     clock = Budget(None, 1.0, spent=30.0)
     assert clock.progress(99) == pytest.approx(0.5, abs=0.01)
-    assert clock.progress(99, reserve=30.0) >= 1.0
+    clock.reserve = 30.0
+    assert clock.progress(99) >= 1.0
     assert Budget(10, 1.0, spent=59.9).progress(1) > 0.9
     assert Budget(10, None).left(5, rate=2.0) == 2.5 and Budget(None, None).left(5, 1.0) == math.inf

@@ -1,0 +1,22 @@
+"""Operations with gradients of their own, where autograd would keep, copy or draw more than it needs to.
+
+Each equals a line of plain PyTorch, which its docstring says and its test compares.
+"""
+
+from regard.kernels.attention import attend_kept, hide
+from regard.kernels.cross_entropy import chunked_cross_entropy
+from regard.kernels.feed import feed_relu
+from regard.kernels.layout import Layout, gather, spread
+from regard.kernels.noise import Noise, Silence
+
+__all__ = [
+    "Layout",
+    "Noise",
+    "Silence",
+    "attend_kept",
+    "chunked_cross_entropy",
+    "feed_relu",
+    "gather",
+    "hide",
+    "spread",
+]

@@ -1,0 +1,75 @@
+"""Padded batches and their real tokens, to and fro."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+class Layout:
+    """Which cells of a padded batch (B, T) hold its N real tokens."""
+
+    def __init__(self, real: Tensor):
+        flat = real.flatten()
+        self.shape = real.shape
+        self.cells = flat.nonzero()[:, 0]  # (N,) where each token stands
+        self.at = self.cells % real.shape[1]  # (N,) its place in its row
+        self.full = len(self.cells) == len(flat)
+        # (B·T,) the token of each cell. Padding gets a copy of some token: finite, masked, and without gradient.
+        self.tokens = (flat.cumsum(0) - 1).clamp(min=0)
+
+    def pad(self, x: Tensor) -> Tensor:
+        """(N, …) -> (B, T, …)"""
+        rows = x if self.full else x.index_select(0, self.tokens)
+        return rows.unflatten(0, self.shape)
+
+    def pack(self, x: Tensor) -> Tensor:
+        """(B, T, …) -> (N, …)"""
+        rows = x.flatten(0, 1)
+        return rows if self.full else rows.index_select(0, self.cells)
+
+    def pad_gradient(self, x: Tensor) -> Tensor:
+        """(N, …) -> (B, T, …), where padding gets nothing."""
+        if self.full:
+            return x.unflatten(0, self.shape)
+        rows = x.new_zeros(len(self.tokens), *x.shape[1:])
+        return rows.index_copy_(0, self.cells, x).unflatten(0, self.shape)
+
+
+class _Spread(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
+        ctx.layout = layout
+        padded = layout.pad(x.unflatten(1, (parts, heads, -1)))  # (B, T, P, H, K)
+        return padded.permute(2, 0, 3, 1, 4).contiguous().unbind(0)  # P times (B, H, T, K)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        padded = torch.stack([grad.transpose(1, 2) for grad in grads], dim=2)  # (B, T, P, H, K)
+        return ctx.layout.pack(padded).flatten(1), None, None, None
+
+
+class _Gather(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, layout: Layout) -> Tensor:
+        ctx.layout, ctx.heads = layout, x.shape[1]
+        return layout.pack(x.transpose(1, 2)).flatten(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        padded = ctx.layout.pad_gradient(grad.unflatten(1, (ctx.heads, -1)))  # (B, T, H, K)
+        return padded.transpose(1, 2).contiguous(), None
+
+
+def spread(x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
+    """What attention wants of tokens x (N, P·H·K): P tensors (B, H, T, K)."""
+    return _Spread.apply(x, layout, parts, heads)
+
+
+def gather(x: Tensor, layout: Layout) -> Tensor:
+    """The real tokens of what attention gives: (B, H, T, K) -> (N, H·K)."""
+    return _Gather.apply(x, layout)

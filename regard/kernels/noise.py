@@ -1,0 +1,59 @@
+"""Dropout from cheap random bits."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+LEVELS = 1 << 16
+
+
+class _AddMasked(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        ctx.save_for_backward(mask)
+        return torch.addcmul(x, y, mask)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (mask,) = ctx.saved_tensors
+        return grad, grad * mask, None
+
+
+class Noise:
+    """Dropout whose masks come from sixteen random bits an element: a tenth of what a draw for each costs.
+
+    It is seeded by torch's own generator, so whatever settles that settles this. A share is rounded to 1/65,536, and
+    what is kept is scaled by the rounded share, so that means stay exact.
+    """
+
+    def __init__(self) -> None:
+        self._bits = np.random.SFC64(int(torch.randint(2**62, ())))
+
+    def mask(self, like: Tensor, share: float) -> Tensor:
+        """A tensor of the same shape: 0 for `share` of its elements, and 1 / (1 - share) for the others."""
+        count, cut = like.numel(), min(LEVELS - 1, round(share * LEVELS))
+        bits = torch.from_numpy(self._bits.random_raw(-(-count // 4)).view(np.int16)[:count])
+        kept = (bits >= cut - LEVELS // 2).view(like.shape)
+        return kept.to(like.dtype).mul_(LEVELS / (LEVELS - cut))
+
+    def add(self, x: Tensor, y: Tensor, share: float) -> Tensor:
+        """x + dropout(y)"""
+        return _AddMasked.apply(x, y, self.mask(y, share)) if share else x + y
+
+    def drop(self, x: Tensor, share: float) -> Tensor:
+        return x * self.mask(x, share) if share else x
+
+
+class Silence:
+    """No dropout, as when the model is not in training."""
+
+    def add(self, x: Tensor, y: Tensor, share: float) -> Tensor:
+        return x + y
+
+    def drop(self, x: Tensor, share: float) -> Tensor:
+        return x
