@@ -22,7 +22,7 @@ from regard.jobs.prepare import write_pieces
 from regard.run import open_run
 from regard.train.machine import multiply_rate
 
-STEPS, WARM = 40, 8
+STEPS, WARM = 32, 6
 SIZES = ((128, 3, 4, 256), (128, 4, 4, 512), (192, 4, 4, 768), (256, 4, 4, 1024), (256, 6, 4, 1024), (512, 6, 8, 2048))
 BATCHES = (512, 1024, 4096)
 

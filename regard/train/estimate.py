@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from regard.config import Config
 from regard.train.cost import Lengths, Parts, operations, parameters, training_bytes
 
-EFFICIENCY = 0.6  # of the machine's rate of matrix products, that the products of training reach
+EFFICIENCY = 0.68  # of the machine's rate of matrix products, that the products of training reach
 OVERHEAD = 0.012  # seconds of an update that are not products
-OVERHEAD_A_LAYER = 0.004
+OVERHEAD_A_LAYER = 0.005
 FILLED = 0.93  # share of a batch that is no padding
 
 
