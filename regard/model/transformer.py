@@ -34,7 +34,7 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
         words = drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
-        x = self.positions.embed(words, at)  # (B, T) -> (B, T, D)
+        x = self.positions.embed(words, self.positions.shift(at, len(ids)))  # (B, T) -> (B, T, D)
         return F.dropout(x, self.dropout, self.training)
 
 
