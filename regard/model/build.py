@@ -19,7 +19,15 @@ from regard.model.layers import (
 )
 from regard.model.positions import Positions
 from regard.model.schemes import SCHEMES, Shape
-from regard.model.transformer import Decoder, Embedding, Encoder, EncoderDecoder, Projection
+from regard.model.transformer import (
+    Decoder,
+    DecoderOnly,
+    Embedding,
+    EncoderDecoder,
+    EncoderOnly,
+    Projection,
+    Stack,
+)
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
@@ -38,7 +46,7 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     target_words = _words(target_size, c.dim - at_target.width)
     share = c.tie and joint and at_source.width == at_target.width
     source_words = target_words if share else _words(source_size, c.dim - at_source.width)
-    encoder = Encoder(
+    encoder = Stack(
         Embedding(source_words, at_source, c.dropout, c.word_dropout),
         [_encoder_layer(c, of_source()) for _ in range(c.encoder_layers or c.layers)],
         _last_norm(c),
@@ -51,6 +59,27 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     tied = c.tie and not at_target.width
     table = target_words.weight if tied else _words(target_size, c.dim).weight
     return EncoderDecoder(encoder, decoder, Projection(table), pad)
+
+
+def build_encoder(c: ModelConfig, size: int, pad: int) -> EncoderOnly:
+    """A fresh encoder for a vocabulary of this size."""
+    return EncoderOnly(*_alone(c, size, causal=False), pad)
+
+
+def build_decoder(c: ModelConfig, size: int, pad: int) -> DecoderOnly:
+    """A fresh language model for a vocabulary of this size."""
+    return DecoderOnly(*_alone(c, size, causal=True), pad)
+
+
+def _alone(c: ModelConfig, size: int, causal: bool) -> tuple[Stack, Projection]:
+    """A stack of its own, and the projection onto its vocabulary."""
+    side = (c.decoder if causal else c.encoder).positions or c.positions
+    layers = (c.decoder_layers if causal else c.encoder_layers) or c.layers
+    at, inside = SCHEMES[side.kind].embedding(_shape(c, causal), side), _in_attention(c, side, causal)
+    words = _words(size, c.dim - at.width)
+    table = words.weight if c.tie and not at.width else _words(size, c.dim).weight
+    embedding = Embedding(words, at, c.dropout, c.word_dropout)
+    return Stack(embedding, [_encoder_layer(c, inside()) for _ in range(layers)], _last_norm(c)), Projection(table)
 
 
 def _encoder_layer(c: ModelConfig, positions: Positions) -> EncoderLayer:
