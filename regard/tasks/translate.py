@@ -11,7 +11,7 @@ from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import Beam, Hypothesis, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
-from regard.model.cache import Cache
+from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder, device_of
 
 BATCH_TOKENS = 4096  # of a batch to translate
@@ -30,23 +30,30 @@ class Steps:
 
     bos, eos = BOS, EOS
 
-    def __init__(self, model: EncoderDecoder, source: Tensor, numbers: Tensor):
+    def __init__(self, stepwise: Stepwise, source: Tensor, numbers: Tensor):
+        model = stepwise.model
         self.lengths = (source != model.pad).sum(dim=1)
         self.numbers = numbers
-        self.longest = model.decoder.embedding.positions.limit
-        self._model = model
-        self._memory = model.encode(source)
-        self._cache = Cache()
+        self.longest = longest_output(model)
+        self._never = torch.tensor([model.pad, self.bos], device=source.device)
+        self._walk = stepwise.begin(source)
 
     def step(self, last: Tensor) -> Tensor:
-        states = self._model.decode(last[:, None], self._memory, self._cache)  # (N, 1, D)
-        scores: Tensor = self._model.output(states[:, 0]).float()  # (N, V)
-        scores[:, [self._model.pad, self.bos]] = -torch.inf  # never part of an output
+        scores = self._walk.step(last).float()  # (N, V)
+        scores[:, self._never] = -torch.inf  # never part of an output
         return scores.log_softmax(dim=-1)
 
+    def widen(self, width: int) -> None:
+        self._walk.widen(width)
+
     def select(self, rows: Tensor) -> None:
-        self._memory = self._memory.select(rows)
-        self._cache.select(rows)
+        self._walk.select(rows)
+
+
+def longest_output(model: EncoderDecoder) -> int:
+    """The longest sequence that the decoder has places for, at its embeddings and in its attention."""
+    inside = (layer.self.positions.limit for layer in model.decoder.layers)  # type: ignore[union-attr]
+    return min(model.decoder.embedding.positions.limit, *inside)  # type: ignore[type-var]
 
 
 class Translator:
@@ -65,9 +72,10 @@ class Translator:
         search = search or Beam()
         found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         full = [i for i, text in enumerate(texts) if text.strip()]
+        stepwise = Stepwise(self.model)  # anew each time: in training the weights change between two calls
         ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
         for rows in _batches(ids):
-            for i, hypotheses in zip(rows, self._search(rows, ids, search, first), strict=True):
+            for i, hypotheses in zip(rows, self._search(stepwise, rows, ids, search, first), strict=True):
                 found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
 
@@ -94,14 +102,16 @@ class Translator:
         rows = zip(real.sum(1).tolist(), right.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
         return [Forced(*row) for row in rows]
 
-    def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search, first: int) -> list[list[Hypothesis]]:
+    def _search(
+        self, stepwise: Stepwise, rows: list[int], ids: dict[int, list[int]], search: Search, first: int
+    ) -> list[list[Hypothesis]]:
         device = device_of(self.model)
         source = pad([[*ids[i], EOS] for i in rows]).to(device)
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                return search.search(Steps(self.model, source, torch.tensor(rows, device=device) + first))
+                return search.search(Steps(stepwise, source, torch.tensor(rows, device=device) + first))
         finally:
             self.model.train(training)
 
