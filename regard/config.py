@@ -26,9 +26,9 @@ class Settings(BaseModel):
 
 
 class PositionsConfig(Settings):
-    kind: Literal[
-        "none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"
-    ] = "sinusoidal"
+    kind: Literal["none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"] = (
+        "sinusoidal"
+    )
     """How word order enters the model."""
     length: int = Field(default=512, ge=1)
     """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
@@ -219,6 +219,8 @@ class TrainConfig(Settings):
     """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
     path: Literal["auto", "plain", "packed"] = "auto"
     """How training computes the model: as its layers say, or packed, the same but faster on a CPU; auto: by device."""
+    precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
+    """Numbers of training; bfloat16: products alone, weights stay float32; auto: that on a GPU that has it."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)
@@ -256,7 +258,8 @@ class Config(Settings):
             if side.places is not None and side.places < self.data.max_length + offset:
                 beyond = f" + model.positions.offset={offset}" if offset else ""
                 raise ValueError(
-                    f"model.positions.length={side.length} is less than data.max_length={self.data.max_length}{beyond}: "
+                    f"model.positions.length={side.length} is less than "
+                    f"data.max_length={self.data.max_length}{beyond}: "
                     f"a learned table needs a place for every piece; raise the one or lower the other"
                 )
         return self

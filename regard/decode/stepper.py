@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Stepper(Protocol):
-    """One more token for each of N rows. It remembers what came before; sentences may leave, their rows be reordered."""
+    """One more token for each of N rows. It remembers what came before; sentences may leave, rows be reordered."""
 
     bos: int
     eos: int

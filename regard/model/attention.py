@@ -110,7 +110,7 @@ class Attention(nn.Module):
 
     @property
     def fusable(self) -> bool:
-        """Whether nobody needs the weights: neither a watcher, nor the scheme of positions, nor another way to weigh."""
+        """Whether nobody needs the weights: no watcher, no scheme of positions, no other way to weigh."""
         watched = self.scores.watched or self.weights.watched
         return not (watched or self.positions.mixes) and self.weigh is normalise
 

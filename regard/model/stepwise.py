@@ -95,8 +95,10 @@ class Walk:
         sentences = rows[:: self.width] // self.width
         self._keys, self._values = ([x.index_select(0, rows) for x in side] for side in (self._keys, self._values))
         if len(sentences) < len(self._memory[0].k) or not torch.equal(sentences, torch.arange(len(sentences))):
-            self._memory = [KeyValues(k.index_select(0, sentences), v.index_select(0, sentences), at[:1])
-                            for k, v, at in self._memory]
+            self._memory = [
+                KeyValues(k.index_select(0, sentences), v.index_select(0, sentences), at[:1])
+                for k, v, at in self._memory
+            ]
             self._keep = None if self._keep is None else self._keep[sentences]
 
     def _make_room(self) -> None:

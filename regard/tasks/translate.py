@@ -11,6 +11,7 @@ from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import Beam, Hypothesis, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
+from regard.model.positions import Positions
 from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder, device_of
 
@@ -52,8 +53,8 @@ class Steps:
 
 def longest_output(model: EncoderDecoder) -> int:
     """The longest sequence that the decoder has places for, at its embeddings and in its attention."""
-    inside = (layer.self.positions.limit for layer in model.decoder.layers)  # type: ignore[union-attr]
-    return min(model.decoder.embedding.positions.limit, *inside)  # type: ignore[type-var]
+    schemes = [module for module in model.decoder.modules() if isinstance(module, Positions)]
+    return min(scheme.limit for scheme in schemes)
 
 
 class Translator:

@@ -92,7 +92,7 @@ class T5(Positions):
 
 
 def slopes(heads: int) -> list[float]:
-    """ALiBi's slopes: 2^(-8h/H) for H a power of two; else those of the power below, then every second of the one above.
+    """ALiBi's slopes: 2^(-8h/H) for H a power of two; else those of the power below, then every second one above it.
 
     Press et al. 2022.
     """

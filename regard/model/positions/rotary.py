@@ -24,8 +24,8 @@ class Rotary(Positions):
         self.speed: Tensor  # (width/2,)
 
     def turn(self, q: Tensor, at: Tensor) -> Tensor:
-        angle = (at[:, None, :, None].cpu().double() * self.speed.cpu().double()).to(q.device)  # (B or 1, 1, T, width/2)
-        cos, sin = angle.cos().to(q.dtype), angle.sin().to(q.dtype)
+        angle = at[:, None, :, None].cpu().double() * self.speed.cpu().double()  # (B or 1, 1, T, width/2)
+        cos, sin = angle.cos().to(q), angle.sin().to(q)
         turned, rest = q[..., : self.turned], q[..., self.turned :]
         one, two = (turned[..., ::2], turned[..., 1::2]) if self.interleaved else turned.chunk(2, dim=-1)
         pair = (one * cos - two * sin, one * sin + two * cos)
