@@ -1,5 +1,6 @@
 """Translation: strings in, strings out, by a model, its tokenisers and a search."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizer import BOS, EOS, Tokenizers
-from regard.decode import Beam, Hypothesis, Search
+from regard.decode import Beam, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
 from regard.model.positions import Positions
@@ -68,16 +69,23 @@ class Translator:
         """The best translation of each text, in the same order. An empty text stays empty."""
         return [found[0].text for found in self.candidates(texts, search)]
 
-    def candidates(self, texts: Sequence[str], search: Search | None = None, first: int = 0) -> list[list[Translation]]:
-        """The translations of each text, best first, as many as the search gives; `first` numbers the texts."""
+    def candidates(
+        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+    ) -> list[list[Translation]]:
+        """The translations of each text, best first; `numbers` says which texts of the whole job they are."""
+        numbers = range(len(texts)) if numbers is None else numbers
         search = search or Beam()
         found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         full = [i for i, text in enumerate(texts) if text.strip()]
-        stepwise = Stepwise(self.model)  # anew each time: in training the weights change between two calls
         ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
-        for rows in _batches(ids):
-            for i, hypotheses in zip(rows, self._search(stepwise, rows, ids, search, first), strict=True):
-                found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
+        device = device_of(self.model)
+        with self._at_rest():
+            stepwise = Stepwise(self.model)  # anew each time: in training the weights change between two calls
+            for rows in _batches(ids):
+                source = pad([[*ids[i], EOS] for i in rows]).to(device)
+                steps = Steps(stepwise, source, torch.tensor([numbers[i] for i in rows], device=device))
+                for i, hypotheses in zip(rows, search.search(steps), strict=True):
+                    found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
 
     def forced(self, pairs: Sequence[Pair]) -> list[Forced]:
@@ -103,16 +111,14 @@ class Translator:
         rows = zip(real.sum(1).tolist(), right.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
         return [Forced(*row) for row in rows]
 
-    def _search(
-        self, stepwise: Stepwise, rows: list[int], ids: dict[int, list[int]], search: Search, first: int
-    ) -> list[list[Hypothesis]]:
-        device = device_of(self.model)
-        source = pad([[*ids[i], EOS] for i in rows]).to(device)
+    @contextlib.contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """The model out of training, and as it was afterwards."""
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                return search.search(Steps(stepwise, source, torch.tensor(rows, device=device) + first))
+                yield
         finally:
             self.model.train(training)
 
