@@ -26,10 +26,40 @@ class Settings(BaseModel):
 
 
 class PositionsConfig(Settings):
-    kind: Literal["none", "sinusoidal", "learned"] = "sinusoidal"
+    kind: Literal["none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"] = (
+        "sinusoidal"
+    )
     """How word order enters the model."""
     length: int = Field(default=512, ge=1)
-    """Longest sentence, in pieces, that a learned table can hold; longer input is refused."""
+    """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
+    offset: int = Field(default=0, ge=0)
+    """In training each sentence begins at a random place up to this one (sinusoidal, learned, concatenated)."""
+    width: int = Field(default=32, ge=1)
+    """Dimensions kept for the position beside the word (concatenated)."""
+    table: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """What stands in those dimensions (concatenated)."""
+    clip: int = Field(default=16, ge=1)
+    """Distances beyond this one are taken for it (relative)."""
+    values: bool = False
+    """Whether distances also act on the values (relative)."""
+    buckets: int = Field(default=32, ge=4)
+    """Numbers a head learns (t5)."""
+    farthest: int = Field(default=128, ge=2)
+    """Distances from this one on share the last bucket (t5)."""
+    sides: Literal["symmetric", "two-sided"] = "symmetric"
+    """In an encoder: all heads look both ways, or half of them to the left and half to the right (alibi)."""
+    layout: Literal["halves", "interleaved"] = "halves"
+    """Which dimensions are turned together: t and t + K/2, or 2t and 2t + 1 (rotary)."""
+    base: float = Field(default=10_000.0, gt=1)
+    """Wave lengths grow up to about this (rotary)."""
+    share: float = Field(default=1.0, gt=0, le=1)
+    """Share of a head's dimensions that is turned (rotary)."""
+
+    @property
+    def places(self) -> int | None:
+        """How many places a table has, for the schemes that have one."""
+        tabled = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
+        return self.length if tabled else None
 
 
 class StackConfig(Settings):
@@ -54,6 +84,8 @@ class ModelConfig(Settings):
     """Width inside the feed-forward layers."""
     activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
     """Non-linearity of the feed-forward layers."""
+    attention: Literal["softmax", "argmax"] = "softmax"
+    """How scores become weights: by softmax, or all weight to the best key (which teaches scores nothing)."""
     norm: Literal["pre", "post"] = "pre"
     """Where the norm stands: before each sublayer, or after the sum as in 2017."""
     norm_kind: Literal["layer", "rms"] = "layer"
@@ -75,6 +107,25 @@ class ModelConfig(Settings):
     positions: PositionsConfig = PositionsConfig()
     encoder: StackConfig = StackConfig()
     decoder: StackConfig = StackConfig()
+
+    @model_validator(mode="after")
+    def positions_fit(self) -> Self:
+        for side in (self.positions, self.encoder.positions, self.decoder.positions):
+            if side is None:
+                continue
+            if side.kind == "concatenated" and side.width >= self.dim:
+                raise ValueError(f"model.positions.width={side.width} leaves no room for words in model.dim={self.dim}")
+            if side.kind == "t5" and side.farthest <= side.buckets // 2:
+                raise ValueError(
+                    f"model.positions.farthest={side.farthest} must be above half of "
+                    f"model.positions.buckets={side.buckets}: near distances have buckets of their own"
+                )
+            if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
+                raise ValueError(
+                    f"model.positions.share={side.share} of a head of {self.dim // self.heads} dimensions is not even "
+                    f"one pair to turn; raise it, or have fewer heads"
+                )
+        return self
 
     @model_validator(mode="after")
     def heads_divide_dim(self) -> Self:
@@ -168,6 +219,8 @@ class TrainConfig(Settings):
     """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
     path: Literal["auto", "plain", "packed"] = "auto"
     """How training computes the model: as its layers say, or packed, the same but faster on a CPU; auto: by device."""
+    precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
+    """Numbers of training; bfloat16: products alone, weights stay float32; auto: that on a GPU that has it."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)
@@ -201,9 +254,12 @@ class Config(Settings):
             self.model.decoder.positions or self.model.positions,
         )
         for side in sides:
-            if side.kind == "learned" and side.length < self.data.max_length:
+            offset = side.offset if side.kind != "bias" else 0
+            if side.places is not None and side.places < self.data.max_length + offset:
+                beyond = f" + model.positions.offset={offset}" if offset else ""
                 raise ValueError(
-                    f"model.positions.length={side.length} is less than data.max_length={self.data.max_length}: "
+                    f"model.positions.length={side.length} is less than "
+                    f"data.max_length={self.data.max_length}{beyond}: "
                     f"a learned table needs a place for every piece; raise the one or lower the other"
                 )
         return self

@@ -12,10 +12,9 @@ from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
+    from regard.jobs.crew import Candidates
     from regard.jobs.translate import Longest
-    from regard.tasks.translate import Translation, Translator
-
-CHUNK = 512
+    from regard.tasks.translate import Translation
 
 
 def translate(
@@ -33,6 +32,7 @@ def translate(
     top_k: int = typer.Option(0, help="Draw from the likeliest k pieces only (with --sample)."),
     top_p: float = typer.Option(1.0, help="Draw from the likeliest pieces that make up p (with --sample)."),
     seed: int = typer.Option(1, help="Of the drawing (with --sample)."),
+    workers: int = typer.Option(0, min=0, help="Processes that translate; 0: one a core for a long text on a CPU."),
     long: str = typer.Option("split", help="Lines longer than in training: split at sentence ends, or refuse."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
@@ -40,7 +40,7 @@ def translate(
     from regard.decode import Beam, Greedy, Sample
     from regard.formats import files
     from regard.formats.document import BILINGUAL, DOCUMENTS
-    from regard.jobs.load import load, use_threads
+    from regard.jobs.crew import hire
     from regard.jobs.translate import Longest, translate_lines
     from regard.run import open_run
 
@@ -55,21 +55,20 @@ def translate(
         search = Beam(beam, alpha, nbest)
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
-    use_threads(0)
-    translator = load(run, device)
     longest = Longest(open_run(run).load_config().data.max_length, refuse=long == "refuse")
-    if file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL):
-        _document(translator, file, out, search, longest)
-        return
-    with _open(out) as sink:
-        lines = _lines(file)
-        for number, found in enumerate(translate_lines(translator, lines, search, longest, _name(file)), start=1):
-            sink.writelines(_rows(found, number, nbest > 1, scores))
-            if number % CHUNK == 0:
+    size = file.stat().st_size if file is not None and file.is_file() else 0
+    with hire(run, device, workers, size) as translator:
+        if file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL):
+            _document(translator, file, out, search, longest)
+            return
+        with _open(out) as sink:
+            lines = _lines(file)
+            for number, found in enumerate(translate_lines(translator, lines, search, longest, _name(file)), start=1):
+                sink.writelines(_rows(found, number, nbest > 1, scores))
                 sink.flush()
 
 
-def _document(translator: "Translator", file: Path, out: Path | None, search: "Search", longest: "Longest") -> None:
+def _document(translator: "Candidates", file: Path, out: Path | None, search: "Search", longest: "Longest") -> None:
     from regard.jobs.translate import translate_document
 
     if out is None:

@@ -1,5 +1,6 @@
 """Batches by token budget, of sentences of like length, in an order that depends on (seed, epoch) alone."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -73,13 +74,18 @@ class Batches:
     sampling: float = 0.0
     concatenate: float = 0.0
 
-    def after(self, place: Place) -> Iterator[tuple[Place, Batch]]:
-        """Batches from a place on, for ever, each with the place that comes after it."""
+    def after(self, place: Place, rank: int = 0, size: int = 1) -> Iterator[tuple[Place, Batch | None]]:
+        """Batches from a place on, for ever, each with the place that comes after it.
+
+        Where `size` processes share them, only every size-th is made, and the others are None.
+        """
+        turn = itertools.cycle(range(size))
         while True:
             number = -1
             for number, rows in enumerate(self.plan(place.epoch)):
                 if number >= place.batch:
-                    yield Place(place.epoch, number + 1), self.make(rows, place.epoch, number)
+                    mine = next(turn) == rank
+                    yield Place(place.epoch, number + 1), self.make(rows, place.epoch, number) if mine else None
             if number < 0:
                 raise DataError(
                     f"no pair is at most data.max_length={self.longest} pieces long; raise it, or check the files"

@@ -35,7 +35,7 @@ class Beam:
         count, k = len(lengths), self.size
         caps = self.limits.caps(stepper)
         results: list[list[Hypothesis]] = [[] for _ in range(count)]
-        stepper.select(torch.arange(count, device=lengths.device).repeat_interleave(k))
+        stepper.widen(k)
         state = _Beams.start(count, k, lengths.device)
         last = torch.full((count * k,), stepper.bos, device=lengths.device)
         for step in range(1, int(caps.max()) + 1):

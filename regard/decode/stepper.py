@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Stepper(Protocol):
-    """One more token for each of N rows. It remembers what came before; rows may be dropped, repeated, reordered."""
+    """One more token for each of N rows. It remembers what came before; sentences may leave, rows be reordered."""
 
     bos: int
     eos: int
@@ -22,8 +22,12 @@ class Stepper(Protocol):
         """The last token of each row (N,) -> log-probabilities of the next one (N, V)."""
         ...
 
+    def widen(self, width: int) -> None:
+        """Go on with so many rows for each sentence, one below the other."""
+        ...
+
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows."""
+        """Go on with these rows: those of a sentence stay together, as many as before."""
         ...
 
 

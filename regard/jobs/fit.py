@@ -4,7 +4,7 @@ import contextlib
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,37 +15,18 @@ import regard
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
-from regard.data import align
-from regard.data.batch import Batches
-from regard.data.unigram import unigram_loss
 from regard.errors import ConfigError, RunError, WriteError
-from regard.jobs.estimate import estimate_corpus, sized, told
-from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.estimate import sized, told
+from regard.jobs.events import Event, Note
 from regard.jobs.inherit import inherit, take
-from regard.jobs.load import load, new_model, pick_device, use_threads
-from regard.jobs.prepare import Data, facts_of, write_pieces, write_texts
-from regard.jobs.report import write_report
-from regard.jobs.score import score_run
-from regard.model import weights
-from regard.model.transformer import parameters_of
+from regard.jobs.load import pick_device, use_threads
+from regard.jobs.prepare import facts_of, write_pieces, write_texts
+from regard.jobs.session import Session, Stop
 from regard.run import Run
-from regard.tasks.translate import Translator
-from regard.train import ema, optim
-from regard.train.alarms import Pace, Watch
-from regard.train.budget import Budget
-from regard.train.check import Check, Checker
-from regard.train.guide import Guide, middle
-from regard.train.log import Log
-from regard.train.loop import Loop, Step
-from regard.train.loss import Learner, RDrop
-from regard.train.machine import multiply_rate
-from regard.train.ranks import Solo
-from regard.train.resume import Checkpoints, State
-from regard.train.schedule import SCHEDULES
+from regard.train.ranks import Solo, local_rank, meet, restarted
 
-Stop = Callable[[], bool]
-BEAM_TIMES = 3.0  # what a translation by beam search takes, in translations by greedy search
-REPORT_SECONDS = 5.0
+__all__ = ["Stop", "fit", "resume"]
+
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
@@ -53,22 +34,33 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
     """Train a new run, from nothing or from what another run has learnt."""
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+    if restarted() and runs.is_run(folder):  # one of several processes has died, and all were started again
+        yield from resume(folder, [], stop)
+        return
+    with _met(config) as ranks:
+        begun = time.perf_counter()
+        if ranks.first:
+            yield from map(Note, _make(folder, config, overwrite, origin))
+        ranks.wait()
+        run = runs.open_run(folder)
+        yield from _train(run, run.load_config(), stop, ranks, begun)
+
+
+def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) -> list[str]:
+    """The run folder with everything that training needs; what there is to say about it."""
     runs.require_free(folder, overwrite)
-    pick_device(config.train.device)
     if origin:
         if origin.resolve() == folder.resolve():
             raise ConfigError(f"{folder}: a run cannot begin with itself and replace itself; choose another --out")
         config = inherit(runs.open_run(origin), config)
-    begun = time.perf_counter()
     making = runs.begin(folder, config)
     try:
-        config, notes = _prepare(making, config)
+        notes = _prepare(making, config)
     except BaseException:
         runs.discard(making)
         raise
-    run = runs.settle(making, folder)
-    yield from map(Note, notes)
-    yield from _train(run, config, stop, begun)
+    runs.settle(making, folder)
+    return notes
 
 
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
@@ -85,13 +77,25 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     if config == old and finished and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
-    if run.latest.exists():  # whatever was finished is no longer so
-        run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
-    runs.write_text(run.config, settings.dump(config))
-    begun = time.perf_counter()
-    config, notes = _prepare(run, config)
-    yield from map(Note, notes)
-    yield from _train(run, config, stop, begun, extended=finished)
+    with _met(config) as ranks:
+        begun = time.perf_counter()
+        if ranks.first:
+            if run.latest.exists():  # whatever was finished is no longer so
+                run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
+            runs.write_text(run.config, settings.dump(config))
+            yield from map(Note, _prepare(run, config))
+        ranks.wait()
+        yield from _train(run, run.load_config(), stop, ranks, begun, extended=finished)
+
+
+@contextlib.contextmanager
+def _met(config: Config) -> Iterator[Solo]:
+    """The processes that train together, on their devices, for as long as they do."""
+    ranks = meet(pick_device(config.train.device, local_rank()))
+    try:
+        yield ranks
+    finally:
+        ranks.close()
 
 
 def _without_end(config: Config) -> Config:
@@ -99,7 +103,7 @@ def _without_end(config: Config) -> Config:
     return config.model_copy(update={"train": endless})
 
 
-def _prepare(run: Run, config: Config) -> tuple[Config, list[str]]:
+def _prepare(run: Run, config: Config) -> list[str]:
     """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
     notes: list[str] = []
     run.write_json(run.versions, _versions())
@@ -108,20 +112,21 @@ def _prepare(run: Run, config: Config) -> tuple[Config, list[str]]:
     write_texts(run, config)
     use_threads(config.train.threads)
     config, choices = _sized(run, config)
-    return config, [*notes, *write_pieces(run, config).notes, *choices]
+    return [*notes, *write_pieces(run, config).notes, *choices]
 
 
-def _train(run: Run, config: Config, stop: Stop, begun: float, extended: bool = False) -> Iterator[Event]:
-    threads = use_threads(config.train.threads)
+def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:
+    threads = use_threads(config.train.threads, ranks.here)
     torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
-    device = pick_device(config.train.device)
     try:
-        session = Session(run, config, write_pieces(run, config), device, time.perf_counter() - begun)
+        session = Session(run, config, write_pieces(run, config), ranks, begun)
         if extended:  # whoever trains on has decided that patience begins anew
             session.state = replace(session.state, worse=0)
-        yield from session.notes()
-        yield from map(Note, session.expected.lines())
-        yield Note(f"on {device} with {threads} thread{'s' if threads > 1 else ''}")
+        if ranks.first:
+            yield from session.notes()
+            yield from map(Note, session.expected.lines())
+            many = f"{ranks.size} processes on " if ranks.size > 1 else "on "
+            yield Note(f"{many}{ranks.device} with {threads} thread{'s' if threads > 1 else ''}")
         with contextlib.closing(session.log):
             yield from session.train(stop)
     except (OSError, WriteError) as error:  # a full disk, most likely
@@ -135,221 +140,6 @@ def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
     config, choices = sized(config, pairs, (source, target))
     runs.write_text(run.config, settings.dump(config))
     return config, list(told(choices))
-
-
-class Session:
-    """One sitting of training: from the latest checkpoint to the end, or until somebody stops it."""
-
-    def __init__(self, run: Run, config: Config, data: Data, device: torch.device, spent: float = 0.0):
-        c = config.train
-        self.run, self.config, self.data = run, config, data
-        model = new_model(config, data.tokenizers).to(device)
-        if run.start.exists():
-            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
-        packed = c.path == "packed" or (c.path == "auto" and device.type == "cpu")
-        guide = self._guide() if c.guide else None
-        learner = (
-            RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
-            if c.rdrop
-            else Learner(model, c.label_smoothing, packed, guide)
-        )
-        self.ema = ema.build(model, c.ema)
-        optimizers = optim.build(c, model)
-        self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
-        self.state = self.checkpoints.load()
-        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + spent)
-        self.batches = Batches(
-            data.train,
-            data.tokenizers,
-            budget=c.batch_tokens,
-            longest=config.data.max_length,
-            seed=c.seed,
-            sampling=config.data.sampling,
-            concatenate=config.data.concatenate,
-        )
-        self.loop = Loop(
-            learner=learner,
-            batches=self.batches,
-            optimizers=optimizers,
-            schedule=SCHEDULES[c.schedule](c.warmup),
-            budget=self.budget,
-            ema=self.ema,
-            ranks=Solo(),
-            accumulate=c.accumulate,
-            clip=c.clip,
-            seed=c.seed,
-        )
-        translator = Translator(model, data.tokenizers)
-        self.checker = Checker(learner, translator, data.dev, c.check_sentences, c.batch_tokens)
-        self.model = model
-        self.log = Log(run.log, self.state.log_bytes)
-        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
-        self.watch = Watch(unigram, c.warmup)
-        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate())
-        self.pace = Pace(self.expected.pieces_a_second)
-        self._recent = _Mean()
-        self._speed = 0.0  # steps a second, smoothed
-        self._saved = self.state.step  # the last step that is on disk
-        self._checked = 0  # the last step that dev was looked at
-
-    def _guide(self) -> Guide:
-        m = self.config.model
-        lexicon = align.learn_from(self.data.train, self.data.tokenizers.source.size)
-        return Guide(lexicon, self.config.train.guide, middle(m.decoder_layers or m.layers))
-
-    def notes(self) -> Iterator[Note]:
-        if left_out := self.batches.left_out():
-            longest = self.config.data.max_length
-            yield Note(f"train: left out {left_out:,} pairs with a side of more than {longest} pieces")
-
-    def train(self, stop: Stop) -> Iterator[Event]:
-        self._point_at_best()
-        yield Started(self.state.step, self.config.train.last_step, parameters_of(self.model))
-        if not self._over(self.state):
-            for step in self.loop.steps(self.state.step, self.state.place):
-                self.log.step(step)
-                self._recent.add(step.loss)
-                self.state = replace(self.state, step=step.number, place=step.place)
-                yield self._progress(step)
-                if slow := self.pace.look(step.tokens, step.seconds):
-                    yield Alarm(slow)
-                yield from self._check_and_save(step.number)
-                if self._over(self.state):
-                    yield from self._why()
-                    break
-                if stop():
-                    self._save()
-                    yield Interrupted(self.run, step.number)
-                    return
-        yield from self._finish()
-
-    def _check_and_save(self, number: int) -> Iterator[Event]:
-        c = self.config.train
-        checked = number % c.check_every == 0
-        improved = False
-        if checked:
-            check = self._check(number)
-            self.state = self.state.judged(number, check.cost(c.metric))
-            improved = self.state.best_step == number
-            yield Checked(check, improved)
-            yield from map(Alarm, self.watch.look(check, self._recent.mean()))
-        if improved or number % c.save_every == 0:
-            self._save()
-            self._point_at_best()
-
-    def _finish(self) -> Iterator[Event]:
-        """Average the last checkpoints, keep what is best on dev, score it, and write the report."""
-        last = self.state.step
-        self._save()
-        yield from self._last_check(last)
-        yield from self._average(last)
-        self.log.flush()
-        set_name = "test" if self.data.test is not None else "dev"
-        corpus = self.data.test or self.data.dev
-        translator = load(self.run.folder, str(next(self.model.parameters()).device))
-        evaluation = score_run(self.run, translator, corpus.pairs(), set_name)
-        write_report(self.run, self.config, translator, evaluation, set_name)
-        self.run.write_json(self.run.latest, {"step": last, "finished": True})
-        yield Finished(self.run, last, set_name, evaluation)
-
-    def _last_check(self, last: int) -> Iterator[Event]:
-        """A look at dev where training ended between two; it is not saved, so that training on is not changed by it."""
-        if last == self._checked:
-            return
-        check = self._check(last)
-        cost = check.cost(self.config.train.metric)
-        best = self.state.best_cost is None or cost < self.state.best_cost
-        if best:
-            self._point_at(f"weights/{self.run.weights(last).name}", check)
-            self.state = replace(self.state, best_cost=cost)
-        yield Checked(check, best)
-
-    def _average(self, last: int) -> Iterator[Event]:
-        files = self.checkpoints.to_average(last)
-        if len(files) < 2:
-            return
-        mean = weights.mean(files)
-        with runs.aside(self.run.average) as path:
-            weights.write(mean, path)
-        self.run.seal(self.run.average)
-        own = {name: tensor.clone() for name, tensor in weights.tensors_of(self.model).items()}
-        weights.load_into(self.model, mean, str(self.run.average))
-        check = self.checker.check(last)
-        weights.load_into(self.model, own, "the weights")
-        cost = check.cost(self.config.train.metric)
-        better = self.state.best_cost is None or cost < self.state.best_cost
-        if better:
-            self._point_at(self.run.average.name, check)
-        verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
-        yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {check.loss:.3f}")
-
-    def _check(self, number: int) -> Check:
-        with self.ema.applied():
-            check = self.checker.check(number)
-        self.log.check(check)
-        self._checked = number
-        self.budget.reserve = self._ending(check)
-        return check
-
-    def _ending(self, check: Check) -> float:
-        """Seconds that the end of training will take: two more looks at dev, and the scores of the finished model."""
-        scored = len(self.data.test or self.data.dev)
-        return 2 * check.seconds + BEAM_TIMES * check.decoding * scored + REPORT_SECONDS
-
-    def _save(self) -> None:
-        """Write a checkpoint, once for each step: a second one would be half the first while it is written."""
-        if self.state.step == self._saved:
-            return
-        self._saved = self.state.step
-        self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.bytes)
-        self.checkpoints.save(self.state)
-
-    def _point_at_best(self) -> None:
-        """best.json follows from the saved state, so it can be written again after any kill."""
-        step = self.state.best_step
-        if step is not None:
-            value = {
-                "weights": f"weights/{self.run.weights(step).name}",
-                "step": step,
-                "cost": self.state.best_cost,
-            }
-            self.run.write_json(self.run.best, value | {"metric": self.config.train.metric})
-
-    def _point_at(self, file: str, check: Check) -> None:
-        metric = self.config.train.metric
-        value = {"weights": file, "step": check.step, "cost": check.cost(metric), "metric": metric}
-        self.run.write_json(self.run.best, value)
-
-    def _why(self) -> Iterator[Note]:
-        if self._exhausted(self.state):
-            checks = self.config.train.patience
-            yield Note(f"stopped early: dev got no better in {checks} checks (train.patience={checks}; 0 never stops)")
-
-    def _exhausted(self, state: State) -> bool:
-        patience = self.config.train.patience
-        return bool(patience) and state.worse >= patience
-
-    def _over(self, state: State) -> bool:
-        return self._exhausted(state) or self.budget.progress(state.step) >= 1
-
-    def _progress(self, step: Step) -> Progress:
-        speed = 1 / step.seconds
-        self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
-        return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
-
-
-class _Mean:
-    """The mean of what was added since it was last asked for."""
-
-    def __init__(self) -> None:
-        self._values: list[float] = []
-
-    def add(self, value: float) -> None:
-        self._values.append(value)
-
-    def mean(self) -> float:
-        values, self._values = self._values, []
-        return sum(values) / max(1, len(values))
 
 
 def _versions() -> dict[str, str]:

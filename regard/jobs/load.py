@@ -45,10 +45,12 @@ def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     return Tokenizers(_tokenizer(run, run.tokenizer("source")), _tokenizer(run, run.tokenizer("target")))
 
 
-def pick_device(name: str) -> torch.device:
-    """auto: a GPU if there is one."""
+def pick_device(name: str, number: int = 0) -> torch.device:
+    """auto: a GPU if there is one; of several, the one with this number."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if name == "cuda" and number:
+        name = f"cuda:{number}"
     try:
         device = torch.device(name)
         float(torch.ones(1, device=device).sum())
@@ -57,10 +59,10 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-def use_threads(count: int) -> int:
-    """Set the number of CPU threads; 0: one for each core that this process may use."""
+def use_threads(count: int, sharing: int = 1) -> int:
+    """Set the number of CPU threads; 0: one for each core that this process may use, shared by so many processes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    torch.set_num_threads(count or cores)
+    torch.set_num_threads(count or max(1, cores // sharing))
     keep_memory()
     return torch.get_num_threads()
 

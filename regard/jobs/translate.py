@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import broken, open_document
-from regard.tasks.translate import Translation, Translator
+from regard.jobs.crew import Candidates
+from regard.jobs.stream import as_they_come
+from regard.tasks.translate import Translation
 
-CHUNK = 512
+CHUNK = 2048
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 
@@ -22,7 +23,7 @@ class Longest:
     pieces: int
     refuse: bool = False
 
-    def parts(self, translator: Translator, text: str, where: str) -> list[str]:
+    def parts(self, translator: Candidates, text: str, where: str) -> list[str]:
         """The line, or the sentences it is cut into, as many together as fit."""
         if self._fits(translator, text):
             return [text]
@@ -36,7 +37,7 @@ class Longest:
                 parts += self._pieces_of(translator, sentence)
         return parts
 
-    def _pieces_of(self, translator: Translator, sentence: str) -> list[str]:
+    def _pieces_of(self, translator: Candidates, sentence: str) -> list[str]:
         """A sentence that is itself too long is cut between words, in halves: better than to be lost."""
         if self._fits(translator, sentence) or len(sentence) < 2:
             return [sentence]
@@ -47,22 +48,24 @@ class Longest:
             halves = (sentence[: len(sentence) // 2], sentence[len(sentence) // 2 :])
         return [part for half in halves for part in self._pieces_of(translator, half)]
 
-    def _fits(self, translator: Translator, text: str) -> bool:
+    def _fits(self, translator: Candidates, text: str) -> bool:
         if len(text.encode()) < self.pieces:  # a piece is a byte at least
             return True
         return len(translator.tokenizers.source.encode([text])[0]) < self.pieces
 
 
 def translate_lines(
-    translator: Translator, lines: Iterable[str], search: Search, longest: Longest, where: str
+    translator: Candidates, lines: Iterable[str], search: Search, longest: Longest, where: str
 ) -> Iterator[list[Translation]]:
     """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file."""
-    iterator = enumerate(lines, start=1)
-    while chunk := list(islice(iterator, CHUNK)):
-        parts = [longest.parts(translator, line, f"{where}:{number}") for number, line in chunk]
-        found = iter(translator.candidates([part for line in parts for part in line], search, chunk[0][0]))
+    first = 1
+    for chunk in as_they_come(lines, CHUNK):
+        parts = [longest.parts(translator, line, f"{where}:{first + i}") for i, line in enumerate(chunk)]
+        numbers = [first + i for i, line in enumerate(parts) for _ in line]
+        found = iter(translator.candidates([part for line in parts for part in line], search, numbers))
         for line in parts:
             yield _join([next(found) for _ in line])
+        first += len(chunk)
 
 
 @dataclass
@@ -73,7 +76,7 @@ class Filled:
     left: list[tuple[str, str]] = field(default_factory=list)
 
 
-def translate_document(translator: Translator, path: Path, out: Path, search: Search, longest: Longest) -> Filled:
+def translate_document(translator: Candidates, path: Path, out: Path, search: Search, longest: Longest) -> Filled:
     """Translate a PO, XLIFF or text file; a translation that would break its entry is left out and counted."""
     document = open_document(path)
     lines = [line for segment in document.segments for line in segment.source.split("\n")]

@@ -15,7 +15,6 @@ class Layout:
         flat = real.flatten()
         self.shape = real.shape
         self.cells = flat.nonzero()[:, 0]  # (N,) where each token stands
-        self.at = self.cells % real.shape[1]  # (N,) its place in its row
         self.full = len(self.cells) == len(flat)
         # (B·T,) the token of each cell. Padding gets a copy of some token: finite, masked, and without gradient.
         self.tokens = (flat.cumsum(0) - 1).clamp(min=0)

@@ -1,6 +1,7 @@
 """Attention: the equation, once; the same thing fused; and the module that holds its weights."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -24,6 +25,19 @@ def normalise(scores: Tensor, keep: Tensor | None = None) -> Tensor:
     # The lowest finite number instead of -inf: an empty row stays finite, forwards and backwards.
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~keep, lowest).softmax(dim=-1).masked_fill(~keep, 0.0)
+
+
+def select(scores: Tensor, keep: Tensor | None = None) -> Tensor:
+    """All weight on the best key that may be looked at, the first of several; 0 everywhere if none may."""
+    if keep is not None:
+        scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
+    best = scores == scores.amax(dim=-1, keepdim=True)
+    first = best & (best.cumsum(dim=-1) == 1)
+    return (first if keep is None else first & keep).to(scores.dtype)
+
+
+Weigh = Callable[[Tensor, Tensor | None], Tensor]
+"""Scores (B, H, Tq, Tk) and which keys may be looked at -> weights."""
 
 
 def attend(
@@ -63,10 +77,19 @@ class KeyValues(NamedTuple):
 class Attention(nn.Module):
     """Multi-head attention. Queries come from one sequence; keys and values from the same one or another."""
 
-    def __init__(self, dim: int, heads: int, positions: Positions, bias: bool = True, dropout: float = 0.0):
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        positions: Positions,
+        bias: bool = True,
+        dropout: float = 0.0,
+        weigh: Weigh = normalise,
+    ):
         super().__init__()
         self.heads = heads
         self.dropout = dropout
+        self.weigh = weigh
         self.positions = positions
         self.q = nn.Linear(dim, dim, bias)
         self.k = nn.Linear(dim, dim, bias)
@@ -82,16 +105,25 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, seen: KeyValues, keep: Tensor | None, at: Tensor) -> Tensor:
         """What each token of x (B, Tq, D), standing at `at`, takes from what it looks at: (B, Tq, D)."""
         q = self.positions.turn(self._split(self.q(x)), at)  # (B, H, Tq, K)
-        bias = self.positions.bias(q, at, seen.at)
-        mixed = self._mix(q, seen, keep, bias)  # (B, H, Tq, K)
+        mixed = self.mix(q, seen, keep, at)  # (B, H, Tq, K)
         return self.out(mixed.transpose(1, 2).flatten(2))  # (B, Tq, H·K = D)
 
-    def _mix(self, q: Tensor, seen: KeyValues, keep: Tensor | None, bias: Tensor | None) -> Tensor:
+    @property
+    def fusable(self) -> bool:
+        """Whether nobody needs the weights: no watcher, no scheme of positions, no other way to weigh."""
+        watched = self.scores.watched or self.weights.watched
+        return not (watched or self.positions.mixes) and self.weigh is normalise
+
+    def mix(self, q: Tensor, seen: KeyValues, keep: Tensor | None, at: Tensor) -> Tensor:
+        """What queries (B, H, Tq, K), standing at `at`, take from the values they look at."""
+        bias = self.positions.bias(q, at, seen.at)
         dropout = self.dropout if self.training else 0.0
-        if not (self.scores.watched or self.weights.watched):
+        if self.fusable:
             return attend_fused(q, seen.k, seen.v, keep, bias, dropout)
-        weights = self.weights(normalise(self.scores(score(q, seen.k, bias)), keep))
-        return F.dropout(weights, dropout) @ seen.v
+        weights = self.weights(self.weigh(self.scores(score(q, seen.k, bias)), keep))
+        weights = F.dropout(weights, dropout)
+        mixed = weights @ seen.v
+        return mixed + self.positions.mix(weights, at, seen.at) if self.positions.mixes else mixed
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, K)

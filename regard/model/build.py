@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.model.attention import Attention
+from regard.model.attention import Attention, normalise, select
 from regard.model.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -17,11 +17,21 @@ from regard.model.layers import (
     PreNorm,
     RMSNorm,
 )
-from regard.model.positions import SCHEMES, Positions, Shape
-from regard.model.transformer import Decoder, Embedding, Encoder, EncoderDecoder, Projection
+from regard.model.positions import Positions
+from regard.model.schemes import SCHEMES, Shape
+from regard.model.transformer import (
+    Decoder,
+    DecoderOnly,
+    Embedding,
+    EncoderDecoder,
+    EncoderOnly,
+    Projection,
+    Stack,
+)
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+WEIGHINGS = {"softmax": normalise, "argmax": select}
 RESIDUALS = {"pre": PreNorm, "post": PostNorm}
 
 
@@ -29,19 +39,21 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     """A fresh model for vocabularies of the given sizes; `joint` means that both sides share one."""
     source_positions = c.encoder.positions or c.positions
     target_positions = c.decoder.positions or c.positions
-    at_source = SCHEMES[source_positions.kind].embedding(_shape(c, source_positions))
-    at_target = SCHEMES[target_positions.kind].embedding(_shape(c, target_positions))
+    at_source = SCHEMES[source_positions.kind].embedding(_shape(c, causal=False), source_positions)
+    at_target = SCHEMES[target_positions.kind].embedding(_shape(c, causal=True), target_positions)
+    of_source = _in_attention(c, source_positions, causal=False)
+    of_target = _in_attention(c, target_positions, causal=True)
     target_words = _words(target_size, c.dim - at_target.width)
     share = c.tie and joint and at_source.width == at_target.width
     source_words = target_words if share else _words(source_size, c.dim - at_source.width)
-    encoder = Encoder(
+    encoder = Stack(
         Embedding(source_words, at_source, c.dropout, c.word_dropout),
-        [_encoder_layer(c, source_positions) for _ in range(c.encoder_layers or c.layers)],
+        [_encoder_layer(c, of_source()) for _ in range(c.encoder_layers or c.layers)],
         _last_norm(c),
     )
     decoder = Decoder(
         Embedding(target_words, at_target, c.dropout, c.word_dropout),
-        [_decoder_layer(c, target_positions) for _ in range(c.decoder_layers or c.layers)],
+        [_decoder_layer(c, of_target()) for _ in range(c.decoder_layers or c.layers)],
         _last_norm(c),
     )
     tied = c.tie and not at_target.width
@@ -49,21 +61,47 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     return EncoderDecoder(encoder, decoder, Projection(table), pad)
 
 
-def _encoder_layer(c: ModelConfig, positions: PositionsConfig) -> EncoderLayer:
-    return EncoderLayer(_self_attention(c, positions), _feed_forward(c), lambda: _residual(c))
+def build_encoder(c: ModelConfig, size: int, pad: int) -> EncoderOnly:
+    """A fresh encoder for a vocabulary of this size."""
+    return EncoderOnly(*_alone(c, size, causal=False), pad)
 
 
-def _decoder_layer(c: ModelConfig, positions: PositionsConfig) -> DecoderLayer:
+def build_decoder(c: ModelConfig, size: int, pad: int) -> DecoderOnly:
+    """A fresh language model for a vocabulary of this size."""
+    return DecoderOnly(*_alone(c, size, causal=True), pad)
+
+
+def _alone(c: ModelConfig, size: int, causal: bool) -> tuple[Stack, Projection]:
+    """A stack of its own, and the projection onto its vocabulary."""
+    side = (c.decoder if causal else c.encoder).positions or c.positions
+    layers = (c.decoder_layers if causal else c.encoder_layers) or c.layers
+    at, inside = SCHEMES[side.kind].embedding(_shape(c, causal), side), _in_attention(c, side, causal)
+    words = _words(size, c.dim - at.width)
+    table = words.weight if c.tie and not at.width else _words(size, c.dim).weight
+    embedding = Embedding(words, at, c.dropout, c.word_dropout)
+    return Stack(embedding, [_encoder_layer(c, inside()) for _ in range(layers)], _last_norm(c)), Projection(table)
+
+
+def _encoder_layer(c: ModelConfig, positions: Positions) -> EncoderLayer:
+    return EncoderLayer(_attention(c, positions), _feed_forward(c), lambda: _residual(c))
+
+
+def _decoder_layer(c: ModelConfig, positions: Positions) -> DecoderLayer:
     cross = _attention(c, Positions())  # source and target places are not on one axis
-    return DecoderLayer(_self_attention(c, positions), cross, _feed_forward(c), lambda: _residual(c))
+    return DecoderLayer(_attention(c, positions), cross, _feed_forward(c), lambda: _residual(c))
 
 
-def _self_attention(c: ModelConfig, positions: PositionsConfig) -> Attention:
-    return _attention(c, SCHEMES[positions.kind].attention(_shape(c, positions)))
+def _in_attention(c: ModelConfig, positions: PositionsConfig, causal: bool) -> Callable[[], Positions]:
+    """The positions of each layer's self-attention: new ones every time, or the same for all layers of a stack."""
+    scheme, shape = SCHEMES[positions.kind], _shape(c, causal)
+    if not scheme.shared:
+        return lambda: scheme.attention(shape, positions)
+    one = scheme.attention(shape, positions)
+    return lambda: one
 
 
 def _attention(c: ModelConfig, positions: Positions) -> Attention:
-    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout)
+    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, WEIGHINGS[c.attention])
     for linear in (attention.q, attention.k, attention.v, attention.out):
         _start(linear)
     return attention
@@ -106,5 +144,5 @@ def _start(linear: nn.Linear) -> None:
         nn.init.zeros_(linear.bias)
 
 
-def _shape(c: ModelConfig, positions: PositionsConfig) -> Shape:
-    return Shape(c.dim, c.heads, positions.length)
+def _shape(c: ModelConfig, causal: bool) -> Shape:
+    return Shape(c.dim, c.heads, causal)

@@ -94,8 +94,15 @@ class PostNorm(Residual):
         return self.norm((add or self.add)(x, sublayer(x), self.dropout))
 
 
+Remember = Callable[[KeyValues], KeyValues]
+
+
+def _only_these(new: KeyValues) -> KeyValues:
+    return new
+
+
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each inside a residual."""
+    """Self-attention, then feed-forward, each inside a residual. With a causal mask it is a language model's layer."""
 
     def __init__(self, attention: Attention, feed: nn.Module, residual: Callable[[], nn.Module]):
         super().__init__()
@@ -105,8 +112,9 @@ class EncoderLayer(nn.Module):
         self.around_feed = residual()
         self.out = Tap()  # (B, S, D)
 
-    def forward(self, x: Tensor, keep: Tensor, at: Tensor) -> Tensor:
-        x = self.around_self(x, lambda h: self.self(h, self.self.look_at(h, at), keep, at))
+    def forward(self, x: Tensor, keep: Tensor | None, at: Tensor, remember: Remember = _only_these) -> Tensor:
+        """x (B, T, D). `remember` adds the tokens before x that a cache holds."""
+        x = self.around_self(x, lambda h: self.self(h, remember(self.self.look_at(h, at)), keep, at))
         x = self.around_feed(x, self.feed)
         return self.out(x)
 
@@ -129,7 +137,7 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         at: Tensor,
         keep: Tensor | None,
-        remember: Callable[[KeyValues], KeyValues],
+        remember: Remember,
         source: KeyValues,
         source_keep: Tensor,
     ) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.kernels import Layout, Noise, Silence, attend_kept, feed_relu, gather, hide, spread
 from regard.model import masks
-from regard.model.attention import Attention, KeyValues, normalise, score
+from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward
 from regard.model.transformer import Embedding, EncoderDecoder, drop_words
 
@@ -91,7 +91,8 @@ class _Pass:
     def _embed(self, embedding: Embedding, ids: Tensor, side: Side) -> Tensor:
         words = embedding.words(side.layout.pack(ids)) * embedding.scale  # (N, D)
         words = drop_words(words, embedding.word_dropout, embedding.training)
-        return self.noise.drop(embedding.positions.embed(words, side.layout.at), embedding.dropout)
+        at = side.layout.pack(embedding.positions.shift(side.at, len(ids)).expand_as(ids))  # (N,)
+        return self.noise.drop(embedding.positions.embed(words, at), embedding.dropout)
 
     def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: Side) -> Tensor:
         x = layer.around_self(x, lambda h: self._self(layer.self, h, side), self.noise.add)
@@ -117,11 +118,9 @@ class _Pass:
         return attention.out(gather(mixed, side.layout))
 
     def _mix(self, attention: Attention, q: Tensor, seen: KeyValues, side: Side, keys: Side) -> Tensor:
-        bias = attention.positions.bias(q, side.at, seen.at)
-        if not (attention.training and attention.dropout):
-            return attend_kept(q, seen.k, seen.v, keys.hidden, bias)
-        weights = normalise(score(q, seen.k, bias), keys.keep)
-        return self.noise.drop(weights, attention.dropout) @ seen.v
+        if not attention.fusable or (attention.training and attention.dropout):
+            return attention.mix(q, seen, keys.keep, side.at)
+        return attend_kept(q, seen.k, seen.v, keys.hidden, attention.positions.bias(q, side.at, seen.at))
 
 
 def _together(x: Tensor, linears: Sequence[nn.Linear]) -> Tensor:

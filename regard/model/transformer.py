@@ -1,13 +1,13 @@
 """Encoder, decoder, and the two together. Ids in, hidden states out; the loss and the search own the projection."""
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.model import masks
-from regard.model.attention import KeyValues
 from regard.model.cache import Cache, Memory
 from regard.model.layers import DecoderLayer, EncoderLayer
 from regard.model.positions import Positions
@@ -34,24 +34,24 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
         words = drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
-        x = self.positions.embed(words, at)  # (B, T) -> (B, T, D)
+        x = self.positions.embed(words, self.positions.shift(at, len(ids)))  # (B, T) -> (B, T, D)
         return F.dropout(x, self.dropout, self.training)
 
 
-class Encoder(nn.Module):
-    """Source ids (B, S) -> states (B, S, D)."""
+class Stack(nn.Module):
+    """Ids (B, T) -> states (B, T, D) by self-attention alone: an encoder, or a decoder that has no source."""
 
     def __init__(self, embedding: Embedding, layers: list[EncoderLayer], norm: nn.Module):
         super().__init__()
         self.embedding = embedding
-        self.embed = Tap()  # (B, S, D)
+        self.embed = Tap()  # (B, T, D)
         self.layers = nn.ModuleList(layers)
         self.norm = norm
 
-    def forward(self, ids: Tensor, keep: Tensor, at: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, keep: Tensor | None, at: Tensor, cache: Cache | None = None) -> Tensor:
         x = self.embed(self.embedding(ids, at))
-        for layer in self.layers:
-            x = layer(x, keep, at)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, keep, at) if cache is None else layer(x, keep, at, partial(cache.extend, i))
         return self.norm(x)
 
 
@@ -72,11 +72,7 @@ class Decoder(nn.Module):
     def forward(self, ids: Tensor, keep: Tensor, at: Tensor, memory: Memory, cache: Cache) -> Tensor:
         x = self.embed(self.embedding(ids, at))
         for i, layer in enumerate(self.layers):
-
-            def extend(new: KeyValues, i: int = i) -> KeyValues:
-                return cache.extend(i, new)
-
-            x = layer(x, at, keep, extend, memory.layers[i], memory.keep)
+            x = layer(x, at, keep, partial(cache.extend, i), memory.layers[i], memory.keep)
         return self.norm(x)
 
 
@@ -94,7 +90,7 @@ class Projection(nn.Module):
 class EncoderDecoder(nn.Module):
     """The Transformer of 2017."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, output: Projection, pad: int):
+    def __init__(self, encoder: Stack, decoder: Decoder, output: Projection, pad: int):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
@@ -115,10 +111,45 @@ class EncoderDecoder(nn.Module):
         """States (B, T, D) of target (B, T), which follows whatever the cache holds."""
         cache = Cache() if cache is None else cache
         at = masks.along(target, cache.length) if at is None else at
-        keep = cache.extend_keep(masks.real(target, self.pad))  # (B, 1, 1, Tk)
-        if target.shape[1] > 1:
-            keep = keep & masks.causal(target.shape[1], cache.length, target.device)
-        return self.decoder(target, keep, at, memory, cache)
+        return self.decoder(target, past(target, self.pad, cache), at, memory, cache)
+
+
+class EncoderOnly(nn.Module):
+    """A stack in which every token sees every other: BERT and its kin."""
+
+    def __init__(self, encoder: Stack, output: Projection, pad: int):
+        super().__init__()
+        self.encoder = encoder
+        self.output = output
+        self.pad = pad
+
+    def forward(self, ids: Tensor, at: Tensor | None = None) -> Tensor:
+        """States (B, T, D) of ids (B, T)."""
+        return self.encoder(ids, masks.real(ids, self.pad), masks.along(ids) if at is None else at)
+
+
+class DecoderOnly(nn.Module):
+    """A stack in which every token sees those before it: a language model."""
+
+    def __init__(self, decoder: Stack, output: Projection, pad: int):
+        super().__init__()
+        self.decoder = decoder
+        self.output = output
+        self.pad = pad
+
+    def forward(self, ids: Tensor, cache: Cache | None = None, at: Tensor | None = None) -> Tensor:
+        """States (B, T, D) that predict the token after each of ids (B, T), which follow whatever the cache holds."""
+        cache = Cache() if cache is None else cache
+        at = masks.along(ids, cache.length) if at is None else at
+        return self.decoder(ids, past(ids, self.pad, cache), at, cache)
+
+
+def past(ids: Tensor, pad: int, cache: Cache) -> Tensor:
+    """Which keys new tokens (B, T) may look at: what the cache holds, those before them and themselves."""
+    keep = cache.extend_keep(masks.real(ids, pad))  # (B, 1, 1, Tk)
+    if ids.shape[1] == 1:
+        return keep
+    return keep & masks.causal(ids.shape[1], cache.length, ids.device)
 
 
 def parameters_of(model: nn.Module) -> int:

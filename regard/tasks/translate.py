@@ -1,5 +1,6 @@
 """Translation: strings in, strings out, by a model, its tokenisers and a search."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,10 +9,11 @@ from torch import Tensor
 
 from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizer import BOS, EOS, Tokenizers
-from regard.decode import Beam, Hypothesis, Search
+from regard.decode import Beam, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
-from regard.model.cache import Cache
+from regard.model.positions import Positions
+from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder, device_of
 
 BATCH_TOKENS = 4096  # of a batch to translate
@@ -30,23 +32,30 @@ class Steps:
 
     bos, eos = BOS, EOS
 
-    def __init__(self, model: EncoderDecoder, source: Tensor, numbers: Tensor):
+    def __init__(self, stepwise: Stepwise, source: Tensor, numbers: Tensor):
+        model = stepwise.model
         self.lengths = (source != model.pad).sum(dim=1)
         self.numbers = numbers
-        self.longest = model.decoder.embedding.positions.limit
-        self._model = model
-        self._memory = model.encode(source)
-        self._cache = Cache()
+        self.longest = longest_output(model)
+        self._never = torch.tensor([model.pad, self.bos], device=source.device)
+        self._walk = stepwise.begin(source)
 
     def step(self, last: Tensor) -> Tensor:
-        states = self._model.decode(last[:, None], self._memory, self._cache)  # (N, 1, D)
-        scores: Tensor = self._model.output(states[:, 0]).float()  # (N, V)
-        scores[:, [self._model.pad, self.bos]] = -torch.inf  # never part of an output
+        scores = self._walk.step(last).float()  # (N, V)
+        scores[:, self._never] = -torch.inf  # never part of an output
         return scores.log_softmax(dim=-1)
 
+    def widen(self, width: int) -> None:
+        self._walk.widen(width)
+
     def select(self, rows: Tensor) -> None:
-        self._memory = self._memory.select(rows)
-        self._cache.select(rows)
+        self._walk.select(rows)
+
+
+def longest_output(model: EncoderDecoder) -> int:
+    """The longest sequence that the decoder has places for, at its embeddings and in its attention."""
+    schemes = [module for module in model.decoder.modules() if isinstance(module, Positions)]
+    return min(scheme.limit for scheme in schemes)
 
 
 class Translator:
@@ -60,15 +69,23 @@ class Translator:
         """The best translation of each text, in the same order. An empty text stays empty."""
         return [found[0].text for found in self.candidates(texts, search)]
 
-    def candidates(self, texts: Sequence[str], search: Search | None = None, first: int = 0) -> list[list[Translation]]:
-        """The translations of each text, best first, as many as the search gives; `first` numbers the texts."""
+    def candidates(
+        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+    ) -> list[list[Translation]]:
+        """The translations of each text, best first; `numbers` says which texts of the whole job they are."""
+        numbers = range(len(texts)) if numbers is None else numbers
         search = search or Beam()
         found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         full = [i for i, text in enumerate(texts) if text.strip()]
         ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
-        for rows in _batches(ids):
-            for i, hypotheses in zip(rows, self._search(rows, ids, search, first), strict=True):
-                found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
+        device = device_of(self.model)
+        with self._at_rest():
+            stepwise = Stepwise(self.model)  # anew each time: in training the weights change between two calls
+            for rows in _batches(ids):
+                source = pad([[*ids[i], EOS] for i in rows]).to(device)
+                steps = Steps(stepwise, source, torch.tensor([numbers[i] for i in rows], device=device))
+                for i, hypotheses in zip(rows, search.search(steps), strict=True):
+                    found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
 
     def forced(self, pairs: Sequence[Pair]) -> list[Forced]:
@@ -94,14 +111,14 @@ class Translator:
         rows = zip(real.sum(1).tolist(), right.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
         return [Forced(*row) for row in rows]
 
-    def _search(self, rows: list[int], ids: dict[int, list[int]], search: Search, first: int) -> list[list[Hypothesis]]:
-        device = device_of(self.model)
-        source = pad([[*ids[i], EOS] for i in rows]).to(device)
+    @contextlib.contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """The model out of training, and as it was afterwards."""
         training = self.model.training
         self.model.eval()
         try:
             with torch.inference_mode():
-                return search.search(Steps(self.model, source, torch.tensor(rows, device=device) + first))
+                yield
         finally:
             self.model.train(training)
 

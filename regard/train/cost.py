@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from regard.config import ModelConfig
+from regard.config import ModelConfig, PositionsConfig
 
 BYTES = 4
 COPIES = 4  # weights, gradients and Adam's two moments
@@ -39,10 +39,30 @@ def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) 
     last = norm if c.norm == "pre" else 0
     encoder = (c.encoder_layers or c.layers) * (attention + feed + 2 * norm) + last
     decoder = (c.decoder_layers or c.layers) * (2 * attention + feed + 3 * norm) + last
-    sides = [(c.encoder.positions or c.positions), (c.decoder.positions or c.positions)]
-    places = sum(side.length * c.dim for side in sides if side.kind == "learned")
-    words = target_size * c.dim + (0 if c.tie and joint else source_size * c.dim)
-    return Parts(words + places, encoder, decoder, 0 if c.tie else target_size * c.dim)
+    at = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
+    beside = [side.width if side.kind == "concatenated" else 0 for side in at]
+    shared = c.tie and joint and beside[0] == beside[1]
+    words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
+    words += sum(_places(c, side) for side in at)
+    encoder += _distances(c, at[0], c.encoder_layers or c.layers)
+    decoder += _distances(c, at[1], c.decoder_layers or c.layers)
+    return Parts(words, encoder, decoder, 0 if c.tie and not beside[1] else target_size * c.dim)
+
+
+def _places(c: ModelConfig, side: PositionsConfig) -> int:
+    """What a stack learns of places at its embeddings."""
+    if side.kind == "learned":
+        return side.length * c.dim
+    return side.length * side.width if side.kind == "concatenated" and side.table == "learned" else 0
+
+
+def _distances(c: ModelConfig, side: PositionsConfig, layers: int) -> int:
+    """What a stack learns of distances in its attention."""
+    if side.kind == "relative":
+        return layers * (2 * side.clip + 1) * (c.dim // c.heads) * (2 if side.values else 1)
+    if side.kind == "bias":
+        return layers * c.heads * (2 * side.length - 1)
+    return side.buckets * c.heads if side.kind == "t5" else 0
 
 
 def operations(c: ModelConfig, target_size: int, lengths: Lengths) -> float:

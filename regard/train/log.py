@@ -44,6 +44,26 @@ class Log:
         self._file.write(json.dumps(record) + "\n")
 
 
+class Silent(Log):
+    """The log of a process that does not speak for all: nothing is written."""
+
+    def __init__(self) -> None:
+        """No file."""
+
+    @property
+    def bytes(self) -> int:
+        return 0
+
+    def flush(self) -> None:
+        """Nothing to flush."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _write(self, record: dict[str, Any]) -> None:
+        """Nothing is kept."""
+
+
 def read(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a log; a last line that a kill cut short is passed over."""
     with path.open(encoding="utf-8") as file:

@@ -1,15 +1,17 @@
 """The training loop. It yields a Step after each update; the caller logs, checks, saves and decides when to stop."""
 
+import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.data.batch import Batches, Place
+from regard.data.batch import Batch, Batches, Place
 from regard.errors import DataError
 from regard.model.transformer import device_of
 from regard.train.budget import Budget
@@ -34,6 +36,10 @@ class Step:
     seconds: float
 
 
+Precision = Callable[[], AbstractContextManager[object]]
+"""The context in which a batch is computed."""
+
+
 @dataclass(frozen=True)
 class Loop:
     """Everything an update needs, handed in."""
@@ -48,39 +54,50 @@ class Loop:
     accumulate: int
     clip: float
     seed: int
+    precision: Precision = contextlib.nullcontext
 
     def steps(self, number: int, place: Place) -> Iterator[Step]:
         """Updates from `number` + 1 on, for as long as somebody asks."""
-        batches = self.batches.after(place)
-        self.learner.train()
+        ranks = self.ranks
+        batches = self.batches.after(place, ranks.rank, ranks.size)
+        learner = ranks.wrap(self.learner)
+        learner.train()
         while True:
             start = time.perf_counter()
             number += 1
-            group = list(islice(batches, self.accumulate))
+            group = list(islice(batches, self.accumulate * ranks.size))
             # Dropout depends on (seed, step) alone: no generator needs to be saved, and checks cannot disturb it.
-            torch.manual_seed(_mix(self.seed, number))
-            tokens = self.ranks.sum(sum(batch.tokens for _, batch in group))
-            loss, correct = 0.0, 0.0
-            for _, batch in group:
-                sums = self.learner(batch.to(device_of(self.learner)))
-                self.ranks.backward(sums.objective / tokens)
-                loss += float(sums.loss)
-                correct += float(sums.correct)
+            torch.manual_seed(_mix(self.seed, number * ranks.size + ranks.rank))
+            loss, correct, tokens = self._backward(learner, [batch for _, batch in group if batch is not None])
             norm = self._clip()
             _finite(loss, norm, number)
-            rate = self.schedule(number, self.budget.progress(number - 1))  # what was done before: the last counts too
+            # By what was done before this update: the last one counts too.
+            rate = self.schedule(number, ranks.agree(self.budget.progress(number - 1)))
             self.optimizers.step(rate)
             self.ema.update()
             yield Step(
                 number=number,
                 place=group[-1][0],
-                loss=self.ranks.sum(loss) / tokens,
-                accuracy=self.ranks.sum(correct) / tokens,
+                loss=loss / tokens,
+                accuracy=correct / tokens,
                 tokens=int(tokens),
                 rate=rate,
                 norm=norm,
                 seconds=time.perf_counter() - start,
             )
+
+    def _backward(self, learner: nn.Module, batches: list[Batch]) -> list[float]:
+        """The gradients of an update, and its loss, right predictions and tokens, over all processes."""
+        (tokens,) = self.ranks.sum([float(sum(batch.tokens for batch in batches))])
+        loss, correct = 0.0, 0.0
+        for i, batch in enumerate(batches):
+            with self.ranks.alone(learner, last=i == len(batches) - 1):
+                with self.precision():
+                    sums = learner(batch.to(device_of(self.learner)))
+                (sums.objective * (self.ranks.size / tokens)).backward()  # processes are averaged, tokens are not
+            loss += float(sums.loss)
+            correct += float(sums.correct)
+        return [*self.ranks.sum([loss, correct]), tokens]
 
     def _clip(self) -> float:
         norm: Tensor = torch.nn.utils.clip_grad_norm_(self.learner.parameters(), self.clip or math.inf)

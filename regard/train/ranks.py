@@ -1,16 +1,110 @@
-"""Who else trains with us. Solo has the face of many and no one to wait for, so the loop never asks."""
+"""Who else trains with us. Solo has the face of many and no one to wait for, so the loop never asks.
 
-from torch import Tensor
+`torchrun --nproc-per-node 2 -m regard train …` starts several processes, ranks, that train one model: each takes its
+share of the batches of an update, gradients are summed, and rank 0 alone speaks, checks and saves.
+"""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+PATIENCE = timedelta(hours=2)  # rank 0 may take its time to prepare, check and score; the others wait
 
 
 class Solo:
     """One process."""
 
-    rank, size = 0, 1
+    rank, size, here = 0, 1, 1
 
-    def sum(self, value: float) -> float:
-        """The total over all processes."""
+    def __init__(self, device: torch.device):
+        self.device = device
+
+    @property
+    def first(self) -> bool:
+        """Whether this process speaks for all."""
+        return self.rank == 0
+
+    def sum(self, values: Sequence[float]) -> list[float]:
+        """Each value added up over all processes."""
+        return list(values)
+
+    def agree(self, value: float) -> float:
+        """What rank 0 says."""
         return value
 
-    def backward(self, loss: Tensor) -> None:
-        loss.backward()
+    def wait(self) -> None:
+        """Until everybody is here."""
+
+    def wrap(self, learner: nn.Module) -> nn.Module:
+        """A learner whose gradients, after the last batch of an update, are those of all processes."""
+        return learner
+
+    def alone(self, learner: nn.Module, last: bool) -> AbstractContextManager[None]:
+        """A batch of an update: gradients are exchanged only with the last."""
+        return contextlib.nullcontext()
+
+    def close(self) -> None:
+        """Say goodbye."""
+
+
+class Many(Solo):
+    """One of several processes."""
+
+    def __init__(self, device: torch.device):
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, timeout=PATIENCE)
+        super().__init__(device)
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        self.here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # how many share this machine
+
+    def sum(self, values: Sequence[float]) -> list[float]:
+        total = self._tensor(values)
+        dist.all_reduce(total)
+        return total.tolist()
+
+    def agree(self, value: float) -> float:
+        said = self._tensor([value])
+        dist.broadcast(said, 0)
+        return float(said)
+
+    def wait(self) -> None:
+        dist.barrier()
+
+    def wrap(self, learner: nn.Module) -> nn.Module:
+        return DistributedDataParallel(learner)
+
+    def alone(self, learner: nn.Module, last: bool) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if last else learner.no_sync()  # type: ignore[operator]
+
+    def close(self) -> None:
+        dist.destroy_process_group()
+
+    def _tensor(self, values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=torch.float64, device=self.device)
+
+
+def together() -> bool:
+    """Whether torchrun has started this process along with others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "MASTER_ADDR" in os.environ
+
+
+def restarted() -> bool:
+    """Whether torchrun has started it again, after one of them died."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def local_rank() -> int:
+    """Which of the processes on this machine it is."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def meet(device: torch.device) -> Solo:
+    """Solo, or one of many."""
+    return Many(device) if together() else Solo(device)

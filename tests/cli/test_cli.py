@@ -60,6 +60,17 @@ def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path
     assert (tmp_path / "x" / "out.fr").read_text(encoding="utf-8").count("\n") == 29
 
 
+@pytest.mark.parametrize("how", [("--beam", 3), ("--beam", 1), ("--sample", "--seed", 5)], ids=str)
+def test_several_workers_translate_as_one_would(run: Path, files: Path, tmp_path: Path, how: tuple):
+    text = (files / "train.en").read_text(encoding="utf-8")[:9000] + "\n\n"
+    (tmp_path / "in.en").write_text(text, encoding="utf-8")
+    for workers in (1, 2):
+        out = regard("translate", run, tmp_path / "in.en", "--out", tmp_path / f"{workers}", "--workers", workers, *how)
+        assert out.returncode == 0, out.stderr
+    assert (tmp_path / "1").read_text(encoding="utf-8") == (tmp_path / "2").read_text(encoding="utf-8")
+    assert (tmp_path / "1").read_text(encoding="utf-8").count("\n") == text.count("\n")
+
+
 def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path, tmp_path: Path):
     out = regard("evaluate", run, files / "test.en", files / "test.fr", "--json")
     scores = json.loads(out.stdout)

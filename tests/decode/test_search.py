@@ -14,6 +14,7 @@ from regard.decode import Beam, Greedy, Limits, Sample
 from regard.decode.limits import cycle, unwind
 from regard.errors import ConfigError
 from regard.model.build import build
+from regard.model.stepwise import Stepwise
 from regard.tasks.translate import Steps
 
 V = 7
@@ -32,6 +33,9 @@ class Chain:
 
     def step(self, last: Tensor) -> Tensor:
         return self.tables[torch.arange(len(last)), last]
+
+    def widen(self, width: int) -> None:
+        self.tables = self.tables.repeat_interleave(width, dim=0)
 
     def select(self, rows: Tensor) -> None:
         self.tables = self.tables[rows]
@@ -105,7 +109,7 @@ SOURCES = [torch.randint(4, 31, (n,), generator=torch.Generator().manual_seed(n)
 
 
 def steps(model, sources: list[list[int]], first: int = 0) -> Steps:
-    return Steps(model, pad([[*s, EOS] for s in sources]), torch.arange(first, first + len(sources)))
+    return Steps(Stepwise(model), pad([[*s, EOS] for s in sources]), torch.arange(first, first + len(sources)))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,15 @@ from regard.train.machine import memory, multiply_rate
         {"norm": "post", "norm_kind": "rms", "activation": "swiglu"},
         {"bias": False, "encoder_layers": 3, "positions": {"kind": "learned", "length": 37}},
         {"encoder": {"positions": {"kind": "learned", "length": 37}}},
+        {"positions": {"kind": "concatenated", "width": 5}},
+        {"positions": {"kind": "concatenated", "width": 5, "table": "learned", "length": 37}},
+        {"decoder": {"positions": {"kind": "concatenated", "width": 5}}},
+        {"positions": {"kind": "relative", "clip": 3}, "encoder_layers": 3},
+        {"positions": {"kind": "relative", "clip": 3, "values": True}},
+        {"positions": {"kind": "bias", "length": 37}, "decoder_layers": 3},
+        {"positions": {"kind": "t5", "buckets": 8}},
+        {"positions": {"kind": "alibi"}},
+        {"positions": {"kind": "rotary"}},
     ],
     ids=str,
 )
@@ -28,7 +37,10 @@ def test_parameters_are_those_of_the_model(settings, joint):
     model = build(config, 29, size, joint=joint, pad=PAD)
     parts = parameters(config, 29, size, joint)
     assert parts.total == parameters_of(model)
-    assert parts.output == (0 if config.tie else size * 22)
+    outputs = {name: p for name, p in model.named_parameters() if name.startswith("output")}
+    assert parts.output == sum(p.numel() for p in outputs.values())
+    stack = {side: sum(p.numel() for p in getattr(model, side).layers.parameters()) for side in ("encoder", "decoder")}
+    assert parts.encoder - stack["encoder"] == parts.decoder - stack["decoder"]  # but for the last norm
 
 
 def test_operations_grow_with_everything():

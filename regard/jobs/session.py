@@ -1,0 +1,266 @@
+"""One sitting of training: an update after the other, with looks at dev, checkpoints, and scores at the end."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from regard import run as runs
+from regard.config import Config
+from regard.data import align
+from regard.data.batch import Batches
+from regard.data.unigram import unigram_loss
+from regard.jobs.estimate import estimate_corpus
+from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.load import load, new_model
+from regard.jobs.prepare import Data
+from regard.jobs.report import write_report
+from regard.jobs.score import score_run
+from regard.model import weights
+from regard.model.transformer import parameters_of
+from regard.run import Run
+from regard.tasks.translate import Translator
+from regard.train import ema, optim
+from regard.train import precision as precisions
+from regard.train.alarms import Pace, Watch
+from regard.train.budget import Budget
+from regard.train.check import Check, Checker
+from regard.train.guide import Guide, middle
+from regard.train.log import Log, Silent
+from regard.train.loop import Loop, Step
+from regard.train.loss import Learner, RDrop
+from regard.train.machine import multiply_rate
+from regard.train.ranks import Solo
+from regard.train.resume import Checkpoints, State
+from regard.train.schedule import SCHEDULES
+
+Stop = Callable[[], bool]
+BEAM_TIMES = 3.0  # what a translation by beam search takes, in translations by greedy search
+REPORT_SECONDS = 5.0
+
+
+class Session:
+    """One sitting of training: from the latest checkpoint to the end, or until somebody stops it."""
+
+    def __init__(self, run: Run, config: Config, data: Data, ranks: Solo, begun: float):
+        c, device = config.train, ranks.device
+        self.run, self.config, self.data, self.ranks = run, config, data, ranks
+        precision = precisions.choose(c.precision, device)
+        model = new_model(config, data.tokenizers).to(device, precision.weights)
+        if run.start.exists():
+            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
+        packed = c.path == "packed" or (c.path == "auto" and device.type == "cpu")
+        guide = self._guide() if c.guide else None
+        learner = (
+            RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
+            if c.rdrop
+            else Learner(model, c.label_smoothing, packed, guide)
+        )
+        self.ema = ema.build(model, c.ema)
+        optimizers = optim.build(c, model)
+        self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
+        self.state = self.checkpoints.load()
+        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
+        self.batches = Batches(
+            data.train,
+            data.tokenizers,
+            budget=c.batch_tokens,
+            longest=config.data.max_length,
+            seed=c.seed,
+            sampling=config.data.sampling,
+            concatenate=config.data.concatenate,
+        )
+        self.loop = Loop(
+            learner=learner,
+            batches=self.batches,
+            optimizers=optimizers,
+            schedule=SCHEDULES[c.schedule](c.warmup),
+            budget=self.budget,
+            ema=self.ema,
+            ranks=ranks,
+            accumulate=c.accumulate,
+            clip=c.clip,
+            seed=c.seed,
+            precision=precision.context,
+        )
+        translator = Translator(model, data.tokenizers)
+        self.checker = Checker(learner, translator, data.dev, c.check_sentences, c.batch_tokens)
+        self.model = model
+        self.log = Log(run.log, self.state.log_bytes) if ranks.first else Silent()
+        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+        self.watch = Watch(unigram, c.warmup)
+        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate())
+        self.pace = Pace(self.expected.pieces_a_second)
+        self._recent = _Mean()
+        self._speed = 0.0  # steps a second, smoothed
+        self._saved = self.state.step  # the last step that is on disk
+        self._checked = 0  # the last step that dev was looked at
+
+    def _guide(self) -> Guide:
+        m = self.config.model
+        lexicon = align.learn_from(self.data.train, self.data.tokenizers.source.size)
+        return Guide(lexicon, self.config.train.guide, middle(m.decoder_layers or m.layers))
+
+    def notes(self) -> Iterator[Note]:
+        if left_out := self.batches.left_out():
+            longest = self.config.data.max_length
+            yield Note(f"train: left out {left_out:,} pairs with a side of more than {longest} pieces")
+
+    def train(self, stop: Stop) -> Iterator[Event]:
+        """Train to the end. All processes walk through the same updates; the first alone looks, saves and decides."""
+        first = self.ranks.first
+        if first:
+            self._point_at_best()
+            yield Started(self.state.step, self.config.train.last_step, parameters_of(self.model))
+        if not self.ranks.agree(self._over(self.state)):
+            for step in self.loop.steps(self.state.step, self.state.place):
+                self.state = replace(self.state, step=step.number, place=step.place)
+                if first:
+                    yield from self._look_after(step)
+                if self.ranks.agree(self._over(self.state)):
+                    break
+                if self.ranks.agree(stop()):
+                    if first:
+                        self._save()
+                        yield Interrupted(self.run, step.number)
+                    return
+        if first:
+            yield from self._why()
+            yield from self._finish()
+        self.ranks.wait()
+
+    def _look_after(self, step: Step) -> Iterator[Event]:
+        """Log an update, tell of it, and check and save where it is time to."""
+        self.log.step(step)
+        self._recent.add(step.loss)
+        yield self._progress(step)
+        if slow := self.pace.look(step.tokens, step.seconds):
+            yield Alarm(slow)
+        yield from self._check_and_save(step.number)
+
+    def _check_and_save(self, number: int) -> Iterator[Event]:
+        c = self.config.train
+        checked = number % c.check_every == 0
+        improved = False
+        if checked:
+            check = self._check(number)
+            self.state = self.state.judged(number, check.cost(c.metric))
+            improved = self.state.best_step == number
+            yield Checked(check, improved)
+            yield from map(Alarm, self.watch.look(check, self._recent.mean()))
+        if improved or number % c.save_every == 0:
+            self._save()
+            self._point_at_best()
+
+    def _finish(self) -> Iterator[Event]:
+        """Average the last checkpoints, keep what is best on dev, score it, and write the report."""
+        last = self.state.step
+        self._save()
+        yield from self._last_check(last)
+        yield from self._average(last)
+        self.log.flush()
+        set_name = "test" if self.data.test is not None else "dev"
+        corpus = self.data.test or self.data.dev
+        translator = load(self.run.folder, str(next(self.model.parameters()).device))
+        evaluation = score_run(self.run, translator, corpus.pairs(), set_name)
+        write_report(self.run, self.config, translator, evaluation, set_name)
+        self.run.write_json(self.run.latest, {"step": last, "finished": True})
+        yield Finished(self.run, last, set_name, evaluation)
+
+    def _last_check(self, last: int) -> Iterator[Event]:
+        """A look at dev where training ended between two; it is not saved, so that training on is not changed by it."""
+        if last == self._checked:
+            return
+        check = self._check(last)
+        cost = check.cost(self.config.train.metric)
+        best = self.state.best_cost is None or cost < self.state.best_cost
+        if best:
+            self._point_at(f"weights/{self.run.weights(last).name}", check)
+            self.state = replace(self.state, best_cost=cost)
+        yield Checked(check, best)
+
+    def _average(self, last: int) -> Iterator[Event]:
+        files = self.checkpoints.to_average(last)
+        if len(files) < 2:
+            return
+        mean = weights.mean(files)
+        with runs.aside(self.run.average) as path:
+            weights.write(mean, path)
+        self.run.seal(self.run.average)
+        own = {name: tensor.clone() for name, tensor in weights.tensors_of(self.model).items()}
+        weights.load_into(self.model, mean, str(self.run.average))
+        check = self.checker.check(last)
+        weights.load_into(self.model, own, "the weights")
+        cost = check.cost(self.config.train.metric)
+        better = self.state.best_cost is None or cost < self.state.best_cost
+        if better:
+            self._point_at(self.run.average.name, check)
+        verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
+        yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {check.loss:.3f}")
+
+    def _check(self, number: int) -> Check:
+        with self.ema.applied():
+            check = self.checker.check(number)
+        self.log.check(check)
+        self._checked = number
+        self.budget.reserve = self._ending(check)
+        return check
+
+    def _ending(self, check: Check) -> float:
+        """Seconds that the end of training will take: two more looks at dev, and the scores of the finished model."""
+        scored = len(self.data.test or self.data.dev)
+        return 2 * check.seconds + BEAM_TIMES * check.decoding * scored + REPORT_SECONDS
+
+    def _save(self) -> None:
+        """Write a checkpoint, once for each step: a second one would be half the first while it is written."""
+        if self.state.step == self._saved:
+            return
+        self._saved = self.state.step
+        self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.bytes)
+        self.checkpoints.save(self.state)
+
+    def _point_at_best(self) -> None:
+        """best.json follows from the saved state, so it can be written again after any kill."""
+        step = self.state.best_step
+        if step is not None:
+            value = {
+                "weights": f"weights/{self.run.weights(step).name}",
+                "step": step,
+                "cost": self.state.best_cost,
+            }
+            self.run.write_json(self.run.best, value | {"metric": self.config.train.metric})
+
+    def _point_at(self, file: str, check: Check) -> None:
+        metric = self.config.train.metric
+        value = {"weights": file, "step": check.step, "cost": check.cost(metric), "metric": metric}
+        self.run.write_json(self.run.best, value)
+
+    def _why(self) -> Iterator[Note]:
+        if self._exhausted(self.state):
+            checks = self.config.train.patience
+            yield Note(f"stopped early: dev got no better in {checks} checks (train.patience={checks}; 0 never stops)")
+
+    def _exhausted(self, state: State) -> bool:
+        patience = self.config.train.patience
+        return bool(patience) and state.worse >= patience
+
+    def _over(self, state: State) -> bool:
+        return self._exhausted(state) or self.budget.progress(state.step) >= 1
+
+    def _progress(self, step: Step) -> Progress:
+        speed = 1 / step.seconds
+        self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
+        return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
+
+
+class _Mean:
+    """The mean of what was added since it was last asked for."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+    def mean(self) -> float:
+        values, self._values = self._values, []
+        return sum(values) / max(1, len(values))

@@ -1,0 +1,43 @@
+"""The interface of all schemes, which is also the scheme of no positions at all."""
+
+import sys
+
+from torch import Tensor, nn
+
+
+class Positions(nn.Module):
+    """No positions, and the doors of all the others: identity unless a scheme says otherwise."""
+
+    width = 0
+    """How many of the D dimensions the scheme keeps for itself, beside the word."""
+
+    limit = sys.maxsize
+    """The longest sequence that has places to stand."""
+
+    mixes = False
+    """Whether the scheme has something to add to what attention takes from values. Such attention cannot be fused."""
+
+    def shift(self, at: Tensor, rows: int) -> Tensor:
+        """Where the tokens of so many rows are said to stand, given where they do (B or 1, T)."""
+        return at
+
+    def embed(self, x: Tensor, at: Tensor) -> Tensor:
+        """Mark word vectors x (…, D - width) with where they stand (…): (…, D)."""
+        return x
+
+    def turn(self, q: Tensor, at: Tensor) -> Tensor:
+        """Rotate queries or keys (B, H, T, K) by where they stand."""
+        return q
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor | None:
+        """What to add to the scores, broadcastable to (B, H, Tq, Tk); None for nothing."""
+        return None
+
+    def mix(self, weights: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        """What to add to the mixed values (B, H, Tq, K), given the weights (B, H, Tq, Tk); asked only if it `mixes`."""
+        raise NotImplementedError
+
+
+def apart(q_at: Tensor, k_at: Tensor) -> Tensor:
+    """How far each key stands behind (+) or before (-) each query: j - i, as (B or 1, Tq, Tk)."""
+    return k_at[:, None, :] - q_at[:, :, None]

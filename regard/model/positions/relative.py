@@ -1,0 +1,125 @@
+"""Schemes that tell attention how far apart a query and a key stand."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import ModelError
+from regard.model.positions.base import Positions, apart
+
+
+class Relative(Positions):
+    """A vector for each distance up to `clip`, added to the key; and, if asked for, to the value.  Shaw et al. 2018.
+
+    score = q · (k + a[clip(j - i)]) / √K; the vectors are shared by the heads of a layer.
+    """
+
+    def __init__(self, width: int, clip: int, values: bool = False):
+        super().__init__()
+        self.clip = clip
+        self.mixes = values
+        self.keys = nn.Parameter(torch.empty(2 * clip + 1, width))
+        self.values = nn.Parameter(torch.empty(2 * clip + 1, width)) if values else None
+        for table in self.parameters():
+            nn.init.xavier_uniform_(table)
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        every = q @ self.keys.mT / math.sqrt(q.shape[-1])  # (B, H, Tq, 2·clip + 1): each query with each distance
+        rows = self._rows(q_at, k_at)[:, None]  # (B or 1, 1, Tq, Tk)
+        return every.gather(3, rows.expand(*every.shape[:3], -1))
+
+    def mix(self, weights: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        assert self.values is not None
+        rows = self._rows(q_at, k_at)[:, None].expand_as(weights)
+        # The weight that goes to each distance, then the mean of the distances' vectors.
+        by_distance = weights.new_zeros(*weights.shape[:3], len(self.values)).scatter_add(3, rows, weights)
+        return by_distance @ self.values
+
+    def _rows(self, q_at: Tensor, k_at: Tensor) -> Tensor:
+        return apart(q_at, k_at).clamp(-self.clip, self.clip) + self.clip
+
+
+class Bias(Positions):
+    """One learned number for each head and distance: 2(T - 1) + 1 of them a head."""
+
+    def __init__(self, heads: int, length: int):
+        super().__init__()
+        self.limit = length
+        self.table = nn.Parameter(torch.zeros(heads, 2 * length - 1))
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        distance = apart(q_at, k_at)  # (B or 1, Tq, Tk)
+        if int(distance.abs().max()) >= self.limit:
+            raise ModelError(
+                f"two pieces {int(distance.abs().max())} apart are too far: model.positions.length={self.limit} is "
+                f"all that this model has learnt. Split the sentence, or train with a larger model.positions.length."
+            )
+        return self.table[:, distance + self.limit - 1].transpose(0, 1)  # (B or 1, H, Tq, Tk)
+
+
+def bucket(distance: Tensor, buckets: int, farthest: int, two_sided: bool) -> Tensor:
+    """Which bucket a distance j - i falls into: near ones have their own, far ones share by logarithm.
+
+    Raffel et al. 2020. Two-sided: half of the buckets are for keys behind the query. Else those count as distance 0.
+    """
+    start = torch.zeros_like(distance)
+    if two_sided:
+        buckets //= 2
+        start = (distance > 0) * buckets
+        distance = distance.abs()
+    else:
+        distance = (-distance).clamp(min=0)
+    exact = buckets // 2
+    ratio = (distance.clamp(min=1).float() / exact).log() / math.log(farthest / exact)
+    far = exact + (ratio * (buckets - exact)).long()
+    return start + torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
+
+
+class T5(Positions):
+    """A learned number for each head and bucket of distances; one table serves all layers of a stack."""
+
+    def __init__(self, heads: int, buckets: int, farthest: int, two_sided: bool):
+        super().__init__()
+        self.farthest = farthest
+        self.two_sided = two_sided
+        self.table = nn.Parameter(torch.empty(buckets, heads))
+        nn.init.normal_(self.table, std=0.1)
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        rows = bucket(apart(q_at, k_at), len(self.table), self.farthest, self.two_sided)
+        return self.table[rows].permute(0, 3, 1, 2)  # (B or 1, Tq, Tk, H) -> (B or 1, H, Tq, Tk)
+
+
+def slopes(heads: int) -> list[float]:
+    """ALiBi's slopes: 2^(-8h/H) for H a power of two; else those of the power below, then every second one above it.
+
+    Press et al. 2022.
+    """
+    below = 2 ** int(math.log2(heads))
+    first = [2 ** (-8 * (h + 1) / below) for h in range(below)]
+    return first + [2 ** (-4 * (2 * h + 1) / below) for h in range(heads - below)]
+
+
+class Alibi(Positions):
+    """Nothing learned: scores fall with the distance, in each head at its own slope.
+
+    Symmetric: -m |j - i|, which in a causal decoder is the scheme as published. Two-sided, for encoders: half of the
+    heads look to the left only and half to the right only, so that left and right can be told apart.
+    """
+
+    def __init__(self, heads: int, two_sided: bool = False):
+        super().__init__()
+        self.two_sided = two_sided
+        each = slopes(-(-heads // 2)) * 2 if two_sided else slopes(heads)
+        self.register_buffer("slopes", torch.tensor(each[:heads]), persistent=False)
+        self.slopes: Tensor
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        distance = apart(q_at, k_at)[:, None].to(q.dtype)  # (B or 1, 1, Tq, Tk)
+        fall = -self.slopes.to(q.dtype)[:, None, None] * distance.abs()  # (B or 1, H, Tq, Tk)
+        if not self.two_sided:
+            return fall
+        left = torch.arange(len(self.slopes), device=q.device)[:, None, None] < -(-len(self.slopes) // 2)
+        # A quarter of the lowest number, not -inf: a row of padding that sees nothing must stay finite.
+        return fall.masked_fill(torch.where(left, distance > 0, distance < 0), torch.finfo(q.dtype).min / 4)

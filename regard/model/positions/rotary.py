@@ -1,0 +1,33 @@
+"""Rotary positions: queries and keys are turned by where they stand, so that scores see only the difference."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from regard.model.positions.base import Positions
+
+
+class Rotary(Positions):
+    """Pairs of dimensions turned by angles p / base^(2t/K).  Su et al. 2021.
+
+    Interleaved: dimensions 2t and 2t+1 are a pair, as published. Halves: t and t + K/2, as in LLaMA; the same but for
+    a permutation of the weights of queries and keys. Of a head's K dimensions the first `width` are turned.
+    """
+
+    def __init__(self, width: int, base: float = 10_000.0, interleaved: bool = False):
+        super().__init__()
+        self.turned = width
+        self.interleaved = interleaved
+        even = torch.arange(0, width, 2, dtype=torch.float64)
+        self.register_buffer("speed", torch.exp(even * (-math.log(base) / width)), persistent=False)
+        self.speed: Tensor  # (width/2,)
+
+    def turn(self, q: Tensor, at: Tensor) -> Tensor:
+        angle = at[:, None, :, None].cpu().double() * self.speed.cpu().double()  # (B or 1, 1, T, width/2)
+        cos, sin = angle.cos().to(q), angle.sin().to(q)
+        turned, rest = q[..., : self.turned], q[..., self.turned :]
+        one, two = (turned[..., ::2], turned[..., 1::2]) if self.interleaved else turned.chunk(2, dim=-1)
+        pair = (one * cos - two * sin, one * sin + two * cos)
+        back = torch.stack(pair, dim=-1).flatten(-2) if self.interleaved else torch.cat(pair, dim=-1)
+        return torch.cat((back, rest), dim=-1) if rest.shape[-1] else back

@@ -1,0 +1,63 @@
+"""From settings to positions: the part of the builder that knows the nine schemes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from regard.config import PositionsConfig
+from regard.model.positions import T5, Alibi, Bias, Concatenated, Learned, Positions, Relative, Rotary, Sinusoidal
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a scheme may need to know of the model around it."""
+
+    dim: int
+    heads: int
+    causal: bool
+
+    @property
+    def head(self) -> int:
+        """Width of a head."""
+        return self.dim // self.heads
+
+
+Maker = Callable[[Shape, PositionsConfig], Positions]
+
+
+def _nothing(shape: Shape, c: PositionsConfig) -> Positions:
+    return Positions()
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Where a scheme stands: one object at the embeddings, and one in each self-attention or one for all of them."""
+
+    embedding: Maker = _nothing
+    attention: Maker = _nothing
+    shared: bool = False
+
+
+def _concatenated(shape: Shape, c: PositionsConfig) -> Positions:
+    table = Learned(c.width, c.length, c.offset) if c.table == "learned" else Sinusoidal(c.width, c.offset)
+    return Concatenated(c.width, table)
+
+
+def _rotary(shape: Shape, c: PositionsConfig) -> Positions:
+    return Rotary(2 * int(shape.head * c.share / 2), c.base, c.layout == "interleaved")
+
+
+SCHEMES = {
+    "none": Scheme(),
+    "sinusoidal": Scheme(embedding=lambda shape, c: Sinusoidal(shape.dim, c.offset)),
+    "learned": Scheme(embedding=lambda shape, c: Learned(shape.dim, c.length, c.offset)),
+    "concatenated": Scheme(embedding=_concatenated),
+    "relative": Scheme(attention=lambda shape, c: Relative(shape.head, c.clip, c.values)),
+    "bias": Scheme(attention=lambda shape, c: Bias(shape.heads, c.length)),
+    "t5": Scheme(
+        attention=lambda shape, c: T5(shape.heads, c.buckets, c.farthest, two_sided=not shape.causal), shared=True
+    ),
+    "alibi": Scheme(
+        attention=lambda shape, c: Alibi(shape.heads, c.sides == "two-sided" and not shape.causal), shared=True
+    ),
+    "rotary": Scheme(attention=_rotary, shared=True),
+}

@@ -1,0 +1,92 @@
+"""Several processes train what one would have trained, and go on when one of them dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.model import weights
+from regard.run import Run
+from tests.jobs.conftest import TINY
+
+STEPS = 20
+EXACT = ("train.precision=float64", "model.dropout=0", "train.schedule=inverse-sqrt", "train.patience=0")
+
+
+def command(files: Path, out: Path, *changes: str, ranks: int = 1, restarts: int = 0) -> list[str]:
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    several += ["--max-restarts", str(restarts), "-m", "regard"]
+    start = [sys.executable, *(several if ranks > 1 else ["-m", "regard"])]
+    pairs = [str(files / "train.en"), str(files / "train.fr"), "--dev", str(files / "dev.en"), str(files / "dev.fr")]
+    settings = (*TINY, *EXACT, "train.threads=1", *changes)
+    sets = [word for change in settings for word in ("--set", change)]
+    return [*start, "train", *pairs, "--out", str(out), "--steps", str(STEPS), *sets]
+
+
+def run(line: list[str]) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def last(folder: Path) -> dict[str, torch.Tensor]:
+    return weights.read(Run(folder).weights(STEPS))
+
+
+def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
+    run(command(files, tmp_path / "one", "train.accumulate=2"))
+    told = run(command(files, tmp_path / "two", ranks=2))
+    one, two = last(tmp_path / "one"), last(tmp_path / "two")
+    assert one.keys() == two.keys() and next(iter(one.values())).dtype == torch.float64
+    for name in one:
+        assert_close(two[name], one[name], rtol=0, atol=1e-9)
+    logs = [[json.loads(line) for line in Run(tmp_path / n).log.read_text().splitlines()] for n in ("one", "two")]
+    steps = [[record for record in log if record["kind"] == "step"] for log in logs]
+    assert len(steps[1]) == STEPS  # one log, written by one of them
+    for mine, theirs in zip(*steps, strict=True):
+        assert mine["tokens"] == theirs["tokens"] and mine["loss"] == pytest.approx(theirs["loss"], abs=1e-9)
+    assert told.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_another_number_of_ranks(files: Path, tmp_path: Path):
+    changes = ("train.save_every=2", "train.accumulate=1")
+    whole = command(files, tmp_path / "whole", *changes, ranks=2)
+    run(whole)
+    half = command(files, tmp_path / "half", *changes, ranks=2)
+    half[half.index("--steps") + 1] = str(STEPS // 2)
+    run(half)
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "regard"]
+    more = ["train", "--resume", str(tmp_path / "half"), "--steps", str(STEPS)]
+    run([sys.executable, *several, *more])
+    for name, tensor in last(tmp_path / "whole").items():
+        assert torch.equal(last(tmp_path / "half")[name], tensor)
+
+
+@pytest.mark.slow
+def test_a_rank_that_dies_is_started_again_and_the_end_is_the_same(files: Path, tmp_path: Path):
+    changes = ("train.save_every=2",)
+    run(command(files, tmp_path / "calm", *changes, ranks=2))
+    out = tmp_path / "hurt"
+    process = subprocess.Popen(
+        command(files, out, *changes, ranks=2, restarts=3),
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 120
+    while not (Run(out).latest.exists() and Run(out).saved_steps()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    victims = subprocess.run(["pgrep", "-f", f"regard train .*{out}"], capture_output=True, text=True).stdout.split()
+    os.kill(int(victims[-1]), signal.SIGKILL)
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 0, error
+    for name, tensor in last(tmp_path / "calm").items():
+        assert_close(last(out)[name], tensor, rtol=0, atol=1e-9)
