@@ -121,10 +121,7 @@ class ModelConfig(Settings):
                     f"model.positions.buckets={side.buckets}: near distances have buckets of their own"
                 )
             if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
-                raise ValueError(
-                    f"model.positions.share={side.share} of a head of {self.dim // self.heads} dimensions is not even "
-                    f"one pair to turn; raise it, or have fewer heads"
-                )
+                raise ValueError(f"model.positions.share={side.share} of a head is less than a pair to turn; raise it")
         return self
 
     @model_validator(mode="after")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from regard.jobs.translate import Longest
     from regard.tasks.translate import Translation
 
+LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
+
 
 def translate(
     run: Path = typer.Argument(..., help="Run folder."),
@@ -87,7 +89,7 @@ def _rows(found: "list[Translation]", number: int, numbered: bool, scored: bool)
     for one in found:
         columns = [str(number)] if numbered else []
         columns += [f"{one.score:.4f}"] if scored else []
-        yield "\t".join([*columns, one.text.replace("\n", " ")]) + "\n"
+        yield "\t".join([*columns, one.text.translate(LINE_ENDS)]) + "\n"
 
 
 def _lines(file: Path | None) -> Iterator[str]:

@@ -11,6 +11,7 @@ from regard.config import Config
 from regard.decode import Greedy
 from regard.errors import ConfigError, DataError, RegardError, RunError
 from regard.jobs import fit as job
+from regard.jobs import session
 from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
 from regard.jobs.load import load
 from regard.model import weights
@@ -266,9 +267,9 @@ def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny
 def test_a_step_is_saved_once(tmp_path, tiny, monkeypatch):
     saved = []
     monkeypatch.setattr(
-        job.Checkpoints,
+        session.Checkpoints,
         "save",
-        lambda self, state, save=job.Checkpoints.save: (saved.append(state.step), save(self, state)),
+        lambda self, state, save=session.Checkpoints.save: (saved.append(state.step), save(self, state)),
     )
     train(tmp_path / "run", tiny("train.steps=6", "train.save_every=3", "train.check_every=3"))
     assert saved == [3, 6]
