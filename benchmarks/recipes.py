@@ -1,7 +1,8 @@
-"""What each setting of the small-data recipe brings: one run for each, all else equal, in the same minutes.
+"""What each setting of the small-data recipe brings: one run for each, all else equal, in the same number of steps.
 
-    python benchmarks/recipes.py FOLDER --train train.en train.fr --dev val.en val.fr --minutes 10 [--write NAME]
+    python benchmarks/recipes.py FOLDER --train train.en train.fr --dev val.en val.fr --steps 3000 [--write NAME]
 
+Steps and not minutes, so that whatever else runs on the machine changes nothing; what a step costs stands beside them.
 FOLDER holds one run a cell. What is finished there is not trained again, so that an evening's work can be done in
 several: call it again and it goes on. Scores are of the dev set, by beam search, and the settings are never chosen on
 test. One seed: differences below the interval of BLEU say little, and differences of loss of 0.02 are noise.
@@ -9,6 +10,7 @@ test. One seed: differences below the interval of BLEU say little, and differenc
 
 import argparse
 import json
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,30 +20,28 @@ from environment import described, write
 from regard.config import Config, override
 from regard.jobs.fit import fit, resume
 from regard.run import Run, open_run
+from regard.train import log
 
 CELLS: dict[str, tuple[str, ...]] = {
     "as chosen": (),
-    "no guide": ("train.guide=0",),
-    "guide 1.0": ("train.guide=1.0",),
-    "dropout 0": ("model.dropout=0",),
     "dropout 0.1": ("model.dropout=0.1",),
-    "dropout 0.2": ("model.dropout=0.2",),
     "dropout 0.3": ("model.dropout=0.3",),
     "pieces sampled 0.1": ("data.sampling=0.1",),
     "word dropout 0.1": ("model.word_dropout=0.1",),
-    "sentences joined 0.2": ("data.concatenate=0.2",),
     "R-Drop 1": ("train.rdrop=1",),
     "R-Drop 5": ("train.rdrop=5",),
+    "sentences joined 0.2": ("data.concatenate=0.2",),
     "EMA 0.999": ("train.ema=0.999",),
     "no averaging": ("train.average=1",),
     "tables not tied": ("model.tie=false",),
+    "no guide": ("train.guide=0",),
     "label smoothing 0": ("train.label_smoothing=0",),
     "label smoothing 0.2": ("train.label_smoothing=0.2",),
     "Muon": ("train.optimizer=muon",),
     "batch 512": ("train.batch_tokens=512",),
     "batch 2048": ("train.batch_tokens=2048",),
-    "rate halved": ("train.rate=0.0017",),
-    "rate doubled": ("train.rate=0.0065",),
+    "rate halved": ("train.rate=0.002",),
+    "rate doubled": ("train.rate=0.008",),
 }
 
 
@@ -52,7 +52,7 @@ class Row:
     accuracy: float
     bleu: float
     half: float
-    steps: int
+    milliseconds: float
 
 
 def train(folder: Path, config: Config) -> Run:
@@ -72,17 +72,17 @@ def train(folder: Path, config: Config) -> Run:
 def row(name: str, run: Run) -> Row:
     found = run.read_json(run.scores("dev"))
     bleu, accuracy = found["scores"]["bleu"], found["scores"]["accuracy"]
-    steps = int(run.read_json(run.latest)["step"])
-    return Row(name, found["loss"], accuracy["value"], bleu["value"], (bleu["high"] - bleu["low"]) / 2, steps)
+    seconds = statistics.median(entry["seconds"] for entry in log.read(run.log) if entry["kind"] == "step")
+    return Row(name, found["loss"], accuracy["value"], bleu["value"], (bleu["high"] - bleu["low"]) / 2, 1000 * seconds)
 
 
 def lines(rows: list[Row]) -> Iterator[str]:
     base = rows[0]
-    yield "| setting | dev loss | accuracy | dev BLEU | steps | loss against as chosen | BLEU against as chosen |"
+    yield "| setting | dev loss | accuracy | dev BLEU | ms a step | loss against as chosen | BLEU against as chosen |"
     yield "|---|---|---|---|---|---|---|"
     for r in rows:
         against = ("", "") if r is base else (f"{r.loss - base.loss:+.3f}", f"{r.bleu - base.bleu:+.2f}")
-        cells = (r.name, f"{r.loss:.3f}", f"{r.accuracy:.1f}", f"{r.bleu:.2f} ± {r.half:.2f}", f"{r.steps:,}", *against)
+        cells = (r.name, f"{r.loss:.3f}", f"{r.accuracy:.1f}", f"{r.bleu:.2f} ± {r.half:.2f}", f"{r.milliseconds:.0f}", *against)
         yield f"| {' | '.join(cells)} |"
 
 
@@ -91,7 +91,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--train", nargs="+", required=True)
     parser.add_argument("--dev", nargs="+", required=True)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting for every cell")
     parser.add_argument("--cells", nargs="*", help="only these")
     parser.add_argument("--write", metavar="NAME", help="write results/NAME.md")
     given = parser.parse_args()
@@ -100,11 +101,11 @@ def main() -> None:
     for name, changes in CELLS.items():
         if given.cells and name not in given.cells:
             continue
-        config = override(Config(), [*common, f"train.minutes={given.minutes}", *changes])
+        config = override(Config(), [*common, f"train.steps={given.steps}", *given.set, *changes])
         rows.append(row(name, train(given.folder / name.replace(" ", "-"), config)))
         print("\n".join(lines(rows)) if len(rows) == 1 else list(lines(rows))[-1], flush=True)
         if given.write:
-            head = [*described(), f"- {given.minutes:g} minutes each, seed 1"]
+            head = [*described(), f"- {given.steps:,} steps each, seed 1; {', '.join(given.set) or 'all else as chosen'}"]
             write(given.write, [*head, "", *lines(rows)])
 
 
