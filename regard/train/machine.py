@@ -40,11 +40,12 @@ def memory() -> int:
 def keep_memory() -> None:
     """Have freed memory kept for the next tensor instead of given back: the system hands out pages slowly.
 
-    Only glibc can be told so; elsewhere nothing happens.
+    What was freed until now goes back first. Only glibc can be told so; elsewhere nothing happens.
     """
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        mallopt, trim = ctypes.CDLL(None).mallopt, ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
         return
+    trim(0)
     for option, size in ((M_MMAP_THRESHOLD, 1 << 30), (M_TRIM_THRESHOLD, 1 << 30), (M_TOP_PAD, 64 << 20)):
         mallopt(option, size)
