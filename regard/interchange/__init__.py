@@ -1,0 +1,1 @@
+"""Other people's formats of trained models, written and read."""
