@@ -23,7 +23,7 @@ from regard.jobs.load import pick_device, use_threads
 from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
 from regard.run import Run
-from regard.train.ranks import Solo, local_rank, meet, restarted
+from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 
 __all__ = ["Stop", "fit", "resume"]
 
@@ -91,7 +91,14 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
 @contextlib.contextmanager
 def _met(config: Config) -> Iterator[Solo]:
     """The processes that train together, on their devices, for as long as they do."""
-    ranks = meet(pick_device(config.train.device, local_rank()))
+    many: type[Many] = Many
+    if config.train.shard:
+        if config.train.optimizer == "muon":
+            raise ConfigError("train.shard=true and train.optimizer=muon: Muon needs whole matrices; take adamw")
+        from regard.train.shards import Sharded  # which is slow to import, and rarely wanted
+
+        many = Sharded
+    ranks = meet(pick_device(config.train.device, local_rank()), many)
     try:
         yield ranks
     finally:
