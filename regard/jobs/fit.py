@@ -25,6 +25,7 @@ from regard.jobs.session import Session, Stop
 from regard.run import Run
 from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 
+WORTH_TELLING = 10.0  # seconds
 __all__ = ["Stop", "fit", "resume"]
 
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
@@ -116,10 +117,14 @@ def _prepare(run: Run, config: Config) -> list[str]:
     run.write_json(run.versions, _versions())
     if config.train.origin and not run.sealed(run.start):
         notes += take(runs.open_run(Path(config.train.origin)), run)
+    begun = time.perf_counter()
     write_texts(run, config)
     use_threads(config.train.threads)
     config, choices = _sized(run, config)
-    return [*notes, *write_pieces(run, config).notes, *choices]
+    data = write_pieces(run, config)
+    seconds = time.perf_counter() - begun
+    speed = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs a second"
+    return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]
 
 
 def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:
