@@ -25,9 +25,9 @@ from regard.jobs.session import Session, Stop
 from regard.run import Run
 from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 
-WORTH_TELLING = 10.0  # seconds
 __all__ = ["Stop", "fit", "resume"]
 
+WORTH_TELLING = 10.0  # seconds
 VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
