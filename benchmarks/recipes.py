@@ -82,7 +82,14 @@ def lines(rows: list[Row]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for r in rows:
         against = ("", "") if r is base else (f"{r.loss - base.loss:+.3f}", f"{r.bleu - base.bleu:+.2f}")
-        cells = (r.name, f"{r.loss:.3f}", f"{r.accuracy:.1f}", f"{r.bleu:.2f} ± {r.half:.2f}", f"{r.milliseconds:.0f}", *against)
+        cells = (
+            r.name,
+            f"{r.loss:.3f}",
+            f"{r.accuracy:.1f}",
+            f"{r.bleu:.2f} ± {r.half:.2f}",
+            f"{r.milliseconds:.0f}",
+            *against,
+        )
         yield f"| {' | '.join(cells)} |"
 
 
@@ -105,7 +112,10 @@ def main() -> None:
         rows.append(row(name, train(given.folder / name.replace(" ", "-"), config)))
         print("\n".join(lines(rows)) if len(rows) == 1 else list(lines(rows))[-1], flush=True)
         if given.write:
-            head = [*described(), f"- {given.steps:,} steps each, seed 1; {', '.join(given.set) or 'all else as chosen'}"]
+            head = [
+                *described(),
+                f"- {given.steps:,} steps each, seed 1; {', '.join(given.set) or 'all else as chosen'}",
+            ]
             write(given.write, [*head, "", *lines(rows)])
 
 

@@ -8,7 +8,7 @@ import regard
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors config run",
+    "errors architecture config run",
     "formats metrics kernels report",
     "model data decode evaluation",
     "tasks",
