@@ -20,6 +20,8 @@ class PositionsConfig(Settings):
     """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
     offset: int = Field(default=0, ge=0)
     """In training each sentence begins at a random place up to this one (sinusoidal, learned, concatenated)."""
+    waves: Literal["interleaved", "halves"] = "interleaved"
+    """Sines and cosines by turns as in 2017, or all sines first as in Marian (sinusoidal, concatenated)."""
     width: int = Field(default=32, ge=1)
     """Dimensions kept for the position beside the word (concatenated)."""
     table: Literal["sinusoidal", "learned"] = "sinusoidal"
@@ -54,8 +56,8 @@ class StackConfig(Settings):
 
 
 class ModelConfig(Settings):
-    architecture: Literal["encoder-decoder"] = "encoder-decoder"
-    """Which stacks are built."""
+    architecture: Literal["encoder-decoder", "encoder"] = "encoder-decoder"
+    """Which stacks are built. An encoder alone comes from `regard import`; it embeds text and does not translate."""
     dim: int = Field(default=192, ge=1)
     """Width of the residual stream."""
     layers: int = Field(default=4, ge=1)
@@ -68,7 +70,7 @@ class ModelConfig(Settings):
     """Attention heads; must divide model.dim."""
     ffn: int = Field(default=768, ge=1)
     """Width inside the feed-forward layers."""
-    activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
+    activation: Literal["relu", "gelu", "gelu-tanh", "silu", "swiglu"] = "relu"
     """Non-linearity of the feed-forward layers."""
     attention: Literal["softmax", "argmax"] = "softmax"
     """How scores become weights: by softmax, or all weight to the best key (which teaches scores nothing)."""
@@ -90,6 +92,16 @@ class ModelConfig(Settings):
     """Share of words, on both sides, that the model is not shown in training."""
     tie: bool = True
     """One table for source words, target words and the output (source apart if data.joint is off)."""
+    scale_words: bool = True
+    """Whether word vectors are multiplied by √dim, as in 2017."""
+    embedding_norm: bool = False
+    """Whether embeddings are normalised before the first layer, as in BERT."""
+    output_bias: bool = False
+    """Whether every piece has a number that is added to its score, as in Marian."""
+    token_types: int = Field(default=0, ge=0)
+    """Kinds that an encoder's words are marked with, as BERT marks the first text and the second. 0: none."""
+    pooler: bool = False
+    """Whether an encoder ends in one more layer over its first token, as in BERT."""
     positions: PositionsConfig = PositionsConfig()
     encoder: StackConfig = StackConfig()
     decoder: StackConfig = StackConfig()
@@ -108,6 +120,16 @@ class ModelConfig(Settings):
                 )
             if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
                 raise ValueError(f"model.positions.share={side.share} of a head is less than a pair to turn; raise it")
+        return self
+
+    @model_validator(mode="after")
+    def only_encoders_have_types(self) -> Self:
+        for name, value in (("token_types", self.token_types), ("pooler", self.pooler)):
+            if value and self.architecture != "encoder":
+                raise ValueError(
+                    f"model.{name}={value} is for an encoder alone, and model.architecture is {self.architecture}; "
+                    f"leave it out"
+                )
         return self
 
     @model_validator(mode="after")

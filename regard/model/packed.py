@@ -15,7 +15,7 @@ from regard.kernels import Layout, Noise, Silence, attend_kept, feed_relu, gathe
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward
-from regard.model.transformer import Embedding, EncoderDecoder, drop_words
+from regard.model.transformer import Embedding, EncoderDecoder
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,9 @@ class _Pass:
         return Side(layout, keep, hidden, masks.along(ids))
 
     def _embed(self, embedding: Embedding, ids: Tensor, side: Side) -> Tensor:
-        words = embedding.words(side.layout.pack(ids)) * embedding.scale  # (N, D)
-        words = drop_words(words, embedding.word_dropout, embedding.training)
+        words = embedding.words(side.layout.pack(ids))  # (N, D)
         at = side.layout.pack(embedding.positions.shift(side.at, len(ids)).expand_as(ids))  # (N,)
-        return self.noise.drop(embedding.positions.embed(words, at), embedding.dropout)
+        return self.noise.drop(embedding.mark(words, at), embedding.dropout)
 
     def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: Side) -> Tensor:
         x = layer.around_self(x, lambda h: self._self(layer.self, h, side), self.noise.add)

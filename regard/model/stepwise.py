@@ -35,7 +35,7 @@ class Stepwise:
     def __init__(self, model: EncoderDecoder, make: Maker = dense):
         self.model = model
         self.layers = [_Layer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
-        self.output = make(model.output.weight, None)
+        self.output = make(model.output.weight, model.output.bias)
 
     def begin(self, source: Tensor) -> "Walk":
         """Sources (B, S), read and ready to be translated."""
