@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import corpus, demo, doctor, estimate, evaluate, settings, train, translate
+from regard.cli import corpus, demo, doctor, estimate, evaluate, exchange, settings, train, translate
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -22,6 +22,8 @@ COMMANDS = (
     estimate.estimate,
     demo.demo,
     corpus.corpus,
+    exchange.import_,
+    exchange.export,
     settings.settings,
 )
 MANY = ("--dev", "--test")
@@ -36,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command(command.__name__.rstrip("_"))(command)
 
 
 @app.callback()

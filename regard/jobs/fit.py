@@ -1,17 +1,13 @@
 """Train: files -> a run folder that translates."""
 
 import contextlib
-import platform
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
 
-import regard
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
@@ -22,12 +18,11 @@ from regard.jobs.inherit import inherit, take
 from regard.jobs.load import pick_device, use_threads
 from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
+from regard.jobs.versions import versions
 from regard.run import Run
 from regard.train.ranks import Solo, local_rank, meet, restarted
 
 __all__ = ["Stop", "fit", "resume"]
-
-VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
 def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path | None = None) -> Iterator[Event]:
@@ -53,6 +48,11 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
         if origin.resolve() == folder.resolve():
             raise ConfigError(f"{folder}: a run cannot begin with itself and replace itself; choose another --out")
         config = inherit(runs.open_run(origin), config)
+    if config.model.architecture != "encoder-decoder":
+        raise ConfigError(
+            f"model.architecture={config.model.architecture}: `regard train` trains translators, which have an encoder "
+            f"and a decoder; leave it out, or begin --from a run that translates"
+        )
     making = runs.begin(folder, config)
     try:
         notes = _prepare(making, config)
@@ -67,6 +67,11 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     """Go on with a run where it was stopped; only its steps and minutes may change."""
     run = runs.open_run(folder)
     old = run.load_config()
+    if not old.data.train:
+        raise RunError(
+            f"{folder}: was imported, not trained here, so there is nothing to go on with. "
+            f"Begin a new run with what it knows: regard train FILES --from {folder} --out …"
+        )
     config = settings.override(old, changes)
     if _without_end(config) != _without_end(old):
         raise ConfigError(
@@ -106,7 +111,7 @@ def _without_end(config: Config) -> Config:
 def _prepare(run: Run, config: Config) -> list[str]:
     """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
     notes: list[str] = []
-    run.write_json(run.versions, _versions())
+    run.write_json(run.versions, versions())
     if config.train.origin and not run.sealed(run.start):
         notes += take(runs.open_run(Path(config.train.origin)), run)
     write_texts(run, config)
@@ -140,13 +145,3 @@ def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
     config, choices = sized(config, pairs, (source, target))
     runs.write_text(run.config, settings.dump(config))
     return config, list(told(choices))
-
-
-def _versions() -> dict[str, str]:
-    versions = {name: version(name) for name in VERSIONED}
-    return {
-        "regard": regard.__version__,
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
-        **versions,
-    }

@@ -6,14 +6,17 @@ from pathlib import Path
 import torch
 
 from regard.config import Config
+from regard.data.renumbered import Renumbered
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.errors import ConfigError, RunError
 from regard.model import weights
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
-from regard.run import Run, open_run
+from regard.run import Run, aside, open_run
 from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory
+
+SIDES = ("source", "target")
 
 
 def load(folder: str | Path, device: str = "auto") -> Translator:
@@ -25,6 +28,8 @@ def load(folder: str | Path, device: str = "auto") -> Translator:
             f"{run.folder}: has no checked weights yet, so it cannot translate. "
             f"Train on with `regard train --resume {run.folder}`."
         )
+    if config.model.architecture != "encoder-decoder":
+        raise RunError(f"{run.folder}: holds an encoder alone, which embeds text; it cannot translate.")
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
     path = run.folder / str(run.read_json(run.best)["weights"])
@@ -39,10 +44,25 @@ def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
-    if config.data.joint:
-        joint = _tokenizer(run, run.tokenizer())
+    """One tokeniser for both sides, or one for each; imported ones bring tables of their pieces."""
+    if config.data.joint and not run.pieces().exists():
+        joint = _tokenizer(run, "")
         return Tokenizers(joint, joint)
-    return Tokenizers(_tokenizer(run, run.tokenizer("source")), _tokenizer(run, run.tokenizer("target")))
+    shared = _table(run, "") if config.data.joint else None
+    source, target = (_tokenizer(run, side, shared or _table(run, side)) for side in SIDES)
+    return Tokenizers(source, target)
+
+
+def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
+    """Keep imported tokenisers in a run."""
+    sides = dict(zip(SIDES, (tokenizers.source, tokenizers.target), strict=True))
+    for side, tokenizer in sides.items():
+        with aside(run.tokenizer(side)) as path:
+            path.write_bytes(tokenizer.model)
+    for side, tokenizer in {"": tokenizers.source}.items() if tokenizers.joint else sides.items():
+        if isinstance(tokenizer, Renumbered):
+            run.write_json(run.pieces(side), tokenizer.table)
+    run.seal(*run.tokenizer_files())
 
 
 def pick_device(name: str, number: int = 0) -> torch.device:
@@ -67,5 +87,11 @@ def use_threads(count: int, sharing: int = 1) -> int:
     return torch.get_num_threads()
 
 
-def _tokenizer(run: Run, path: Path) -> Tokenizer:
-    return Tokenizer(run.verify(path).read_bytes())
+def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
+    model = run.verify(run.tokenizer(side)).read_bytes()
+    return Tokenizer(model) if table is None else Renumbered(model, table)
+
+
+def _table(run: Run, side: str) -> tuple[str, ...] | None:
+    path = run.pieces(side)
+    return tuple(run.read_json(run.verify(path))) if path.exists() else None

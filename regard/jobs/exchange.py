@@ -1,0 +1,63 @@
+"""Import a model that was trained elsewhere as a run; export a run for other programs."""
+
+import shutil
+from pathlib import Path
+
+from regard import config as settings
+from regard import run as runs
+from regard.errors import ConfigError
+from regard.interchange.folder import open_folder
+from regard.interchange.registry import exporter, importer
+from regard.interchange.trained import Trained
+from regard.jobs.load import load, new_model, save_tokenizers
+from regard.jobs.versions import versions
+from regard.model import weights
+from regard.model.transformer import parameters_of
+from regard.run import Run
+
+
+def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
+    """A run out of somebody else's folder, as if it had been trained here; what there is to say about it."""
+    runs.require_free(folder, overwrite)
+    theirs = open_folder(path)
+    trained = importer(theirs)(theirs)
+    making = runs.begin(folder, trained.config)
+    try:
+        notes = _fill(making, trained, str(path))
+    except BaseException:
+        runs.discard(making)
+        raise
+    runs.settle(making, folder)
+    return notes
+
+
+def _fill(run: Run, trained: Trained, where: str) -> list[str]:
+    config = trained.config
+    model = new_model(config, trained.tokenizers)
+    weights.load_into(model, trained.tensors, where)  # whatever does not fit is named here
+    runs.write_text(run.config, settings.dump(config))
+    run.write_json(run.versions, versions())
+    save_tokenizers(run, trained.tokenizers)
+    with runs.aside(run.weights(0)) as aside:
+        weights.write(weights.tensors_of(model), aside)
+    run.seal(run.weights(0))
+    run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
+    sizes = f"{parameters_of(model):,} parameters, {trained.tokenizers.target.size:,} pieces"
+    return [f"{where}: {sizes}"]
+
+
+def export_run(folder: Path, to: str, out: Path) -> None:
+    """A run as a folder that other programs read; it appears whole or not at all."""
+    write = exporter(to)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
+    translator = load(folder, "cpu")
+    trained = Trained(Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers)
+    making = out.with_name(out.name + runs.MAKING)
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    try:
+        write(trained, making)
+        making.replace(out)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
