@@ -99,9 +99,9 @@ def run(folder: Path, tmp_path_factory) -> Path:
     return out
 
 
-def numbers(folder: Path) -> torch.Tensor:
+def numbers(folder: Path, file: str = "vocab.json") -> torch.Tensor:
     """Our id of each of theirs."""
-    ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    ids = json.loads((folder / file).read_text(encoding="utf-8"))
     vocabulary = Vocabulary(tuple(sorted(ids, key=ids.get)), ids["<pad>"], ids["<unk>"], ids["</s>"])
     ours = torch.empty(len(ids), dtype=torch.long)
     ours[vocabulary.rows] = torch.arange(1, len(ids) + 1)
@@ -143,21 +143,25 @@ def same(folder: Path, translator: Translator, beams: int, texts: list[str] = TE
     return [mine for _, mine in compared]
 
 
-def test_states_and_logits_are_theirs_whatever_is_padded(opus: Path, tmp_path):
-    import_folder(opus, tmp_path / "run")
-    translator = load(tmp_path / "run", "cpu")
+def back(ours: torch.Tensor) -> torch.Tensor:
+    """Their id of each of ours; padding has none."""
+    return torch.zeros(len(ours) + 1, dtype=torch.long).index_put((ours,), torch.arange(len(ours)))
+
+
+def agree(folder: Path, translator: Translator) -> torch.Tensor:
+    """Every state and every prediction of real tokens is theirs; our logits of those."""
     model = translator.model.double()
-    theirs = transformers.MarianMTModel.from_pretrained(opus).double().eval()
-    ours, start = numbers(opus), theirs.config.pad_token_id
+    theirs = transformers.MarianMTModel.from_pretrained(folder).double().eval()
+    read = numbers(folder)
+    write = read if translator.tokenizers.joint else numbers(folder, "target_vocab.json")
     rows, columns = [[5, 9, 7], [4, 8, 6, 3, 11, 7, 9], [3]], [[6, 8], [4], [12, 7, 9, 5, 3]]
     source = pad([[*row, EOS] for row in rows])
     target = pad([[BOS, *row] for row in columns])
     keep = (source != PAD, target != PAD)
-    back = torch.zeros(len(ours) + 1, dtype=torch.long).index_put((ours,), torch.arange(len(ours)))
     out = theirs(
-        input_ids=back[source],
+        input_ids=back(read)[source],
         attention_mask=keep[0].long(),
-        decoder_input_ids=back[target].masked_fill(target == BOS, start),
+        decoder_input_ids=back(write)[target].masked_fill(target == BOS, theirs.config.decoder_start_token_id),
         decoder_attention_mask=keep[1].long(),
         output_hidden_states=True,
     )
@@ -169,10 +173,14 @@ def test_states_and_logits_are_theirs_whatever_is_padded(opus: Path, tmp_path):
         mine = [seen[f"{side}.embed"], *(seen[f"{side}.{i}.out"] for i in range(len(states) - 1))]
         for one, other in zip(mine, states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
-    assert_close(logits[keep[1]][:, ours], out.logits[keep[1]], rtol=0, atol=1e-10)
-    assert (logits[keep[1]][:, PAD] == NEVER).all()
-    theirs_p = out.logits.log_softmax(-1)[keep[1]]
-    assert_close(logits.log_softmax(-1)[keep[1]][:, ours], theirs_p, rtol=0, atol=1e-10)
+    assert_close(logits[keep[1]][:, write], out.logits[keep[1]], rtol=0, atol=1e-10)
+    return logits[keep[1]]
+
+
+def test_states_and_logits_are_theirs_whatever_is_padded(opus: Path, tmp_path):
+    import_folder(opus, tmp_path / "run")
+    logits = agree(opus, load(tmp_path / "run", "cpu"))
+    assert (logits[:, PAD] == NEVER).all() and bool((logits.softmax(-1)[:, PAD] < 1e-20).all())
 
 
 def test_greedy_search_finds_what_theirs_finds(opus: Path, tmp_path):
@@ -246,6 +254,7 @@ def test_an_imported_run_is_fine_tuned_exported_and_read_by_transformers(folder:
     assert losses[1] < losses[0]
     export_run(tmp_path / "tuned", "marian", tmp_path / "back")
     assert len(same(tmp_path / "back", after, beams=1)) == len(TEXTS)
+    agree(tmp_path / "back", after)
     assert not torch.equal(before.model.output.bias, after.model.output.bias)
 
 
@@ -262,6 +271,9 @@ def test_a_run_trained_here_is_read_by_transformers(tmp_path, joint: bool):
     out = theirs.generate(**given, num_beams=1, max_length=LONGEST + 1, do_sample=False)
     texts = tokenizer.batch_decode(out, skip_special_tokens=True, use_source_tokenizer=False)
     assert [text.strip() for text in texts] == [text.strip() for text in translator.translate(TEXTS, Greedy(OPEN))]
+    agree(tmp_path / "out", translator)
+    import_folder(tmp_path / "out", tmp_path / "again")
+    agree(tmp_path / "out", load(tmp_path / "again", "cpu"))
 
 
 def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp_path, capsys):
