@@ -6,17 +6,17 @@ import typer
 
 
 def import_(
-    folder: Path = typer.Argument(..., help="A model folder as the transformers library writes it (OPUS-MT)."),
+    folder: Path = typer.Argument(..., help="A model folder as the transformers library writes it (OPUS-MT, BERT)."),
     out: Path | None = typer.Option(None, help="Run folder to make; runs/<name of the folder> if unset."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
-    """Make a run out of a model that was trained elsewhere; then translate, evaluate, look and train --from it."""
+    """Make a run out of a model that was trained elsewhere, as if it had been trained here."""
     from regard.jobs.exchange import import_folder
 
     run = out or Path("runs") / folder.resolve().name
     for note in import_folder(folder, run, overwrite):
         typer.echo(note, err=True)
-    typer.echo(f"translate with: regard translate {run} < text", err=True)
+    typer.echo(f"written: {run}", err=True)
 
 
 def export(

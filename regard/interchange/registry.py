@@ -4,15 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from regard.errors import ConfigError, FormatError
-from regard.interchange import marian, marian_export
+from regard.interchange import bert, marian, marian_export
 from regard.interchange.folder import CONFIG, Folder
-from regard.interchange.trained import Trained
+from regard.interchange.trained import Trained, TrainedEncoder
 
-Importer = Callable[[Folder], Trained]
+Importer = Callable[[Folder], Trained | TrainedEncoder]
 Exporter = Callable[[Trained, Path], None]
 """Fills an empty folder, or raises a ConfigError with every reason why the format cannot express the model."""
 
-IMPORTERS: dict[str, Importer] = {marian.TYPE: marian.read}
+IMPORTERS: dict[str, Importer] = {marian.TYPE: marian.read, bert.TYPE: bert.read}
 """By the model_type that config.json names."""
 EXPORTERS: dict[str, Exporter] = {"marian": marian_export.write}
 """By the name that `regard export --to` takes."""

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from regard.config import Config
 from regard.data.tokenizer import Tokenizers
+from regard.data.wordpiece import WordPiece
 
 
 @dataclass(frozen=True)
@@ -16,3 +17,12 @@ class Trained:
     config: Config
     tensors: Mapping[str, Tensor]
     tokenizers: Tokenizers
+
+
+@dataclass(frozen=True)
+class TrainedEncoder:
+    """An encoder in this house's terms."""
+
+    config: Config
+    tensors: Mapping[str, Tensor]
+    tokenizer: WordPiece

@@ -8,11 +8,11 @@ from regard import run as runs
 from regard.errors import ConfigError
 from regard.interchange.folder import open_folder
 from regard.interchange.registry import exporter, importer
-from regard.interchange.trained import Trained
-from regard.jobs.load import load, new_model, save_tokenizers
+from regard.interchange.trained import Trained, TrainedEncoder
+from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
 from regard.jobs.versions import versions
 from regard.model import weights
-from regard.model.transformer import parameters_of
+from regard.model.transformer import EncoderDecoder, EncoderOnly, parameters_of
 from regard.run import Run
 
 
@@ -31,19 +31,23 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
     return notes
 
 
-def _fill(run: Run, trained: Trained, where: str) -> list[str]:
-    config = trained.config
-    model = new_model(config, trained.tokenizers)
+def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
+    model: EncoderDecoder | EncoderOnly
+    if isinstance(trained, Trained):
+        model, pieces = new_model(trained.config, trained.tokenizers), trained.tokenizers.target.size
+        save_tokenizers(run, trained.tokenizers)
+    else:
+        model, pieces = new_encoder(trained.config, trained.tokenizer.pad), trained.tokenizer.size
+        save_wordpiece(run, trained.tokenizer)
     weights.load_into(model, trained.tensors, where)  # whatever does not fit is named here
-    runs.write_text(run.config, settings.dump(config))
+    runs.write_text(run.config, settings.dump(trained.config))
     run.write_json(run.versions, versions())
-    save_tokenizers(run, trained.tokenizers)
     with runs.aside(run.weights(0)) as aside:
         weights.write(weights.tensors_of(model), aside)
     run.seal(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
-    sizes = f"{parameters_of(model):,} parameters, {trained.tokenizers.target.size:,} pieces"
-    return [f"{where}: {sizes}"]
+    use = "translates" if isinstance(trained, Trained) else "embeds text"
+    return [f"{where}: {parameters_of(model):,} parameters, {pieces:,} pieces; it {use}"]
 
 
 def export_run(folder: Path, to: str, out: Path) -> None:

@@ -47,12 +47,9 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
     if origin:
         if origin.resolve() == folder.resolve():
             raise ConfigError(f"{folder}: a run cannot begin with itself and replace itself; choose another --out")
+        _require_translator(runs.open_run(origin).load_config())
         config = inherit(runs.open_run(origin), config)
-    if config.model.architecture != "encoder-decoder":
-        raise ConfigError(
-            f"model.architecture={config.model.architecture}: `regard train` trains translators, which have an encoder "
-            f"and a decoder; leave it out, or begin --from a run that translates"
-        )
+    _require_translator(config)
     making = runs.begin(folder, config)
     try:
         notes = _prepare(making, config)
@@ -61,6 +58,14 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
         raise
     runs.settle(making, folder)
     return notes
+
+
+def _require_translator(config: Config) -> None:
+    if config.model.architecture != "encoder-decoder":
+        raise ConfigError(
+            f"model.architecture={config.model.architecture}: `regard train` trains translators, which have an encoder "
+            f"and a decoder; leave it out, or begin --from a run that translates"
+        )
 
 
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:

@@ -1,18 +1,21 @@
-"""A run folder -> a translator."""
+"""A run folder -> a translator, or an embedder."""
 
 import os
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from regard.config import Config
 from regard.data.renumbered import Renumbered
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
+from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.model import weights
-from regard.model.build import build
-from regard.model.transformer import EncoderDecoder
+from regard.model.build import build, build_encoder
+from regard.model.transformer import EncoderDecoder, EncoderOnly
 from regard.run import Run, aside, open_run
+from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory
 
@@ -29,18 +32,44 @@ def load(folder: str | Path, device: str = "auto") -> Translator:
             f"Train on with `regard train --resume {run.folder}`."
         )
     if config.model.architecture != "encoder-decoder":
-        raise RunError(f"{run.folder}: holds an encoder alone, which embeds text; it cannot translate.")
+        raise RunError(
+            f"{run.folder}: holds an encoder alone, which cannot translate. Embed text with it: "
+            f"regard.jobs.load.load_encoder({str(folder)!r}).embed([…])"
+        )
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
+    _fill(model, run)
+    return Translator(model.to(pick_device(device)).eval(), tokenizers)
+
+
+def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
+    """The embedder that a run holds."""
+    run = open_run(Path(folder))
+    config = run.load_config()
+    if config.model.architecture != "encoder" or not run.best.exists():
+        raise RunError(f"{run.folder}: holds no encoder alone; `regard import` makes one out of a BERT folder.")
+    tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
+    model = new_encoder(config, tokenizer.pad)
+    _fill(model, run)
+    return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
+
+
+def _fill(model: nn.Module, run: Run) -> None:
+    """Give a model the best weights of a run."""
     path = run.folder / str(run.read_json(run.best)["weights"])
     weights.load_into(model, weights.read(run.verify(path)), str(path))
-    return Translator(model.to(pick_device(device)).eval(), tokenizers)
 
 
 def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     """A fresh model for these settings and vocabularies; the same for the same seed."""
     torch.manual_seed(config.train.seed)
     return build(config.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
+
+
+def new_encoder(config: Config, pad: int) -> EncoderOnly:
+    """A fresh encoder for these settings; its table may have more rows than its tokeniser has pieces."""
+    torch.manual_seed(config.train.seed)
+    return build_encoder(config.model, config.data.vocabulary, pad)
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
@@ -63,6 +92,13 @@ def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
         if isinstance(tokenizer, Renumbered):
             run.write_json(run.pieces(side), tokenizer.table)
     run.seal(*run.tokenizer_files())
+
+
+def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
+    """Keep an encoder's tokeniser in a run."""
+    with aside(run.wordpiece) as path:
+        path.write_bytes(tokenizer.file)
+    run.seal(run.wordpiece)
 
 
 def pick_device(name: str, number: int = 0) -> torch.device:
