@@ -149,10 +149,10 @@ def _generation(c: Config, marks: dict[str, int]) -> dict[str, Any]:
 
 
 def _about(c: Config, joint: bool) -> dict[str, Any]:
+    languages = {"source_lang": c.data.source, "target_lang": c.data.target}
     return {
         "tokenizer_class": "MarianTokenizer",
-        "source_lang": c.data.source or None,
-        "target_lang": c.data.target or None,
+        **{name: code for name, code in languages.items() if code},
         "separate_vocabs": not joint,
         "model_max_length": max(PLACES, c.data.max_length),
         "unk_token": UNK_NAME,
