@@ -89,7 +89,7 @@ class _Pass:
         return Side(layout, keep, hidden, masks.along(ids))
 
     def _embed(self, embedding: Embedding, ids: Tensor, side: Side) -> Tensor:
-        words = embedding.words(side.layout.pack(ids))  # (N, D)
+        words = embedding.show(side.layout.pack(ids))  # (N, D)
         at = side.layout.pack(embedding.positions.shift(side.at, len(ids)).expand_as(ids))  # (N,)
         return self.noise.drop(embedding.mark(words, at), embedding.dropout)
 

@@ -64,12 +64,16 @@ class Embedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, ids: Tensor, at: Tensor, kinds: Tensor | None = None) -> Tensor:
-        x = self.mark(self.words(ids), self.positions.shift(at, len(ids)), kinds)  # (B, T) -> (B, T, D)
+        words = self.show(ids)
+        x = self.mark(words, self.positions.shift(at, len(ids)), kinds)  # (B, T) -> (B, T, D)
         return F.dropout(x, self.dropout, self.training)
 
+    def show(self, ids: Tensor) -> Tensor:
+        """The vectors of words (…), scaled; in training some are hidden: (…, D)."""
+        return drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
+
     def mark(self, words: Tensor, at: Tensor, kinds: Tensor | None = None) -> Tensor:
-        """Word vectors (…, D) scaled, and marked with where they stand (…) and what they belong to."""
-        words = drop_words(words * self.scale, self.word_dropout, self.training)
+        """Word vectors (…, D) with the marks of where they stand (…) and what they belong to."""
         return self.norm(self.types(self.positions.embed(words, at), kinds))
 
 
