@@ -104,6 +104,8 @@ class TrainConfig(Settings):
     """How training computes the model: as its layers say, or packed, the same but faster on a CPU; auto: by device."""
     precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
     """Numbers of training; bfloat16: products alone, weights stay float32; auto: that on a GPU that has it."""
+    shard: bool = False
+    """Spread weights, gradients and moments over the processes of torchrun: for models larger than one device."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)

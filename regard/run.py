@@ -12,6 +12,7 @@
     store/                        the corpus, memory-mapped
     report.html  charts/          what people look at
     scores/<set>.json  scores/<set>.sentences.tsv
+    ctranslate2/<kind>/           the model for another engine, made from the best weights when it is wanted
 
 Every file is written aside and renamed. A checkpoint counts only once latest.json names it, so a kill at any moment
 leaves the one before it whole.
@@ -129,11 +130,18 @@ class Run:
     def sentences(self, name: str) -> Path:
         return self.folder / "scores" / f"{name}.sentences.tsv"
 
+    def engine(self, kind: str) -> Path:
+        return self.folder / "ctranslate2" / kind
+
     def parts(self) -> list[Path]:
         """All that a run consists of and that is there; what else lies in its folder is somebody's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
         files += [self.start, self.doctor, self.report, *self.tokenizer_files()]
-        folders = [self.store, self.charts, *(self.folder / name for name in ("weights", "resume", "scores"))]
+        folders = [
+            self.store,
+            self.charts,
+            *(self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")),
+        ]
         return [path for path in files + folders if path.exists()]
 
     def saved_steps(self) -> list[int]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import corpus, demo, doctor, estimate, evaluate, exchange, settings, train, translate
+from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, settings, train, translate
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -20,6 +20,7 @@ COMMANDS = (
     evaluate.evaluate,
     doctor.doctor,
     estimate.estimate,
+    bench.bench,
     demo.demo,
     corpus.corpus,
     exchange.import_,

@@ -12,7 +12,7 @@ from regard.data.store import Array, Corpus, Ragged
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
 
-POOL = 1 << 17  # pairs shuffled and sorted together; a larger corpus is shuffled by blocks, so memory stays flat
+POOL = 1 << 16  # pairs shuffled and sorted together; a larger corpus is shuffled by blocks, so memory stays flat
 BLOCK = 1 << 10
 
 

@@ -6,6 +6,7 @@ from regard.data.store import Array, Ragged
 from regard.data.tokenizer import EOS
 
 ENOUGH = 5_000_000  # pieces that say how frequent each is
+CHUNK = 1 << 17
 
 
 def unigram_loss(train: Ragged, dev: Ragged, size: int) -> float:
@@ -16,7 +17,9 @@ def unigram_loss(train: Ragged, dev: Ragged, size: int) -> float:
 
 
 def _counts(ids: Ragged, size: int) -> Array:
-    counts = np.bincount(np.asarray(ids.values[:ENOUGH]), minlength=size).astype(float)
-    ends = np.searchsorted(ids.starts, min(ENOUGH, len(ids.values)), side="right") - 1
+    counts, last = np.zeros(size), min(ENOUGH, len(ids.values))
+    for start in range(0, last, CHUNK):  # bincount copies what it counts into eight bytes each
+        counts += np.bincount(ids.values[start : min(start + CHUNK, last)], minlength=size)
+    ends = np.searchsorted(ids.starts, last, side="right") - 1
     counts[EOS] += float(ends)
     return counts

@@ -26,9 +26,12 @@ class Limits:
         """The most tokens, eos included, for each source; never more than the model has places for."""
         return ((stepper.lengths * self.factor).long() + self.extra).clamp(max=stepper.longest)
 
-    def looping(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Which rows of tokens (N, t) end in a loop: (N,) of bool. A source that repeats itself may be echoed."""
-        longer = tokens.shape[1] > lengths
+    def looping(self, tokens: Tensor, taken: Tensor, lengths: Tensor) -> Tensor:
+        """Which rows (R, t), of which the last `taken` are tokens, end in a loop: (R,) of bool.
+
+        A source that repeats itself may be echoed.
+        """
+        longer = taken > lengths
         if not bool(longer.any()):
             return longer
         return longer & (cycle(tokens, self.rounds) > 0)
@@ -42,6 +45,11 @@ def cycle(tokens: Tensor, rounds: int) -> Tensor:
         repeats = (tail[:, period:] == tail[:, :-period]).all(dim=1)
         found = torch.where(repeats, period, found)
     return found
+
+
+def nothing(rows: int, columns: int, device: torch.device) -> Tensor:
+    """What stands in the columns before a row's first token: numbers that no token has, all different."""
+    return -1 - torch.arange(columns, device=device).expand(rows, -1)
 
 
 def unwind(ids: list[int], rounds: int) -> list[int]:

@@ -40,8 +40,8 @@ class Sample:
         draws = [np.random.default_rng([self.seed, i]).random(longest) for i in stepper.numbers.tolist()]
         chance = torch.from_numpy(np.stack(draws))
 
-        def choose(scores: Tensor, rows: Tensor, step: int) -> Tensor:
-            return self.draw(scores, chance[rows.cpu(), step])
+        def choose(scores: Tensor, sentences: Tensor, taken: Tensor) -> Tensor:
+            return self.draw(scores, chance[sentences.cpu(), taken.cpu()])
 
         return walk(stepper, self.limits, choose)
 

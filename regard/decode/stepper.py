@@ -7,23 +7,26 @@ from torch import Tensor
 
 
 class Stepper(Protocol):
-    """One more token for each of N rows. It remembers what came before; sentences may leave, rows be reordered."""
+    """One more token for each row of a batch that sentences enter, in order, and leave. It remembers their past."""
 
     bos: int
     eos: int
     lengths: Tensor
-    """How long the source of each row is (N,)."""
+    """How long the source of each of the N sentences is, waiting ones included (N,)."""
     longest: int
     """The longest output that the model has places for."""
     numbers: Tensor
-    """Which sentence of the whole job each row is (N,): what is random must not depend on its neighbours."""
+    """Which sentence of the whole job each is (N,): what is random must not depend on its neighbours."""
 
-    def step(self, last: Tensor) -> Tensor:
-        """The last token of each row (N,) -> log-probabilities of the next one (N, V)."""
+    def admit(self, width: int) -> int:
+        """Let waiting sentences in, so many rows each, below those that are there, if it pays: how many came.
+
+        Some come whenever nobody is left inside and somebody waits.
+        """
         ...
 
-    def widen(self, width: int) -> None:
-        """Go on with so many rows for each sentence, one below the other."""
+    def step(self, last: Tensor) -> Tensor:
+        """The last token of each row (R,) -> log-probabilities of the next one (R, V)."""
         ...
 
     def select(self, rows: Tensor) -> None:
@@ -43,5 +46,5 @@ class Search(Protocol):
     """A way to choose the output."""
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
-        """The best hypotheses of each of the stepper's N rows, best first."""
+        """The best hypotheses of each of the stepper's N sentences, best first."""
         ...

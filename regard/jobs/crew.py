@@ -1,10 +1,10 @@
 """Several processes that translate side by side: one thread on each core beats all cores at one batch."""
 
 import contextlib
-import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from types import TracebackType
@@ -13,11 +13,14 @@ from typing import Protocol, Self
 from regard.data.tokenizer import Tokenizers
 from regard.decode import Search
 from regard.errors import ConfigError
-from regard.jobs.load import load, load_tokenizers, pick_device, use_threads
+from regard.jobs.engine import engine
+from regard.jobs.load import cores, load, load_tokenizers, pick_device, use_threads
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator
 
-SENTENCES, CHARACTERS = 64, 12_000  # of a batch that a worker takes
+SMALLEST, LARGEST = 32, 256  # sentences that a worker takes at a time
+ROUNDS = 4  # so many times does each worker take some, so that all end at about the same time
+ENGINES = ("torch", "ctranslate2")
 WORTHWHILE = 30_000  # bytes of text from which on starting workers pays
 
 
@@ -36,16 +39,17 @@ class Candidates(Protocol):
 class Crew:
     """Workers that have each loaded a run; batches of like length go to whoever is free."""
 
-    def __init__(self, folder: Path, workers: int):
+    def __init__(self, folder: Path, workers: int, quantize: str = "none"):
         run = open_run(folder)
         self.tokenizers = load_tokenizers(run, run.load_config())
-        self._pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (str(folder),))
+        self._workers = workers
+        self._pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (str(folder), quantize))
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
     ) -> list[list[Translation]]:
         numbers = range(len(texts)) if numbers is None else numbers
-        batches = list(_batches(texts))
+        batches = _batches(texts, self._workers)
         work = [([texts[i] for i in batch], search, [numbers[i] for i in batch]) for batch in batches]
         found: dict[int, list[Translation]] = {}
         for batch, translations in zip(batches, self._pool.map(_translate, work), strict=True):
@@ -61,43 +65,46 @@ class Crew:
         self._pool.shutdown(cancel_futures=True)
 
 
-def hire(folder: Path, device: str, workers: int, size: int) -> AbstractContextManager[Candidates]:
-    """Whoever is right for so many bytes of text: a crew for long texts on a CPU, and this process for the rest.
+@dataclass(frozen=True)
+class Terms:
+    """Who shall translate: on which device, by how many, in which numbers, by which engine."""
 
-    `workers`: how many processes; 0 leaves it to the text and the machine.
-    """
-    on_cpu = pick_device(device).type == "cpu"
-    count = workers or (cores() if on_cpu and size >= WORTHWHILE else 1)
+    device: str = "auto"
+    workers: int = 0
+    """How many processes, or threads of CTranslate2; 0 leaves it to the text and the machine."""
+    quantize: str = "none"
+    engine: str = "torch"
+
+
+def hire(folder: Path, terms: Terms, size: int) -> AbstractContextManager[Candidates]:
+    """Whoever is right for so many bytes of text: a crew for long texts on a CPU, and this process for the rest."""
+    if terms.engine not in ENGINES:
+        raise ConfigError(f"--engine {terms.engine}: expected one of {', '.join(ENGINES)}")
+    if terms.engine == "ctranslate2":
+        return contextlib.nullcontext(engine(folder, terms.quantize, terms.workers))
+    on_cpu = pick_device(terms.device).type == "cpu"
+    count = terms.workers or (cores() if on_cpu and size >= WORTHWHILE else 1)
     if count == 1:
         use_threads(0)
-        return contextlib.nullcontext(load(folder, device))
+        return contextlib.nullcontext(load(folder, terms.device, terms.quantize))
     if not on_cpu:
-        raise ConfigError(f"--workers {count} is for CPUs; on {device} one process does it all")
-    return Crew(folder, count)
+        raise ConfigError(f"--workers {count} is for CPUs; on {terms.device} one process does it all")
+    return Crew(folder, count, terms.quantize)
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _batches(texts: Sequence[str]) -> list[list[int]]:
+def _batches(texts: Sequence[str], workers: int) -> list[list[int]]:
     """Texts of like length together, the longest first: what takes longest must not come last."""
-    batches: list[list[int]] = []
-    for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
-        last = batches[-1] if batches else []
-        if not last or len(last) >= SENTENCES or (len(last) + 1) * len(texts[last[0]]) > CHARACTERS:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
+    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+    size = min(LARGEST, max(SMALLEST, len(texts) // (workers * ROUNDS)))
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 _translator: Translator | None = None  # of a worker
 
 
-def _begin(folder: str) -> None:
+def _begin(folder: str, quantize: str) -> None:
     global _translator
-    _translator = load(folder, "cpu")
+    _translator = load(folder, "cpu", quantize)
     use_threads(1)
 
 

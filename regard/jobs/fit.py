@@ -20,9 +20,11 @@ from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
-from regard.train.ranks import Solo, local_rank, meet, restarted
+from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 
 __all__ = ["Stop", "fit", "resume"]
+
+WORTH_TELLING = 10.0  # seconds
 
 
 def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path | None = None) -> Iterator[Event]:
@@ -101,7 +103,14 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
 @contextlib.contextmanager
 def _met(config: Config) -> Iterator[Solo]:
     """The processes that train together, on their devices, for as long as they do."""
-    ranks = meet(pick_device(config.train.device, local_rank()))
+    many: type[Many] = Many
+    if config.train.shard:
+        if config.train.optimizer == "muon":
+            raise ConfigError("train.shard=true and train.optimizer=muon: Muon needs whole matrices; take adamw")
+        from regard.train.shards import Sharded  # which is slow to import, and rarely wanted
+
+        many = Sharded
+    ranks = meet(pick_device(config.train.device, local_rank()), many)
     try:
         yield ranks
     finally:
@@ -119,10 +128,14 @@ def _prepare(run: Run, config: Config) -> list[str]:
     run.write_json(run.versions, versions())
     if config.train.origin and not run.sealed(run.start):
         notes += take(runs.open_run(Path(config.train.origin)), run)
+    begun = time.perf_counter()
     write_texts(run, config)
     use_threads(config.train.threads)
     config, choices = _sized(run, config)
-    return [*notes, *write_pieces(run, config).notes, *choices]
+    data = write_pieces(run, config)
+    seconds = time.perf_counter() - begun
+    speed = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs a second"
+    return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]
 
 
 def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:

@@ -11,8 +11,11 @@ from regard.data.renumbered import Renumbered
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
+from regard.kernels import int8
 from regard.model import weights
 from regard.model.build import build, build_encoder
+from regard.model.products import Maker, dense
+from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder, EncoderOnly
 from regard.run import Run, aside, open_run
 from regard.tasks.embed import Embedder
@@ -20,10 +23,15 @@ from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory
 
 SIDES = ("source", "target")
+KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
+"""How weights may be held for decoding, as `--quantize` calls it."""
 
 
-def load(folder: str | Path, device: str = "auto") -> Translator:
-    """The translator that a run has trained: its best weights so far."""
+def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
+    """The translator that a run has trained: its best weights so far, in whole numbers of eight bits if wished."""
+    where, kind = pick_device(device), _kind(quantize)
+    if kind is int8 and where.type != "cpu":
+        raise ConfigError(f"--quantize int8 is for CPUs; on {where} leave it out, or say --device cpu")
     run = open_run(Path(folder))
     config = run.load_config()
     if not run.best.exists():
@@ -39,7 +47,8 @@ def load(folder: str | Path, device: str = "auto") -> Translator:
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
     _fill(model, run)
-    return Translator(model.to(pick_device(device)).eval(), tokenizers)
+    model = model.to(where).eval()
+    return Translator(model, tokenizers, Stepwise(model, kind))
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
@@ -58,6 +67,12 @@ def _fill(model: nn.Module, run: Run) -> None:
     """Give a model the best weights of a run."""
     path = run.folder / str(run.read_json(run.best)["weights"])
     weights.load_into(model, weights.read(run.verify(path)), str(path))
+
+
+def _kind(quantize: str) -> Maker:
+    if quantize not in KINDS:
+        raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(KINDS)}")
+    return KINDS[quantize]
 
 
 def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
@@ -117,10 +132,14 @@ def pick_device(name: str, number: int = 0) -> torch.device:
 
 def use_threads(count: int, sharing: int = 1) -> int:
     """Set the number of CPU threads; 0: one for each core that this process may use, shared by so many processes."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    torch.set_num_threads(count or max(1, cores // sharing))
+    torch.set_num_threads(count or max(1, cores() // sharing))
     keep_memory()
     return torch.get_num_threads()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from regard import run as runs
-from regard.config import Config
+from regard.config import Config, TrainConfig
 from regard.data import align
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
@@ -16,7 +16,7 @@ from regard.jobs.prepare import Data
 from regard.jobs.report import write_report
 from regard.jobs.score import score_run
 from regard.model import weights
-from regard.model.transformer import parameters_of
+from regard.model.transformer import EncoderDecoder, parameters_of
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.train import ema, optim
@@ -45,19 +45,20 @@ class Session:
         c, device = config.train, ranks.device
         self.run, self.config, self.data, self.ranks = run, config, data, ranks
         precision = precisions.choose(c.precision, device)
-        model = new_model(config, data.tokenizers).to(device, precision.weights)
+        model = new_model(config, data.tokenizers).to(ranks.home, precision.weights)
         if run.start.exists():
             weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
-        packed = c.path == "packed" or (c.path == "auto" and device.type == "cpu")
+        trained = ranks.spread(model)
+        packed = not ranks.sharded and (c.path == "packed" or (c.path == "auto" and device.type == "cpu"))
         guide = self._guide() if c.guide else None
-        learner = (
-            RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
-            if c.rdrop
-            else Learner(model, c.label_smoothing, packed, guide)
-        )
-        self.ema = ema.build(model, c.ema)
-        optimizers = optim.build(c, model)
+        learner = _learner(trained, c, packed, guide)
+        self.ema = ema.build(trained, c.ema)
+        optimizers = optim.build(c, trained)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
+        if ranks.sharded:
+            from regard.train.shards import Gathered  # which is slow to import, and rarely wanted
+
+            self.checkpoints = Gathered(**vars(self.checkpoints), trained=trained)
         self.state = self.checkpoints.load()
         self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
         self.batches = Batches(
@@ -83,7 +84,8 @@ class Session:
             precision=precision.context,
         )
         translator = Translator(model, data.tokenizers)
-        self.checker = Checker(learner, translator, data.dev, c.check_sentences, c.batch_tokens)
+        judge = learner if trained is model else _learner(model, c, packed, guide)
+        self.checker = Checker(judge, translator, data.dev, c.check_sentences, c.batch_tokens)
         self.model = model
         self.log = Log(run.log, self.state.log_bytes) if ranks.first else Silent()
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
@@ -114,19 +116,28 @@ class Session:
         if not self.ranks.agree(self._over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.place):
                 self.state = replace(self.state, step=step.number, place=step.place)
+                if self._due(step.number):
+                    self.checkpoints.collect()
                 if first:
                     yield from self._look_after(step)
                 if self.ranks.agree(self._over(self.state)):
                     break
                 if self.ranks.agree(stop()):
+                    self.checkpoints.collect()
                     if first:
                         self._save()
                         yield Interrupted(self.run, step.number)
                     return
+        self.checkpoints.collect()
         if first:
             yield from self._why()
             yield from self._finish()
         self.ranks.wait()
+
+    def _due(self, number: int) -> bool:
+        """Whether something is checked or saved after this update."""
+        c = self.config.train
+        return number % c.check_every == 0 or number % c.save_every == 0
 
     def _look_after(self, step: Step) -> Iterator[Event]:
         """Log an update, tell of it, and check and save where it is time to."""
@@ -250,6 +261,12 @@ class Session:
         speed = 1 / step.seconds
         self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
         return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
+
+
+def _learner(model: EncoderDecoder, c: TrainConfig, packed: bool, guide: Guide | None) -> Learner:
+    if c.rdrop:
+        return RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
+    return Learner(model, c.label_smoothing, packed, guide)
 
 
 class _Mean:

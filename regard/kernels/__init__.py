@@ -6,6 +6,7 @@ Each equals a line of plain PyTorch, which its docstring says and its test compa
 from regard.kernels.attention import attend_kept, hide
 from regard.kernels.cross_entropy import chunked_cross_entropy
 from regard.kernels.feed import feed_relu
+from regard.kernels.int8 import int8
 from regard.kernels.layout import Layout, gather, spread
 from regard.kernels.noise import Noise, Silence
 
@@ -18,5 +19,6 @@ __all__ = [
     "feed_relu",
     "gather",
     "hide",
+    "int8",
     "spread",
 ]

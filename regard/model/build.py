@@ -1,7 +1,6 @@
 """From settings to a model. Nothing else in this room reads the config."""
 
 from collections.abc import Callable
-from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -17,6 +16,7 @@ from regard.model.layers import (
     PostNorm,
     PreNorm,
     RMSNorm,
+    gelu_tanh,
 )
 from regard.model.positions import Positions
 from regard.model.schemes import SCHEMES, Shape
@@ -37,7 +37,7 @@ from regard.model.transformer import (
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
-    "gelu-tanh": partial(F.gelu, approximate="tanh"),
+    "gelu-tanh": gelu_tanh,
     "silu": F.silu,
 }
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}

@@ -4,17 +4,15 @@
 attention, products that read the same input are one product, and the operations of `kernels` do the rest.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.kernels import Layout, Noise, Silence, attend_kept, feed_relu, gather, hide, spread
+from regard.kernels import Layout, Noise, Silence, attend_kept, gather, hide, spread
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
-from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward
+from regard.model.layers import DecoderLayer, EncoderLayer
+from regard.model.products import Live, Products
 from regard.model.transformer import Embedding, EncoderDecoder
 
 
@@ -31,15 +29,22 @@ class Side:
 class Packed:
     """A model seen as a function from padded ids (B, S), (B, T) to the states (N, D) of the target's real tokens."""
 
-    def __init__(self, model: EncoderDecoder):
+    def __init__(self, model: EncoderDecoder, products: Products | None = None):
         self.model = model
+        self.products = products or Live()
 
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
-        return _Pass(self.model).states(source, target)
+        return _Pass(self.model, self.products).states(source, target)
+
+    def read(self, source: Tensor) -> tuple[list[KeyValues], Tensor | None]:
+        """What every decoder layer looks at of source (B, S), and which of it is real; None: all."""
+        run = _Pass(self.model, self.products)
+        side = run.side(source, future=True)
+        return run.encode(source, side), side.keep
 
     def watched(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
-        run = _Pass(self.model, watched=layer)
+        run = _Pass(self.model, self.products, watched=layer)
         states = run.states(source, target)
         assert run.scores is not None
         return states, run.scores
@@ -48,37 +53,38 @@ class Packed:
 class _Pass:
     """One forward pass, with the dropout that belongs to it."""
 
-    def __init__(self, model: EncoderDecoder, watched: int | None = None):
+    def __init__(self, model: EncoderDecoder, products: Products, watched: int | None = None):
         self.model = model
+        self.products = products
         self.noise = Noise() if model.training else Silence()
         self.watched = None if watched is None else model.decoder.layers[watched]
         self.scores: Tensor | None = None
 
     def states(self, source: Tensor, target: Tensor) -> Tensor:
-        from_side, to_side = self._side(source, future=True), self._side(target, future=False)
-        memory = self._encode(source, from_side)
-        return self._decode(target, to_side, memory, from_side)
+        from_side, to_side = self.side(source, future=True), self.side(target, future=False)
+        memory = self.encode(source, from_side)
+        return self.decode(target, to_side, memory, from_side)
 
-    def _encode(self, ids: Tensor, side: Side) -> list[KeyValues]:
+    def encode(self, ids: Tensor, side: Side) -> list[KeyValues]:
         """Every decoder layer's keys and values of the source."""
         encoder, decoder = self.model.encoder, self.model.decoder
         x = self._embed(encoder.embedding, ids, side)
         for layer in encoder.layers:
             x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
         crosses: list[Attention] = [layer.cross for layer in decoder.layers]  # type: ignore[misc]
-        together = _together(encoder.norm(x), [linear for cross in crosses for linear in (cross.k, cross.v)])
+        together = self.products(encoder.norm(x), tuple(map for cross in crosses for map in (cross.k, cross.v)))
         parts = spread(together, side.layout, 2 * len(crosses), crosses[0].heads)
         kv = zip(crosses, parts[::2], parts[1::2], strict=True)
         return [KeyValues(cross.positions.turn(k, side.at), v, side.at) for cross, k, v in kv]
 
-    def _decode(self, ids: Tensor, side: Side, memory: list[KeyValues], source: Side) -> Tensor:
+    def decode(self, ids: Tensor, side: Side, memory: list[KeyValues], source: Side) -> Tensor:
         decoder = self.model.decoder
         x = self._embed(decoder.embedding, ids, side)
         for layer, seen in zip(decoder.layers, memory, strict=True):
             x = self._decoder_layer(layer, x, side, seen, source)  # type: ignore[arg-type]
         return decoder.norm(x)
 
-    def _side(self, ids: Tensor, future: bool) -> Side:
+    def side(self, ids: Tensor, future: bool) -> Side:
         real = ids != self.model.pad
         layout = Layout(real)
         keep = None if layout.full else real[:, None, None, :]
@@ -95,41 +101,28 @@ class _Pass:
 
     def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: Side) -> Tensor:
         x = layer.around_self(x, lambda h: self._self(layer.self, h, side), self.noise.add)
-        return layer.around_feed(x, lambda h: _feed(layer.feed, h), self.noise.add)
+        return layer.around_feed(x, lambda h: self.products.feed(layer.feed, h), self.noise.add)
 
     def _decoder_layer(self, layer: DecoderLayer, x: Tensor, side: Side, seen: KeyValues, source: Side) -> Tensor:
         x = layer.around_self(x, lambda h: self._self(layer.self, h, side), self.noise.add)
         x = layer.around_cross(x, lambda h: self._cross(layer.cross, h, side, seen, source), self.noise.add)
-        return layer.around_feed(x, lambda h: _feed(layer.feed, h), self.noise.add)
+        return layer.around_feed(x, lambda h: self.products.feed(layer.feed, h), self.noise.add)
 
     def _self(self, attention: Attention, x: Tensor, side: Side) -> Tensor:
-        together = _together(x, (attention.q, attention.k, attention.v))
+        together = self.products(x, (attention.q, attention.k, attention.v))
         q, k, v = spread(together, side.layout, 3, attention.heads)
         turn = attention.positions.turn
         mixed = self._mix(attention, turn(q, side.at), KeyValues(turn(k, side.at), v, side.at), side, side)
-        return attention.out(gather(mixed, side.layout))
+        return self.products(gather(mixed, side.layout), (attention.out,))
 
     def _cross(self, attention: Attention, x: Tensor, side: Side, seen: KeyValues, source: Side) -> Tensor:
-        (q,) = spread(attention.q(x), side.layout, 1, attention.heads)
+        (q,) = spread(self.products(x, (attention.q,)), side.layout, 1, attention.heads)
         if self.watched is not None and attention is self.watched.cross:
             self.scores = score(q[:, 0], seen.k[:, 0])
         mixed = self._mix(attention, attention.positions.turn(q, side.at), seen, side, source)
-        return attention.out(gather(mixed, side.layout))
+        return self.products(gather(mixed, side.layout), (attention.out,))
 
     def _mix(self, attention: Attention, q: Tensor, seen: KeyValues, side: Side, keys: Side) -> Tensor:
         if not attention.fusable or (attention.training and attention.dropout):
             return attention.mix(q, seen, keys.keep, side.at)
         return attend_kept(q, seen.k, seen.v, keys.hidden, attention.positions.bias(q, side.at, seen.at))
-
-
-def _together(x: Tensor, linears: Sequence[nn.Linear]) -> Tensor:
-    """Linear maps of the same input as one product: (N, D) -> (N, their widths side by side)."""
-    weight = torch.cat([linear.weight for linear in linears])
-    biased = linears[0].bias is not None
-    return F.linear(x, weight, torch.cat([linear.bias for linear in linears]) if biased else None)
-
-
-def _feed(feed: nn.Module, x: Tensor) -> Tensor:
-    if isinstance(feed, FeedForward) and feed.activation is F.relu and not (feed.training and feed.dropout):
-        return feed_relu(x, feed.into.weight, feed.into.bias, feed.out.weight, feed.out.bias)
-    return feed(x)

@@ -1,32 +1,22 @@
 """The decoder one token at a time: the numbers of `EncoderDecoder.decode` with a `Cache`, in less time.
 
-`Stepwise` holds a model's weights as decoding wants them: products that read the same input are one, and a product may
-be of another kind (int8, say). A `Walk` is one batch on its way: keys and values stand in places that are made ahead,
-and what is known of a source is kept once for all of its beams.
+`Stepwise` holds a model's products ready. A `Walk` is a batch on its way that sentences leave and enter as they like:
+keys and values stand in places that are made ahead, and what is known of a source is kept once for all of its beams.
 """
 
-from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.model import masks
 from regard.model.attention import KeyValues
-from regard.model.layers import DecoderLayer, FeedForward
+from regard.model.layers import DecoderLayer
+from regard.model.packed import Packed
+from regard.model.products import Maker, Prepared, dense
 from regard.model.transformer import EncoderDecoder
 
 PLACES = 16  # tokens for which room is made at a time
-
-Product = Callable[[Tensor], Tensor]
-"""Rows (R, D) -> rows (R, E)."""
-Maker = Callable[[Tensor, Tensor | None], Product]
-"""A weight (E, D) and a bias (E,) -> the product with them."""
-
-
-def dense(weight: Tensor, bias: Tensor | None) -> Product:
-    """The product as it is."""
-    return lambda x: F.linear(x, weight, bias)
 
 
 class Stepwise:
@@ -34,108 +24,158 @@ class Stepwise:
 
     def __init__(self, model: EncoderDecoder, make: Maker = dense):
         self.model = model
-        self.layers = [_Layer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
-        self.output = make(model.output.weight, model.output.bias)
+        self.products = Prepared(make)
+        self.reader = Packed(model, self.products)
+        self.layers: list[DecoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
 
-    def begin(self, source: Tensor) -> "Walk":
-        """Sources (B, S), read and ready to be translated."""
-        memory = self.model.encode(source)
-        keep = None if bool(memory.keep.all()) else memory.keep
-        return Walk(self, list(memory.layers), keep, len(source))
+    def begin(self, width: int = 1) -> "Walk":
+        """A batch that nobody has entered yet, of so many rows a sentence."""
+        return Walk(self, width)
 
 
-class _Layer:
-    """A decoder layer's products."""
+class _Places(NamedTuple):
+    """Where new tokens stand (R or 1, 1), where their keys stand (R or 1, t), and which of these are the row's own."""
 
-    def __init__(self, layer: DecoderLayer, make: Maker):
-        self.layer = layer
-        self.qkv = _together((layer.self.q, layer.self.k, layer.self.v), make)
-        self.out = _together((layer.self.out,), make)
-        self.cross_q = _together((layer.cross.q,), make)
-        self.cross_out = _together((layer.cross.out,), make)
-        self.feed = _feed(layer.feed, make)
+    at: Tensor
+    seen: Tensor
+    keep: Tensor | None  # (R, 1, 1, t); None: all
 
 
 class Walk:
-    """A batch in the middle of decoding: N sentences, `width` rows each, R rows in all."""
+    """N sentences in the middle of decoding, `width` rows each, R in all. All rows write into the same column.
 
-    def __init__(self, stepwise: Stepwise, memory: list[KeyValues], keep: Tensor | None, count: int):
+    A sentence that enters late has nothing in the columns before: its places count from where it began.
+    """
+
+    def __init__(self, stepwise: Stepwise, width: int):
         self.stepwise = stepwise
-        self.width = 1
-        self.length = 0
-        self._memory = memory
-        self._keep = keep
-        heads, head = memory[0].k.shape[1], memory[0].k.shape[3]
-        empty = memory[0].k.new_empty(count, heads, 0, head)
-        self._keys = [empty] * len(memory)  # (R, H, places, K) of each layer
-        self._values = [empty] * len(memory)
+        self.width = width
+        self._length = 0  # columns that are filled
+        self._start = torch.zeros(0, dtype=torch.long)  # (R,) the first column of each row
+        self._even = True  # whether all rows began in the first column
+        self._memory: list[KeyValues] = []  # of each layer: (N, H, S, K)
+        self._keep: Tensor | None = None  # (N, 1, 1, S) which of it is real; None: all
+        self._keys: list[Tensor] = []  # of each layer: (R, H, places, K)
+        self._values: list[Tensor] = []
+
+    def __len__(self) -> int:
+        return len(self._start) // self.width
+
+    def enter(self, source: Tensor) -> None:
+        """More sentences (N, S), below those that are there."""
+        memory, keep = self.stepwise.reader.read(source)
+        rows = len(source) * self.width
+        if not len(self):
+            self._begin(memory, keep, rows)
+            return
+        self._trim()
+        wide = max(memory[0].k.shape[2], self._memory[0].k.shape[2])
+        self._keep = _below(self._real(), _real(memory[0], keep), wide)
+        self._memory = [_join(old, new, wide) for old, new in zip(self._memory, memory, strict=True)]
+        self._start = torch.cat((self._start, self._start.new_full((rows,), self._length)))
+        self._even = not bool(self._start.any())
+        # Never written and never looked at, but 0 · nan is nan: so let it be zeros.
+        empty = self._keys[0].new_zeros(rows, *self._keys[0].shape[1:])
+        self._keys, self._values = ([torch.cat((x, empty)) for x in side] for side in (self._keys, self._values))
 
     def step(self, last: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""
-        decoder = self.stepwise.model.decoder
-        at = masks.along(last[:, None], self.length)  # (1, 1)
-        seen_at = torch.arange(self.length + 1, device=last.device)[None]
-        x = decoder.embedding(last[:, None], at)[:, 0]  # (R, D)
+        decoder, products = self.stepwise.model.decoder, self.stepwise.products
+        places = self._places()
+        x = decoder.embedding(last[:, None], places.at)[:, 0]  # (R, D)
         self._make_room()
-        for i, part in enumerate(self.stepwise.layers):
-            x = part.layer.around_self(x, lambda h, i=i, part=part: self._self(i, part, h, at, seen_at), _add)
-            x = part.layer.around_cross(x, lambda h, i=i, part=part: self._cross(i, part, h, at), _add)
-            x = part.layer.around_feed(x, part.feed, _add)
-        self.length += 1
-        return self.stepwise.output(decoder.norm(x))
-
-    def widen(self, width: int) -> None:
-        """Every sentence in so many rows, one below the other."""
-        rows = torch.arange(len(self._keys[0]), device=self._keys[0].device).repeat_interleave(width)
-        self._keys, self._values = ([x[rows] for x in side] for side in (self._keys, self._values))
-        self.width *= width
+        for i, layer in enumerate(self.stepwise.layers):
+            x = layer.around_self(x, lambda h, i=i, layer=layer: self._self(i, layer, h, places), _add)
+            x = layer.around_cross(x, lambda h, i=i, layer=layer: self._cross(i, layer, h, places), _add)
+            x = layer.around_feed(x, lambda h, layer=layer: products.feed(layer.feed, h), _add)
+        self._length += 1
+        return products(decoder.norm(x), (self.stepwise.model.output,))
 
     def select(self, rows: Tensor) -> None:
         """Go on with these rows: those of a sentence stay together, as many as before."""
         sentences = rows[:: self.width] // self.width
+        self._start = self._start[rows]
         self._keys, self._values = ([x.index_select(0, rows) for x in side] for side in (self._keys, self._values))
-        if len(sentences) < len(self._memory[0].k) or not torch.equal(sentences, torch.arange(len(sentences))):
+        here = torch.arange(len(sentences), device=rows.device)
+        if len(sentences) < len(self._memory[0].k) or not torch.equal(sentences, here):
             self._memory = [
-                KeyValues(k.index_select(0, sentences), v.index_select(0, sentences), at[:1])
-                for k, v, at in self._memory
+                KeyValues(k.index_select(0, sentences), v.index_select(0, sentences), at) for k, v, at in self._memory
             ]
             self._keep = None if self._keep is None else self._keep[sentences]
 
+    def _begin(self, memory: list[KeyValues], keep: Tensor | None, rows: int) -> None:
+        self._memory, self._keep = memory, keep
+        self._length, self._even = 0, True
+        self._start = torch.zeros(rows, dtype=torch.long, device=memory[0].k.device)
+        _, heads, _, head = memory[0].k.shape
+        empty = memory[0].k.new_zeros(rows, heads, 0, head)
+        self._keys, self._values = [empty] * len(memory), [empty] * len(memory)
+
+    def _places(self) -> _Places:
+        columns = torch.arange(self._length + 1, device=self._start.device)[None]
+        if self._even:
+            return _Places(columns[:, -1:], columns, None)
+        seen = columns - self._start[:, None]  # (R, t)
+        return _Places(seen[:, -1:], seen.clamp(min=0), (seen >= 0)[:, None, None])
+
+    def _real(self) -> Tensor:
+        return _real(self._memory[0], self._keep)
+
+    def _trim(self) -> None:
+        """Forget columns that no row has anything in, and what of the sources is padding for all."""
+        first = int(self._start.min())
+        self._keys, self._values = ([x[:, :, first:] for x in side] for side in (self._keys, self._values))
+        self._length, self._start = self._length - first, self._start - first
+        longest = int(self._real().sum(dim=-1).max())
+        self._memory = [KeyValues(k[:, :, :longest], v[:, :, :longest], at[:, :longest]) for k, v, at in self._memory]
+        self._keep = None if self._keep is None else self._keep[..., :longest]
+
     def _make_room(self) -> None:
-        if self.length < self._keys[0].shape[2]:
+        if self._length < self._keys[0].shape[2]:
             return
-        more = self._keys[0].new_empty(*self._keys[0].shape[:2], PLACES, self._keys[0].shape[3])
+        more = self._keys[0].new_zeros(*self._keys[0].shape[:2], PLACES, self._keys[0].shape[3])
         self._keys, self._values = ([torch.cat((x, more), dim=2) for x in side] for side in (self._keys, self._values))
 
-    def _self(self, i: int, part: _Layer, x: Tensor, at: Tensor, seen_at: Tensor) -> Tensor:
-        attention = part.layer.self
-        q, k, v = part.qkv(x).view(len(x), 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
-        self._keys[i][:, :, self.length] = attention.positions.turn(k, at)[:, :, 0]
-        self._values[i][:, :, self.length] = v[:, :, 0]
-        past = slice(0, self.length + 1)
-        seen = KeyValues(self._keys[i][:, :, past], self._values[i][:, :, past], seen_at)
-        return part.out(attention.mix(attention.positions.turn(q, at), seen, None, at).flatten(1))
+    def _self(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
+        attention, products = layer.self, self.stepwise.products
+        together = products(x, (attention.q, attention.k, attention.v))
+        q, k, v = together.view(len(x), 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
+        self._keys[i][:, :, self._length] = attention.positions.turn(k, places.at)[:, :, 0]
+        self._values[i][:, :, self._length] = v[:, :, 0]
+        past = slice(0, self._length + 1)
+        seen = KeyValues(self._keys[i][:, :, past], self._values[i][:, :, past], places.seen)
+        mixed = attention.mix(attention.positions.turn(q, places.at), seen, places.keep, places.at)
+        return products(mixed.flatten(1), (attention.out,))
 
-    def _cross(self, i: int, part: _Layer, x: Tensor, at: Tensor) -> Tensor:
-        attention, seen = part.layer.cross, self._memory[i]
+    def _cross(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
+        attention, products, seen = layer.cross, self.stepwise.products, self._memory[i]
         # The rows of a sentence ask together, like tokens of one sequence: (N, H, width, K).
-        q = part.cross_q(x).view(-1, self.width, attention.heads, x.shape[1] // attention.heads).transpose(1, 2)
-        mixed = attention.mix(q, seen, self._keep, at.expand(1, self.width))
-        return part.cross_out(mixed.transpose(1, 2).reshape(x.shape))
+        q = products(x, (attention.q,)).view(-1, self.width, attention.heads, x.shape[1] // attention.heads)
+        at = places.at[:: self.width].expand(-1, self.width)
+        mixed = attention.mix(q.transpose(1, 2), seen, self._keep, at)
+        return products(mixed.transpose(1, 2).reshape(x.shape), (attention.out,))
 
 
 def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:
     return x + y
 
 
-def _together(linears: Sequence[nn.Linear], make: Maker) -> Product:
-    weight = torch.cat([linear.weight.detach() for linear in linears])
-    biased = linears[0].bias is not None
-    return make(weight, torch.cat([linear.bias.detach() for linear in linears]) if biased else None)
+def _real(seen: KeyValues, keep: Tensor | None) -> Tensor:
+    """Which keys (N, 1, 1, S) are real, said aloud."""
+    count, _, length, _ = seen.k.shape
+    return keep if keep is not None else torch.ones(count, 1, 1, length, dtype=torch.bool, device=seen.k.device)
 
 
-def _feed(feed: nn.Module, make: Maker) -> Product:
-    if not isinstance(feed, FeedForward):
-        return feed
-    into, out = _together((feed.into,), make), _together((feed.out,), make)
-    return lambda x: out(feed.activation(into(x)))
+def _below(upper: Tensor, lower: Tensor, wide: int) -> Tensor | None:
+    """One mask below the other, as wide as the wider."""
+    both = torch.cat([F.pad(real, (0, wide - real.shape[-1])) for real in (upper, lower)])
+    return None if bool(both.all()) else both
+
+
+def _join(upper: KeyValues, lower: KeyValues, wide: int) -> KeyValues:
+    """The keys and values of some sentences below those of others."""
+    k, v = (
+        torch.cat([F.pad(x, (0, 0, 0, wide - x.shape[2])) for x in pair])
+        for pair in ((upper.k, lower.k), (upper.v, lower.v))
+    )
+    return KeyValues(k, v, max(upper.at, lower.at, key=lambda at: at.shape[1]))

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -13,10 +14,11 @@ from regard.decode import Beam, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
 from regard.model.positions import Positions
-from regard.model.stepwise import Stepwise
+from regard.model.stepwise import Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
-BATCH_TOKENS = 4096  # of a batch to translate
+ROOM = 4096  # sentences at a time times the longest source among them
+MORE = 0.25  # of those inside: fewer new ones are not worth the interruption
 
 
 @dataclass(frozen=True)
@@ -28,28 +30,54 @@ class Translation:
 
 
 class Steps:
-    """A model in the middle of a batch: the Stepper that a search walks with."""
+    """A model that walks through sentences, as many at a time as there is room for: the Stepper of a search."""
 
     bos, eos = BOS, EOS
 
-    def __init__(self, stepwise: Stepwise, source: Tensor, numbers: Tensor):
+    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = ROOM):
+        """Sources as ids without their end, and which sentences of the whole job they are."""
         model = stepwise.model
-        self.lengths = (source != model.pad).sum(dim=1)
-        self.numbers = numbers
+        device = device_of(model)
+        self.lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
+        self.numbers = torch.tensor(numbers, device=device)
         self.longest = longest_output(model)
-        self._never = torch.tensor([model.pad, self.bos], device=source.device)
-        self._walk = stepwise.begin(source)
+        self._never = torch.tensor([model.pad, self.bos], device=device)
+        self._stepwise, self._sources, self._room = stepwise, sources, room
+        self._walk: Walk | None = None
+        self._inside: list[int] = []  # the sentences
+        self._next = 0
+
+    def admit(self, width: int) -> int:
+        count = self._fitting()
+        if count < MORE * len(self._inside) or not count:
+            return 0
+        self._walk = self._walk or self._stepwise.begin(width)
+        new = range(self._next, self._next + count)
+        self._walk.enter(pad([[*self._sources[i], EOS] for i in new]).to(self._never.device))
+        self._inside += new
+        self._next += count
+        return count
 
     def step(self, last: Tensor) -> Tensor:
-        scores = self._walk.step(last).float()  # (N, V)
+        assert self._walk is not None
+        scores = self._walk.step(last).float()  # (R, V)
         scores[:, self._never] = -torch.inf  # never part of an output
         return scores.log_softmax(dim=-1)
 
-    def widen(self, width: int) -> None:
-        self._walk.widen(width)
-
     def select(self, rows: Tensor) -> None:
+        assert self._walk is not None
+        self._inside = [self._inside[i] for i in (rows[:: self._walk.width] // self._walk.width).tolist()]
         self._walk.select(rows)
+
+    def _fitting(self) -> int:
+        """How many of those that wait would fit in: one at least where nobody is inside."""
+        count, longest = len(self._inside), max((len(self._sources[i]) for i in self._inside), default=0)
+        for source in islice(self._sources, self._next, None):
+            longest = max(longest, len(source))
+            if count and (count + 1) * (longest + 1) > self._room:
+                break
+            count += 1
+        return count - len(self._inside)
 
 
 def longest_output(model: EncoderDecoder) -> int:
@@ -59,11 +87,12 @@ def longest_output(model: EncoderDecoder) -> int:
 
 
 class Translator:
-    """A trained model that translates text."""
+    """A model that translates text: one in training, or a finished one that was made ready (`ready`) for it."""
 
-    def __init__(self, model: EncoderDecoder, tokenizers: Tokenizers):
+    def __init__(self, model: EncoderDecoder, tokenizers: Tokenizers, ready: Stepwise | None = None):
         self.model = model
         self.tokenizers = tokenizers
+        self.ready = ready
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """The best translation of each text, in the same order. An empty text stays empty."""
@@ -78,14 +107,11 @@ class Translator:
         found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         full = [i for i, text in enumerate(texts) if text.strip()]
         ids = dict(zip(full, self.tokenizers.source.encode([texts[i] for i in full]), strict=True))
-        device = device_of(self.model)
+        rows = sorted(full, key=lambda i: -len(ids[i]))  # like lengths together; what takes longest must not come last
         with self._at_rest():
-            stepwise = Stepwise(self.model)  # anew each time: in training the weights change between two calls
-            for rows in _batches(ids):
-                source = pad([[*ids[i], EOS] for i in rows]).to(device)
-                steps = Steps(stepwise, source, torch.tensor([numbers[i] for i in rows], device=device))
-                for i, hypotheses in zip(rows, search.search(steps), strict=True):
-                    found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
+            steps = Steps(self._stepwise(), [ids[i] for i in rows], [numbers[i] for i in rows])
+            for i, hypotheses in zip(rows, search.search(steps) if rows else (), strict=True):
+                found[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return found
 
     def forced(self, pairs: Sequence[Pair]) -> list[Forced]:
@@ -100,6 +126,10 @@ class Translator:
             batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
             found |= zip(rows, self._forced(batch), strict=True)
         return [found[i] for i in range(len(pairs))]
+
+    def _stepwise(self) -> Stepwise:
+        """Made anew where nothing is ready: in training the weights change between two calls."""
+        return self.ready or Stepwise(self.model)
 
     def _forced(self, batch: Batch) -> list[Forced]:
         self.model.eval()
@@ -127,7 +157,7 @@ def _batches(ids: dict[int, list[int]]) -> Iterator[list[int]]:
     """Sentences of like length together, as many as the budget holds."""
     batch: list[int] = []
     for i in sorted(ids, key=lambda i: len(ids[i])):
-        if batch and (len(batch) + 1) * (len(ids[i]) + 1) > BATCH_TOKENS:
+        if batch and (len(batch) + 1) * (len(ids[i]) + 1) > ROOM:
             yield batch
             batch = []
         batch.append(i)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.model.weights import load_into, tensors_of
+from regard.train.optim import Place
 
 
 class Ema:
@@ -24,7 +25,7 @@ class Ema:
         """What must be kept besides the judged weights to go on."""
         return {}
 
-    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor], place: Place) -> None:
         """Go on from saved weights."""
 
 
@@ -57,11 +58,11 @@ class Decayed(Ema):
         raw = {f"raw.{name}": tensor for name, tensor in tensors_of(self._model).items()}
         return raw | {"updates": torch.tensor(self._updates)}
 
-    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
+    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor], place: Place) -> None:
         homes = tensors_of(self._model)
-        self._average = {name: tensor.to(homes[name].device, copy=True) for name, tensor in judged.items()}
+        self._average = {name: place(tensor, homes[name]).clone() for name, tensor in judged.items()}
         self._updates = int(kept["updates"])
-        raw = {name.removeprefix("raw."): t for name, t in kept.items() if name.startswith("raw.")}
+        raw = {name: place(kept[f"raw.{name}"], homes[name]) for name in homes}
         load_into(self._model, raw, "the saved weights")
 
 

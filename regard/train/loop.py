@@ -101,7 +101,7 @@ class Loop:
 
     def _clip(self) -> float:
         norm: Tensor = torch.nn.utils.clip_grad_norm_(self.learner.parameters(), self.clip or math.inf)
-        return float(norm)
+        return float(self.ranks.whole(norm))
 
 
 def _mix(seed: int, number: int) -> int:

@@ -8,7 +8,8 @@ import torch
 
 TRIES, TRY_SECONDS = 10, 0.05
 SHAPE = (1024, 256, 1024)
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # of <malloc.h>
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # of <malloc.h>
+KEPT = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20, M_ARENA_MAX: 1}
 
 
 def multiply_rate(tries: int = TRIES) -> float:
@@ -40,11 +41,13 @@ def memory() -> int:
 def keep_memory() -> None:
     """Have freed memory kept for the next tensor instead of given back: the system hands out pages slowly.
 
-    Only glibc can be told so; elsewhere nothing happens.
+    What was freed until now goes back first. From now on all threads share one heap, so that what one of them frees
+    another can use. Only glibc can be told so; elsewhere nothing happens.
     """
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        mallopt, trim = ctypes.CDLL(None).mallopt, ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
         return
-    for option, size in ((M_MMAP_THRESHOLD, 1 << 30), (M_TRIM_THRESHOLD, 1 << 30), (M_TOP_PAD, 64 << 20)):
-        mallopt(option, size)
+    trim(0)
+    for option, value in KEPT.items():
+        mallopt(option, value)

@@ -1,6 +1,6 @@
 """Optimisers behind one face: step at a rate, and hand their state over by the names of the parameters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,8 @@ from regard.config import TrainConfig
 from regard.train.muon import Muon
 
 SEPARATOR = "/"  # between a parameter's name and what is remembered of it
+Place = Callable[[Tensor, Tensor], Tensor]
+"""A saved tensor, and the parameter it belongs to -> the tensor where that lives."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,14 @@ class Optimizers:
             for key, value in state.items()
         }
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+    def restore(self, tensors: Mapping[str, Tensor], place: Place) -> None:
         parameters = {name: p for p, name in self.names.items()}
         owners = {p: optimizer for optimizer, _ in self.parts for p in _parameters(optimizer)}
         for name, value in tensors.items():
             whose, _, what = name.partition(SEPARATOR)
             p = parameters[whose]
             counted = what == "step" and p.device.type not in ("cpu", "cuda")  # not fused: its count stays on the CPU
-            owners[p].state[p][what] = value if counted else value.to(p.device)
+            owners[p].state[p][what] = value if counted else place(value, p)
 
 
 def build(c: TrainConfig, model: nn.Module) -> Optimizers:

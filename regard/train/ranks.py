@@ -6,7 +6,7 @@ share of the batches of an update, gradients are summed, and rank 0 alone speaks
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 
@@ -15,6 +15,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from regard.model.transformer import EncoderDecoder
+
 PATIENCE = timedelta(hours=2)  # rank 0 may take its time to prepare, check and score; the others wait
 
 
@@ -22,9 +24,15 @@ class Solo:
     """One process."""
 
     rank, size, here = 0, 1, 1
+    sharded = False
 
     def __init__(self, device: torch.device):
         self.device = device
+
+    @property
+    def home(self) -> torch.device:
+        """Where the model stands that is judged and saved."""
+        return self.device
 
     @property
     def first(self) -> bool:
@@ -41,6 +49,14 @@ class Solo:
 
     def wait(self) -> None:
         """Until everybody is here."""
+
+    def whole(self, tensor: Tensor) -> Tensor:
+        """A tensor of which each process may hold a share."""
+        return tensor
+
+    def spread(self, model: EncoderDecoder) -> EncoderDecoder:
+        """The model that is trained: the one that is judged and saved, unless each process has a share."""
+        return model
 
     def wrap(self, learner: nn.Module) -> nn.Module:
         """A learner whose gradients, after the last batch of an update, are those of all processes."""
@@ -105,6 +121,6 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
-def meet(device: torch.device) -> Solo:
+def meet(device: torch.device, many: Callable[[torch.device], Many] = Many) -> Solo:
     """Solo, or one of many."""
-    return Many(device) if together() else Solo(device)
+    return many(device) if together() else Solo(device)

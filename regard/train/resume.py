@@ -4,10 +4,12 @@ Dropout is a function of (seed, step) and the order of the data one of (seed, ep
 weights, optimiser, place in the data, and what the dev set has said so far.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard.data.batch import Place
 from regard.errors import RunError
@@ -39,7 +41,7 @@ class State:
         return replace(self, worse=self.worse + 1)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Checkpoints:
     """Saves and restores the parts of a run."""
 
@@ -50,15 +52,35 @@ class Checkpoints:
     every: int
     keep: int
 
+    def collect(self) -> None:
+        """Bring here what other processes hold: nothing, unless each has a share."""
+
+    @contextmanager
+    def judged(self) -> Iterator[dict[str, Tensor]]:
+        """The weights that are judged and translated with."""
+        with self.ema.applied():
+            yield weights.tensors_of(self.model)
+
+    def kept(self) -> dict[str, Tensor]:
+        """What else is needed to go on."""
+        moments = {OPTIMIZER + name: tensor for name, tensor in self.optimizers.tensors().items()}
+        return moments | {AVERAGE + name: tensor for name, tensor in self.ema.tensors().items()}
+
+    def take(self, judged: Mapping[str, Tensor], where: str) -> None:
+        """Give the model these weights."""
+        weights.load_into(self.model, judged, where)
+
+    def place(self, tensor: Tensor, like: Tensor) -> Tensor:
+        """A saved tensor where its parameter lives."""
+        return tensor.to(like.device)
+
     def save(self, state: State) -> None:
         """Write everything aside and rename it; it counts once latest.json names it. Then make room."""
         step = state.step
-        with self.ema.applied(), aside(self.run.weights(step)) as path:
-            weights.write(weights.tensors_of(self.model), path)
-        tensors = {OPTIMIZER + name: tensor for name, tensor in self.optimizers.tensors().items()}
-        tensors |= {AVERAGE + name: tensor for name, tensor in self.ema.tensors().items()}
-        with aside(self.run.resume_tensors(step)) as path:
+        with self.judged() as tensors, aside(self.run.weights(step)) as path:
             weights.write(tensors, path)
+        with aside(self.run.resume_tensors(step)) as path:
+            weights.write(self.kept(), path)
         self.run.write_json(self.run.resume_state(step), asdict(state))
         self.run.seal(self.run.weights(step), self.run.resume_tensors(step), self.run.resume_state(step))
         self.run.write_json(self.run.latest, {"step": step})
@@ -75,13 +97,9 @@ class Checkpoints:
         state = _state(self.run, self.run.verify(self.run.resume_state(step)))
         judged = weights.read(self.run.verify(self.run.weights(step)))
         tensors = weights.read(self.run.verify(self.run.resume_tensors(step)))
-        weights.load_into(self.model, judged, str(self.run.weights(step)))
-        self.optimizers.restore(
-            {name.removeprefix(OPTIMIZER): t for name, t in tensors.items() if name.startswith(OPTIMIZER)}
-        )
-        self.ema.restore(
-            judged, {name.removeprefix(AVERAGE): t for name, t in tensors.items() if name.startswith(AVERAGE)}
-        )
+        self.take(judged, str(self.run.weights(step)))
+        self.optimizers.restore(_of(OPTIMIZER, tensors), self.place)
+        self.ema.restore(judged, _of(AVERAGE, tensors), self.place)
         self._prune(state)
         return state
 
@@ -104,6 +122,10 @@ class Checkpoints:
         for path in (self.run.folder / "resume").glob("[0-9]*"):
             if int(path.stem) != state.step:
                 path.unlink(missing_ok=True)
+
+
+def _of(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _state(run: Run, path: Path) -> State:

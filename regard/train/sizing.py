@@ -97,7 +97,7 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     size = f"{facts.pairs:,} pairs, and about {steps:,} steps in the time"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
-    dropout = 0.1 if plan.epochs < 5 else 0.2 if plan.epochs < 12 else 0.3
+    dropout = 0.1 if plan.epochs < 15 else 0.2 if plan.epochs < 40 else 0.3
     yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
     why = "small batches learn faster on a CPU, and are large enough for its products"
     yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")

@@ -71,6 +71,38 @@ def test_several_workers_translate_as_one_would(run: Path, files: Path, tmp_path
     assert (tmp_path / "1").read_text(encoding="utf-8").count("\n") == text.count("\n")
 
 
+def test_another_engine_says_the_same(run: Path, files: Path, tmp_path: Path):
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
+    said = {}
+    for name in ("torch", "ctranslate2", "ctranslate2"):  # the second time it is not written again
+        out = regard("translate", run, files / "test.en", "--beam", 1, "--engine", name, "--workers", 1)
+        assert out.returncode == 0, out.stderr
+        said[name] = out.stdout.split("\n")
+    alike = [one == other for one, other in zip(said["torch"], said["ctranslate2"], strict=True)]
+    assert sum(alike) >= len(alike) - 1  # a tie may go either way
+    out = regard("translate", run, files / "test.en", "--engine", "ctranslate2", "--sample")
+    assert out.returncode == 2 and "leave --engine out" in out.stderr
+
+
+def test_eight_bits_translate_every_line(run: Path, files: Path):
+    out = regard("translate", run, files / "test.en", "--beam", 1, "--quantize", "int8", "--workers", 2)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.count("\n") == 29
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (("--quantize", "int4"), "expected one of none, int8"),
+        (("--engine", "onnx"), "expected one of torch, ctranslate2"),
+    ],
+)
+def test_what_nobody_can_do_is_refused(run: Path, files: Path, how: tuple, message: str):
+    out = regard("translate", run, files / "test.en", *how)
+    assert (out.returncode, out.stdout) == (2, "")
+    assert message in out.stderr and "Traceback" not in out.stderr
+
+
 def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path, tmp_path: Path):
     out = regard("evaluate", run, files / "test.en", files / "test.fr", "--json")
     scores = json.loads(out.stdout)

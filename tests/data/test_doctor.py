@@ -60,6 +60,7 @@ PLANTED = {
     "bom": [("\ufeffJoined files", "Fichiers joints")],
     "mojibake": [("A summer day", "Un jour d'Ã©tÃ©"), ("It\u2019s lost", "C'est per�u"), ("Itâ€™s", "C'est")],
     "unnormalised": [("Summer", "E\u0301te\u0301")],
+    "tokenized": [("a cat sleeps .", "un chat dort ."), ("A cat sleeps .", "Un chat dort.")],
     "entity": [("Salt &amp; pepper", "Sel et poivre"), ("A cat", "L&#39;animal")],
     "placeholder": [
         ("Hello {name}", "Bonjour {nom}"),

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.data.batch import pad
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decode import Beam, Greedy, Limits, Sample
 from regard.decode.limits import cycle, unwind
@@ -26,19 +25,27 @@ class Chain:
     bos, eos = BOS, EOS
     longest = 1000
 
-    def __init__(self, tables: Tensor, length: int = 3):
+    def __init__(self, tables: Tensor, length: int = 3, room: int = 1000):
         self.tables = tables.log_softmax(-1)  # (N, V, V)
         self.lengths = torch.full((len(tables),), length)
         self.numbers = torch.arange(len(tables))
+        self.room = room
+        self.width = 1
+        self.came = 0
+        self.rows = torch.zeros(0, dtype=torch.long)
+
+    def admit(self, width: int) -> int:
+        self.width = width
+        new = min(self.room - len(self.rows) // width, len(self.tables) - self.came)
+        self.rows = torch.cat((self.rows, torch.arange(self.came, self.came + new).repeat_interleave(width)))
+        self.came += new
+        return new
 
     def step(self, last: Tensor) -> Tensor:
-        return self.tables[torch.arange(len(last)), last]
-
-    def widen(self, width: int) -> None:
-        self.tables = self.tables.repeat_interleave(width, dim=0)
+        return self.tables[self.rows, last]
 
     def select(self, rows: Tensor) -> None:
-        self.tables = self.tables[rows]
+        self.rows = self.rows[rows]
 
 
 def chain(count: int, length: int = 3, seed: int = 3) -> Chain:
@@ -89,6 +96,22 @@ def test_beam_of_one_is_greedy_on_a_chain():
     assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
 
 
+@pytest.mark.parametrize("room", [1, 2, 3, 7])
+@pytest.mark.parametrize("search", [Greedy(), Beam(3, nbest=3, alpha=0.6), Sample(seed=3)], ids=repr)
+def test_room_changes_nothing(room: int, search):
+    """Sentences that wait until others have left are translated as if all had come at once."""
+    cramped = chain(17)
+    cramped.room = room
+    assert search.search(cramped) == search.search(chain(17))
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(2)], ids=repr)
+def test_a_loop_of_one_that_came_late_is_stopped_too(search):
+    tables = torch.cat([chain(3).tables, looper(length=3).tables])
+    found = search.search(Chain(tables, room=1))
+    assert found[3] == search.search(looper(length=3))[0]
+
+
 def test_sentences_do_not_meet_in_a_beam():
     together = Beam(size=3).search(chain(7))
     tables = chain(7).tables
@@ -108,8 +131,8 @@ def model():
 SOURCES = [torch.randint(4, 31, (n,), generator=torch.Generator().manual_seed(n)).tolist() for n in (2, 11, 5, 7, 3)]
 
 
-def steps(model, sources: list[list[int]], first: int = 0) -> Steps:
-    return Steps(Stepwise(model), pad([[*s, EOS] for s in sources]), torch.arange(first, first + len(sources)))
+def steps(model, sources: list[list[int]], first: int = 0, room: int = 4096) -> Steps:
+    return Steps(Stepwise(model), sources, range(first, first + len(sources)), room)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +145,29 @@ def test_a_batch_of_many_equals_one_by_one(model, search):
             alone = search.search(steps(model, [source], first=i))[0]
             assert [h.ids for h in alone] == [h.ids for h in together[i]]
             assert [h.score for h in alone] == pytest.approx([h.score for h in together[i]])
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(3, nbest=2), Sample(seed=3)], ids=repr)
+@pytest.mark.parametrize("room", [1, 24, 36])
+def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, room: int):
+    sources = SOURCES * 3
+    with torch.inference_mode():
+        apart, together = (search.search(steps(model, sources, room=size)) for size in (room, 4096))
+    for one, other in zip(apart, together, strict=True):
+        assert [h.ids for h in one] == [h.ids for h in other]
+        assert [h.score for h in one] == pytest.approx([h.score for h in other])
+
+
+def test_no_more_are_inside_than_there_is_room_for(model):
+    walking = steps(model, SOURCES, room=24)  # sources of 2, 11, 5, 7 and 3 pieces, and their ends
+    assert walking.admit(3) == 2
+    assert walking.admit(3) == 0
+    walking.select(torch.tensor([0, 1, 2]))
+    assert walking.admit(3) == 2
+    walking.select(torch.arange(0))
+    assert walking.admit(3) == 1
+    walking.select(torch.arange(0))
+    assert walking.admit(3) == 0
 
 
 def test_beam_of_one_is_greedy_on_a_model(model):

@@ -122,8 +122,7 @@ def generated(theirs, tokenizer, texts: list[str], beams: int) -> list[tuple[lis
 
 
 def searched(translator: Translator, texts: list[str], search: Greedy | Beam) -> list[list[int]]:
-    source = pad([[*ids, EOS] for ids in translator.tokenizers.source.encode(texts)])
-    steps = Steps(Stepwise(translator.model), source, torch.arange(len(texts)))
+    steps = Steps(Stepwise(translator.model), translator.tokenizers.source.encode(texts), range(len(texts)))
     return [list(found[0].ids) for found in search.search(steps)]
 
 
@@ -286,6 +285,17 @@ def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", str(run), str(pairs(tmp_path, 7)), "--beam", "1", "--json", "--device", "cpu"])
     assert ended.value.code == 0 and json.loads(capsys.readouterr().out)["bleu"]["signature"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
+def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
+    from regard.jobs.engine import engine
+
+    search = Greedy(Limits(factor=1.0, extra=3, rounds=10**6))
+    theirs = [found[0].text for text in TEXTS for found in engine(run, "none", 1).candidates([text], search)]
+    ours = load(run, "cpu").translate(TEXTS, search)
+    assert theirs == ours and len(set(ours)) > 3
 
 
 def test_an_imported_run_has_nothing_to_go_on_with(run: Path):

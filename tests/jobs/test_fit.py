@@ -8,10 +8,11 @@ import torch
 
 import regard
 from regard.config import Config
-from regard.decode import Greedy
+from regard.decode import Beam, Greedy
 from regard.errors import ConfigError, DataError, RegardError, RunError
 from regard.jobs import fit as job
 from regard.jobs import session
+from regard.jobs.engine import engine
 from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
 from regard.jobs.load import load
 from regard.model import weights
@@ -97,18 +98,22 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     )  # fmt: skip
     events = train(tmp_path / "run", config)
     assert [e for e in events if isinstance(e, Checked)][-1].check.loss < 0.05
-    pairs = [
-        line.split("\t")[:2]
-        for line in map(
-            "\t".join,
-            zip(
-                (tmp_path / "few.en").read_text().strip().split("\n"),
-                (tmp_path / "few.fr").read_text().strip().split("\n"),
-                strict=True,
-            ),
-        )
-    ]
-    assert load(tmp_path / "run").translate([p[0] for p in pairs], Greedy()) == [p[1] for p in pairs]
+    sources, targets = (
+        (tmp_path / f"few.{language}").read_text(encoding="utf-8").strip().split("\n") for language in ("en", "fr")
+    )
+    assert load(tmp_path / "run").translate(sources, Greedy()) == targets
+    eight_bits = load(tmp_path / "run", quantize="int8").translate(sources, Greedy())
+    assert sum(map(str.__eq__, eight_bits, targets)) >= 60
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
+    for quantize, right in (("none", 64), ("int8", 45)):
+        found = engine(tmp_path / "run", quantize, 1).candidates(sources, Greedy())
+        assert sum(one[0].text == target for one, target in zip(found, targets, strict=True)) >= right
+    beams = engine(tmp_path / "run", "none", 2).candidates(["", *sources], Beam(3, nbest=2))
+    assert [len(one) for one in beams] == [1] + [2] * 64
+    ours = load(tmp_path / "run").candidates(sources, Beam(3, nbest=2))
+    for one, other in zip(beams[1:], ours, strict=True):
+        assert one[0].text == other[0].text
+        assert one[0].score == pytest.approx(other[0].score, abs=1e-3)
 
 
 def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):

@@ -55,6 +55,32 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     assert told.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
 
 
+@pytest.mark.parametrize("changes", [(), ("train.ema=0.9", "train.accumulate=2", "train.rdrop=1")], ids=str)
+def test_a_model_in_shares_is_the_same_model(files: Path, tmp_path: Path, changes: tuple[str, ...]):
+    run(command(files, tmp_path / "whole", *changes, ranks=2))
+    run(command(files, tmp_path / "shares", *changes, "train.shard=true", ranks=2))
+    for kind in (Run.weights, Run.resume_tensors):
+        whole, shares = (weights.read(kind(Run(tmp_path / name), STEPS)) for name in ("whole", "shares"))
+        assert whole.keys() == shares.keys()
+        for name in whole:
+            assert_close(shares[name], whole[name], rtol=0, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_model_in_shares_goes_on_bit_for_bit_and_alone(files: Path, tmp_path: Path):
+    changes = ("train.save_every=2", "train.shard=true", "train.ema=0.9")
+    run(command(files, tmp_path / "whole", *changes, ranks=2))
+    half = command(files, tmp_path / "half", *changes, ranks=2)
+    half[half.index("--steps") + 1] = str(STEPS // 2)
+    run(half)
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "regard"]
+    run([sys.executable, *several, "train", "--resume", str(tmp_path / "half"), "--steps", str(STEPS)])
+    for name, tensor in last(tmp_path / "whole").items():
+        assert torch.equal(last(tmp_path / "half")[name], tensor)
+    run([sys.executable, "-m", "regard", "train", "--resume", str(tmp_path / "half"), "--steps", str(STEPS + 2)])
+    assert Run(tmp_path / "half").weights(STEPS + 2).exists()
+
+
 @pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_ranks(files: Path, tmp_path: Path):
     changes = ("train.save_every=2", "train.accumulate=1")

@@ -1,9 +1,9 @@
-"""One token at a time equals the whole, for every scheme, through widening, reordering and leaving."""
+"""One token at a time equals the whole, for every scheme, through reordering, leaving and entering late."""
 
+import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.data.tokenizer import PAD
 from regard.model.stepwise import PLACES, Stepwise
 from regard.model.transformer import EncoderDecoder
 from tests.model.conftest import padded_rows
@@ -17,20 +17,18 @@ def test_steps_equal_the_whole(model: EncoderDecoder, ids):
     source, target = padded_rows([3, 11, 7]), ids(3, PLACES + 5)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk = Stepwise(model).begin(source)
+        walk = Stepwise(model).begin()
+        walk.enter(source)
         for t in range(target.shape[1]):
             assert_close(walk.step(target[:, t]), whole[:, t])
 
 
-def test_rows_may_be_widened_reordered_and_left(model: EncoderDecoder, ids):
-    source, target = padded_rows([3, 11, 7]), ids(3, 13)
+def test_rows_may_be_reordered_and_left(model: EncoderDecoder, ids):
+    source, ways = padded_rows([3, 11, 7]), ids(6, 13)
     with torch.no_grad():
-        walk = Stepwise(model).begin(source)
-        walk.step(target[:, 0])
-        walk.widen(2)  # rows 0 0 1 1 2 2
-        ways = target.repeat_interleave(2, dim=0)
-        ways[1::2, 1:] = ids(3, 12)
-        for t in range(1, 5):
+        walk = Stepwise(model).begin(width=2)
+        walk.enter(source)  # rows 0 0 1 1 2 2
+        for t in range(5):
             walk.step(ways[:, t])
         rows = torch.tensor([5, 4, 0, 0])  # the sentence in the middle leaves; another keeps one of its ways, twice
         walk.select(rows)
@@ -39,4 +37,39 @@ def test_rows_may_be_widened_reordered_and_left(model: EncoderDecoder, ids):
         expected = logits(model, source[torch.tensor([2, 2, 0, 0])], ways)
         for t in range(5, 13):
             assert_close(walk.step(ways[:, t]), expected[:, t])
-    assert PAD not in ways
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("lengths", [([3, 11], [7, 5]), ([3, 5], [11, 2]), ([5, 5], [5])], ids=str)
+def test_sentences_that_enter_late_are_as_if_alone(model: EncoderDecoder, ids, width: int, lengths):
+    first, second = padded_rows(lengths[0]), padded_rows(lengths[1])
+    early, late = ids(len(first) * width, 19), ids(len(second) * width, 13)
+    alone = [logits(model, x.repeat_interleave(width, dim=0), y) for x, y in ((first, early), (second, late))]
+    with torch.no_grad():
+        walk = Stepwise(model).begin(width)
+        walk.enter(first)
+        for t in range(4):
+            walk.step(early[:, t])
+        walk.enter(second)
+        for t in range(5):
+            new = walk.step(torch.cat((early[:, 4 + t], late[:, t])))
+            assert_close(new, torch.cat((alone[0][:, 4 + t], alone[1][:, t])))
+        stay = torch.arange(width, len(early) + len(late))  # the first sentence leaves, and another one comes again
+        walk.select(stay)
+        walk.enter(first[:1])
+        for t in range(5, 9):
+            again = early[:width, t - 5]
+            new = walk.step(torch.cat((early[width:, 4 + t], late[:, t], again)))
+            assert_close(new, torch.cat((alone[0][width:, 4 + t], alone[1][:, t], alone[0][:width, t - 5])))
+
+
+def test_who_enters_an_empty_walk_begins_anew(model: EncoderDecoder, ids):
+    source, target = padded_rows([3, 7]), ids(2, 5)
+    with torch.no_grad():
+        walk = Stepwise(model).begin()
+        walk.enter(source)
+        walk.step(target[:, 0])
+        walk.select(torch.arange(0))
+        assert len(walk) == 0
+        walk.enter(source.flip(0))
+        assert_close(walk.step(target[:, 0]), logits(model, source.flip(0), target)[:, 0])

@@ -119,6 +119,11 @@ def entity(source: str, target: str) -> bool:
     return ("&" in source and bool(_ENTITY.search(source))) or ("&" in target and bool(_ENTITY.search(target)))
 
 
+def tokenized(source: str, target: str) -> bool:
+    """By the full stop, which no language sets apart."""
+    return source.endswith(" .") or target.endswith(" .")
+
+
 def placeholder(source: str, target: str) -> bool:
     if not ("{" in source or "%" in source or "{" in target or "%" in target):
         return False
@@ -199,6 +204,7 @@ PLAIN: dict[str, Finds] = {
         mojibake,
         unnormalised,
         entity,
+        tokenized,
         placeholder,
     )
 }

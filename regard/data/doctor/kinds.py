@@ -202,6 +202,14 @@ _NOTED = (
         "decode them once on both sides, unless they are wanted",
     ),
     Kind(
+        "tokenized",
+        Action.NOTED,
+        "words and signs apart, as a tokeniser leaves them",
+        "“word .” instead of “word.”: the model will write like that, too, and BLEU of such text cannot be compared "
+        "with BLEU of ordinary text.",
+        "train on the text as people write it; or score with --tokenize none, as papers on such corpora do",
+    ),
+    Kind(
         "placeholder",
         Action.NOTED,
         "placeholders that differ between the sides",

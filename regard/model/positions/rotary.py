@@ -18,6 +18,7 @@ class Rotary(Positions):
     def __init__(self, width: int, base: float = 10_000.0, interleaved: bool = False):
         super().__init__()
         self.turned = width
+        self.base = base
         self.interleaved = interleaved
         even = torch.arange(0, width, 2, dtype=torch.float64)
         self.register_buffer("speed", torch.exp(even * (-math.log(base) / width)), persistent=False)

@@ -1,0 +1,19 @@
+"""regard bench"""
+
+from pathlib import Path
+
+import typer
+
+
+def bench(
+    run: Path | None = typer.Argument(None, help="Run whose model and texts are measured; a small model if unset."),
+    seconds: float = typer.Option(5.0, min=0.0, help="How long each speed is measured."),
+    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
+) -> None:
+    """Measure this machine: matrix products, training, translating, and what would make them faster."""
+    from regard.jobs.bench import bench as measured
+    from regard.jobs.bench import of_nothing, of_run
+
+    config, subject = of_run(run, set_ or []) if run is not None else of_nothing(set_ or [])
+    for line in measured(config, subject, seconds):
+        typer.echo(line)

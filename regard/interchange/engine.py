@@ -1,0 +1,66 @@
+"""CTranslate2 as the one who translates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.data.tokenizer import EOS, Tokenizers
+from regard.decode import Beam, Greedy, Limits, Search
+from regard.decode.limits import unwind
+from regard.errors import ConfigError
+from regard.interchange.ctranslate2 import PLACES, library, words
+from regard.tasks.translate import Translation
+
+SENTENCES = 64  # of a batch
+
+
+class Engine:
+    """A CTranslate2 folder that translates, with the face of a `Translator`."""
+
+    def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, longest: int = PLACES):
+        """`longest`: the longest output that the model has places for."""
+        self.tokenizers = tokenizers
+        self._longest = longest
+        # One thread each: it shares a batch badly, and eight-bit ones worst of all.
+        self._engine = library().Translator(str(folder), device="cpu", inter_threads=workers, intra_threads=1)
+        self._source = words(tokenizers.source)
+        self._ids = {word: i for i, word in enumerate(words(tokenizers.target))}
+
+    def candidates(
+        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+    ) -> list[list[Translation]]:
+        found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
+        full = [i for i, text in enumerate(texts) if text.strip()]
+        ids = self.tokenizers.source.encode([texts[i] for i in full])
+        if not full:
+            return found
+        options, limits = self._options(search or Beam())
+        longest = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
+        results = self._engine.translate_batch(
+            [[self._source[piece] for piece in (*row, EOS)] for row in ids],
+            max_batch_size=SENTENCES,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=min(longest, self._longest),
+            return_scores=True,
+            **options,
+        )
+        for i, result in zip(full, results, strict=True):
+            found[i] = [
+                self._translation(pieces, score, limits)
+                for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+            ]
+        return found
+
+    def _translation(self, pieces: Sequence[str], score: float, limits: Limits) -> Translation:
+        ids = unwind([self._ids[piece] for piece in pieces], limits.rounds)
+        return Translation(self.tokenizers.target.decode(ids), score)
+
+    @staticmethod
+    def _options(search: Search) -> tuple[dict[str, Any], Limits]:
+        if isinstance(search, Greedy):
+            return {"beam_size": 1, "length_penalty": 1.0}, search.limits
+        if isinstance(search, Beam):
+            options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
+            return options, search.limits
+        raise ConfigError("--sample: CTranslate2 draws otherwise each time; leave --engine out, or --sample")

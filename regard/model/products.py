@@ -1,0 +1,81 @@
+"""How linear maps are computed: as they stand in training, or made ready once for decoding.
+
+Maps that read the same input are one product, which is what a CPU likes. `Live` reads the weights at every call, so
+that gradients reach them; `Prepared` holds each product ready, and may hold it in another kind (int8, say).
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.kernels import feed_relu
+from regard.model.layers import FeedForward, GatedFeedForward
+
+Product = Callable[[Tensor], Tensor]
+"""Rows (N, D) -> rows (N, E)."""
+Maker = Callable[[Tensor, Tensor | None], Product]
+"""A weight (E, D) and a bias (E,) -> the product with them."""
+Maps = tuple[nn.Module, ...]
+"""Modules with a weight, and all or none of them with a bias."""
+
+
+def dense(weight: Tensor, bias: Tensor | None) -> Product:
+    """The product as it is."""
+    return lambda x: F.linear(x, weight, bias)
+
+
+class Products(Protocol):
+    """Whoever computes linear maps."""
+
+    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
+        """Maps of the same rows, side by side: (N, D) -> (N, their widths)."""
+        ...
+
+    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
+        """The feed-forward of rows (N, D)."""
+        ...
+
+
+class Live:
+    """Weights as they are at this moment, with gradients."""
+
+    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
+        return F.linear(x, *_together(maps))
+
+    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
+        if isinstance(feed, FeedForward) and feed.activation is F.relu and not (feed.training and feed.dropout):
+            return feed_relu(x, feed.into.weight, feed.into.bias, feed.out.weight, feed.out.bias)
+        return feed(x)
+
+
+class Prepared:
+    """Weights as they were when each product was first wanted: for models that no longer change."""
+
+    def __init__(self, make: Maker = dense):
+        self._make = make
+        self._made: dict[Maps, Product] = {}
+
+    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
+        product = self._made.get(maps)
+        if product is None:
+            product = self._made[maps] = self._make(*_together(maps))
+        return product(x)
+
+    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
+        if isinstance(feed, FeedForward):
+            return self(feed.activation(self(x, (feed.into,))), (feed.out,))
+        if isinstance(feed, GatedFeedForward):
+            gate, inner = self(x, (feed.gate, feed.into)).chunk(2, dim=-1)
+            return self(F.silu(gate) * inner, (feed.out,))
+        return feed(x)
+
+
+def _together(maps: Maps) -> tuple[Tensor, Tensor | None]:
+    weights, biases = [map.weight for map in maps], [getattr(map, "bias", None) for map in maps]
+    weight = torch.cat(weights) if len(maps) > 1 else weights[0]  # type: ignore[arg-type]
+    if biases[0] is None:
+        return weight, None  # type: ignore[return-value]
+    return weight, torch.cat(biases) if len(maps) > 1 else biases[0]  # type: ignore[arg-type, return-value]

@@ -1,0 +1,157 @@
+"""CTranslate2 says what our own search says, token for token, for every model that it can run."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.config import ModelConfig
+from regard.data import tokenizer
+from regard.data.corpora import english_french
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
+from regard.decode import Greedy, Limits
+from regard.errors import ModelError
+from regard.model.build import build
+from regard.model.stepwise import Stepwise
+from regard.model.transformer import EncoderDecoder
+from regard.tasks.translate import Steps
+from tests.model.conftest import SCHEMES, positions
+
+pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
+
+from regard.interchange import ctranslate2
+from regard.interchange.engine import Engine
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
+
+LONGEST = 19
+PAIRS = list(english_french.generate(300, seed=3))
+TEXTS = sorted((pair.source for pair in PAIRS), key=len)[::5][:29]  # short, for tables of 29 places
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> Tokenizers:
+    both = tokenizer.train([text for pair in PAIRS for text in (pair.source, pair.target)], 400, "bpe")
+    return Tokenizers(both, both)
+
+
+def model_of(tokenizers: Tokenizers, **settings: object) -> EncoderDecoder:
+    """A model that has learnt nothing, but is sure of itself, and listens to its source."""
+    torch.manual_seed(7)
+    defaults: dict[str, object] = {"dim": 24, "heads": 2, "ffn": 37, "encoder_layers": 2, "decoder_layers": 3}
+    size = tokenizers.source.size
+    model = build(ModelConfig(**{**defaults, **settings}), size, size, joint=True, pad=PAD)
+    return stirred(model)
+
+
+def stirred(model: EncoderDecoder) -> EncoderDecoder:
+    for parameter in model.parameters():  # nothing that starts at zero or one may hide
+        parameter.data += 0.3 * torch.randn_like(parameter)
+    for layer in model.decoder.layers:
+        layer.cross.out.weight.data *= 5
+        layer.cross.q.weight.data *= 3
+    model.output.weight.data[EOS] *= 1.5
+    return model.eval()
+
+
+def gap(model: EncoderDecoder, source: list[int], said: list[int]) -> float:
+    """How far apart the two likeliest next tokens are."""
+    with torch.no_grad():
+        logits = model.output(model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *said]])))[0, -1]
+    logits[[PAD, BOS]] = -torch.inf
+    best = logits.topk(2).values
+    return float(best[0] - best[1])
+
+
+def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[tuple[list[int], list[int]]]:
+    """What we say and what CTranslate2 says, greedily, as ids."""
+    ctranslate2.write(model, tokenizers, folder)
+    theirs = ctranslate2.library().Translator(str(folder), intra_threads=1, inter_threads=1)
+    names, number = ctranslate2.words(tokenizers.source), ctranslate2.words(tokenizers.target).index
+    sources = tokenizers.source.encode(TEXTS)
+    rows = [[names[i] for i in (*source, EOS)] for source in sources]
+    lengths = {"min_decoding_length": 0, "max_decoding_length": LONGEST, "max_input_length": 0}
+    results = theirs.translate_batch(rows, beam_size=1, **lengths)
+    with torch.inference_mode():
+        ours = Greedy(Limits(0, LONGEST, rounds=99)).search(Steps(Stepwise(model), sources, range(len(sources))))
+    return [
+        (list(one.ids), [number(word) for word in other.hypotheses[0]])
+        for (one,), other in zip(ours, results, strict=True)
+    ]
+
+
+def same(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> None:
+    sources = tokenizers.source.encode(TEXTS)
+    pairs = ids_of(model, tokenizers, folder)
+    assert len({tuple(ours) for ours, _ in pairs}) > 2, "the model says the same whatever it reads"
+    for source, (ours, theirs) in zip(sources, pairs, strict=True):
+        if ours != theirs:
+            alike = next(i for i, (a, b) in enumerate(zip([*ours, EOS], [*theirs, EOS], strict=False)) if a != b)
+            assert gap(model, source, ours[:alike]) < 1e-4, (ours, theirs)
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMES if not name.startswith("alibi")])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_every_scheme_says_the_same_there(tokenizers, tmp_path, name: str, norm: str):
+    same(model_of(tokenizers, positions=positions(name), norm=norm), tokenizers, tmp_path)
+
+
+def test_alibi_in_a_decoder_says_the_same_there(tokenizers, tmp_path):
+    sides = {"encoder": {"positions": positions("rotary")}, "decoder": {"positions": positions("alibi")}}
+    same(model_of(tokenizers, **sides), tokenizers, tmp_path)
+
+
+@pytest.mark.parametrize("heads", [3, 6])
+def test_alibi_with_heads_that_are_no_power_of_two(tokenizers, tmp_path, heads: int):
+    sides = {"encoder": {"positions": positions("none")}, "decoder": {"positions": positions("alibi")}}
+    same(model_of(tokenizers, heads=heads, **sides), tokenizers, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"activation": "gelu"},
+        {"activation": "silu"},
+        {"activation": "swiglu"},
+        {"norm_kind": "rms"},
+        {"norm_kind": "rms", "norm": "post"},
+        {"bias": False},
+        {"tie": False},
+        {"output_bias": True},
+        {"activation": "gelu-tanh"},
+        {"scale_words": False},
+        {"embedding_norm": True},
+        {"embedding_norm": True, "norm_kind": "rms"},
+        {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"waves": "halves"}},
+        {"norm_epsilon": 1e-3},
+        {"encoder_layers": 1, "decoder_layers": 4},
+    ],
+    ids=str,
+)
+def test_every_option_says_the_same_there(tokenizers, tmp_path, settings):
+    same(model_of(tokenizers, **settings), tokenizers, tmp_path)
+
+
+def test_two_vocabularies_say_the_same_there(tmp_path):
+    sides = (tokenizer.train([getattr(p, side) for p in PAIRS], 350, "bpe") for side in ("source", "target"))
+    apart = Tokenizers(*sides)
+    c = ModelConfig(dim=24, heads=2, ffn=37, layers=2)
+    model = build(c, apart.source.size, apart.target.size, joint=False, pad=PAD)
+    same(stirred(model), apart, tmp_path)
+
+
+def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
+    with pytest.raises(ModelError, match=r"alibi in the encoder.*none, sinusoidal, learned"):
+        ctranslate2.write(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
+    with pytest.raises(ModelError, match="softmax alone"):
+        ctranslate2.write(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
+
+
+def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
+    model = model_of(tokenizers, dim=128)
+    for quantize in ("none", "int8"):
+        ctranslate2.write(model, tokenizers, tmp_path / quantize, quantize, places=60)
+    small, large = ((tmp_path / name / "model.bin").stat().st_size for name in ("int8", "none"))
+    assert small < 0.5 * large
+    engine = Engine(tmp_path / "int8", tokenizers, workers=1, longest=60)
+    assert len({found[0].text for found in engine.candidates(TEXTS, Greedy())}) > 2

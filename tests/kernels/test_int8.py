@@ -1,0 +1,74 @@
+"""Eight bits are nearly as good as thirty-two, whoever multiplies them."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from regard.errors import ConfigError
+from regard.kernels import int8 as room
+from regard.kernels.int8 import KINDS, int8, quantise
+
+makers = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+
+
+def test_every_row_uses_all_of_its_bits():
+    weight = torch.randn(13, 29) * torch.logspace(-5, 5, 13)[:, None]
+    whole, scale = quantise(weight)
+    assert whole.dtype == torch.int8
+    assert whole.abs().amax(dim=1).tolist() == [127] * 13
+    assert ((whole * scale[:, None] - weight).abs() <= 0.5001 * scale[:, None]).all()
+
+
+def test_a_row_of_zeros_stays_one():
+    weight = torch.randn(5, 7)
+    weight[2] = 0
+    whole, scale = quantise(weight)
+    assert not whole[2].any()
+    assert torch.isfinite(scale).all()
+
+
+@makers
+@pytest.mark.parametrize("rows", [1, 3, 67])
+def test_the_product_is_nearly_the_product(make, rows: int):
+    weight, bias, x = torch.randn(61, 128) / 11, torch.randn(61), torch.randn(rows, 128)
+    expected = F.linear(x, weight, bias)
+    found = make(*quantise(weight), bias)(x)
+    assert float((found - expected).norm() / expected.norm()) < 0.03
+
+
+@makers
+def test_it_is_what_the_whole_numbers_give(make):
+    """With an x of few whole numbers nothing is lost but what the weight lost."""
+    weight = torch.randn(31, 64)
+    whole, scale = quantise(weight)
+    x = torch.randint(-63, 64, (17, 64)).float()
+    x[0, 0], x[0, 1] = -63, 64
+    exact = x @ (whole.float() * scale[:, None]).T
+    found = make(whole, scale, None)(x)
+    assert float((found - exact).norm() / exact.norm()) < 0.01
+
+
+@makers
+def test_large_numbers_do_not_overflow(make):
+    """The worst that sixteen bits can meet: all weights and all of x at their largest."""
+    weight, x = torch.ones(8, 64), torch.full((3, 64), 5.0)
+    torch.testing.assert_close(make(*quantise(weight), None)(x), torch.full((3, 8), 320.0), rtol=0.02, atol=0)
+
+
+@makers
+def test_nothing_times_something_is_nothing(make):
+    bias = torch.randn(11)
+    found = make(*quantise(torch.randn(11, 16)), bias)(torch.zeros(3, 16))
+    torch.testing.assert_close(found, bias.expand(3, -1))
+
+
+def test_the_next_one_multiplies_where_one_is_gone(monkeypatch):
+    def gone(*_: object) -> None:
+        raise AttributeError("no such operator")
+
+    x = torch.randn(5, 16)
+    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone, "onednn": KINDS["onednn"]})
+    assert int8(torch.randn(3, 16), None)(x).shape == (5, 3)
+    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone})
+    with pytest.raises(ConfigError, match="leave --quantize out"):
+        int8(torch.randn(3, 16), None)
