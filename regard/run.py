@@ -1,6 +1,7 @@
 """A run folder: the one place that knows the name of every file in it, and how to write one safely.
 
     config.toml  tokenizer.model  log.jsonl  versions.json  checksums.json  doctor.json
+    tokenizer.pieces.json         the ids of pieces, where they are not the tokeniser's own (imported models)
     weights/<step>.safetensors    the last few checkpoints, and the best one
     resume/<step>.safetensors     what a checkpoint needs besides its weights to go on bit for bit
     resume/<step>.json
@@ -100,6 +101,20 @@ class Run:
         """The tokeniser of both sides, or of one ('source', 'target') where they differ."""
         return self.folder / (f"tokenizer.{side}.model" if side else "tokenizer.model")
 
+    def pieces(self, side: str = "") -> Path:
+        """Which id each piece has, where a tokeniser does not say so itself; of both sides or of one."""
+        return self.folder / (f"tokenizer.{side}.pieces.json" if side else "tokenizer.pieces.json")
+
+    @property
+    def wordpiece(self) -> Path:
+        """The tokeniser of an encoder."""
+        return self.folder / "tokenizer.json"
+
+    def tokenizer_files(self) -> list[Path]:
+        """Everything that cuts text into pieces and is there."""
+        files = [name(side) for name in (self.tokenizer, self.pieces) for side in ("", "source", "target")]
+        return [path for path in (*files, self.wordpiece) if path.exists()]
+
     def weights(self, step: int) -> Path:
         return self.folder / "weights" / f"{step:08d}.safetensors"
 
@@ -121,7 +136,7 @@ class Run:
     def parts(self) -> list[Path]:
         """All that a run consists of and that is there; what else lies in its folder is somebody's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
-        files += [self.start, self.doctor, self.report, *map(self.tokenizer, ("", "source", "target"))]
+        files += [self.start, self.doctor, self.report, *self.tokenizer_files()]
         folders = [
             self.store,
             self.charts,

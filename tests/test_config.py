@@ -21,6 +21,8 @@ from regard.errors import ConfigError
             {"model": {"dim": 10, "heads": 3}},
             r"model.heads=3 does not divide model.dim=10; heads that do: 1, 2, 5",
         ),
+        ({"model": {"pooler": True}}, r"model.pooler=True is for an encoder alone.*leave it out"),
+        ({"model": {"token_types": 2}}, r"model.token_types=2 is for an encoder alone"),
         ({"train": {"rate": "fast"}}, r"train.rate='fast': .*valid number"),
         ({"train": {"steps": 1.5}}, r"train.steps=1.5: .*valid integer"),
         ({"model": {"norm": "both"}}, r"model.norm='both': input should be 'pre' or 'post'"),

@@ -37,6 +37,14 @@ def test_an_occupied_folder_is_refused_unless_told(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x"]
 
 
+def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
+    run = create(tmp_path / "x", Config())
+    for path in (run.tokenizer(), run.tokenizer("source"), run.pieces(), run.pieces("target"), run.wordpiece):
+        path.touch()
+    assert len(run.tokenizer_files()) == 5
+    assert create(tmp_path / "x", Config(), overwrite=True).tokenizer_files() == []
+
+
 def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
     run = create(tmp_path / "x", Config())
     write_text(run.log, "old")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, settings, train, translate
+from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, settings, train, translate
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -23,6 +23,8 @@ COMMANDS = (
     bench.bench,
     demo.demo,
     corpus.corpus,
+    exchange.import_,
+    exchange.export,
     settings.settings,
 )
 MANY = ("--dev", "--test")
@@ -37,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command(command.__name__.rstrip("_"))(command)
 
 
 @app.callback()

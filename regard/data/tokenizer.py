@@ -6,6 +6,7 @@ but for U+2581, the mark that SentencePiece itself uses for a space.
 
 import functools
 import io
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,11 @@ class Tokenizer:
     def size(self) -> int:
         return int(self._pieces.get_piece_size())
 
+    @property
+    def vocabulary(self) -> object:
+        """What gives ids their meaning: where two tokenisers have the same, one table of vectors serves both."""
+        return self
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without any mark of its end."""
         return self._pieces.encode(list(texts))
@@ -57,14 +63,19 @@ class Tokenizer:
     @functools.cached_property
     def _halves(self) -> dict[int, tuple[int, int]]:
         """The two pieces that each longer piece is made of: the likeliest two that are pieces themselves."""
-        names = [self._pieces.id_to_piece(i) for i in range(self.size)]
-        known = {name: i for i, name in enumerate(names) if i > EOS and not BYTE.fullmatch(name)}
+        names = enumerate(self.pieces(range(self.size)))
+        whole = {name: i for i, name in names if i > EOS and not BYTE.fullmatch(name)}
+        known = {name: i for name, i in whole.items() if self._score(i) > -math.inf}
         halves: dict[int, tuple[int, int]] = {}
         for name, i in known.items():
             cuts = [(known[name[:at]], known[name[at:]]) for at in range(1, len(name)) if self._both(known, name, at)]
             if cuts:
-                halves[i] = max(cuts, key=lambda cut: min(self._pieces.get_score(j) for j in cut))
+                halves[i] = max(cuts, key=lambda cut: min(map(self._score, cut)))
         return halves
+
+    def _score(self, i: int) -> float:
+        """How likely a piece is, as a logarithm."""
+        return float(self._pieces.get_score(i))
 
     @staticmethod
     def _both(known: dict[str, int], name: str, at: int) -> bool:
@@ -92,14 +103,14 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenisers of the two sides; one and the same where the vocabulary is joint."""
+    """The tokenisers of the two sides; where the vocabulary is joint, an id is the same piece on both."""
 
     source: Tokenizer
     target: Tokenizer
 
     @property
     def joint(self) -> bool:
-        return self.source is self.target
+        return self.source.vocabulary is self.target.vocabulary
 
 
 def train(texts: Iterable[str], vocabulary: int, kind: str) -> Tokenizer:

@@ -22,13 +22,14 @@ from regard.model.layers import (
     LayerNorm,
     PreNorm,
     RMSNorm,
+    gelu_tanh,
 )
 from regard.model.positions import T5, Absolute, Alibi, Bias, Positions, Relative, Rotary
 from regard.model.transformer import Decoder, EncoderDecoder, Stack
 
 PLACES = 1024
 """The longest sequence for which positions are written out, unless more are asked for."""
-ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", F.silu: "SWISH"}
+ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", gelu_tanh: "GELUTanh", F.silu: "SWISH"}
 NEVER = -1e9
 """Added to what may never be said."""
 
@@ -63,9 +64,9 @@ def specification(model: EncoderDecoder, tokenizers: Tokenizers, places: int) ->
     _fill_stack(encoder, model.encoder, encoder.embeddings[0], places)
     _fill_stack(decoder, model.decoder, decoder.embeddings, places)
     decoder.projection.weight = _numbers(model.output.weight)
-    never = torch.zeros(len(model.output.weight))
-    never[[PAD, BOS]] = NEVER
-    decoder.projection.bias = _numbers(never)
+    bias = torch.zeros(len(model.output.weight)) if model.output.bias is None else model.output.bias.detach().clone()
+    bias[[PAD, BOS]] = NEVER
+    decoder.projection.bias = _numbers(bias)
     spec.config.layer_norm_epsilon = _norm_of(model.encoder).epsilon
     spec.config.add_source_bos = spec.config.add_source_eos = False  # we put the end there ourselves
     names = words(tokenizers.target)
@@ -104,6 +105,7 @@ def _shape(stack: Stack | Decoder) -> dict[str, Any]:
         "activation": getattr(library().specs.Activation, "SWISH" if gated else ACTIVATIONS[first.feed.activation]),
         "ffn_glu": gated,
         "rms_norm": isinstance(first.around_self.norm, RMSNorm),
+        "layernorm_embedding": isinstance(stack.embedding.norm, LayerNorm | RMSNorm),
     }
 
 
@@ -132,6 +134,8 @@ def _fill_stack(spec: Any, stack: Stack | Decoder, embeddings: Any, places: int)
     embeddings.weight = _numbers(words * (embedding.scale / words.shape[1] ** 0.5))  # √D is multiplied there
     if hasattr(spec, "position_encodings"):
         spec.position_encodings.encodings = _numbers(_table(embedding.positions, words.shape[1], places))
+    if isinstance(embedding.norm, LayerNorm | RMSNorm):
+        _fill_norm(spec.layernorm_embedding, embedding.norm)
     if isinstance(stack.norm, LayerNorm | RMSNorm):
         _fill_norm(spec.layer_norm, stack.norm)
     for to, layer in zip(spec.layer, _layers(stack), strict=True):

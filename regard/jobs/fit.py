@@ -1,17 +1,13 @@
 """Train: files -> a run folder that translates."""
 
 import contextlib
-import platform
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
 
-import regard
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
@@ -22,13 +18,13 @@ from regard.jobs.inherit import inherit, take
 from regard.jobs.load import pick_device, use_threads
 from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
+from regard.jobs.versions import versions
 from regard.run import Run
 from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 
 __all__ = ["Stop", "fit", "resume"]
 
 WORTH_TELLING = 10.0  # seconds
-VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
 def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path | None = None) -> Iterator[Event]:
@@ -53,7 +49,9 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
     if origin:
         if origin.resolve() == folder.resolve():
             raise ConfigError(f"{folder}: a run cannot begin with itself and replace itself; choose another --out")
+        _require_translator(runs.open_run(origin).load_config())
         config = inherit(runs.open_run(origin), config)
+    _require_translator(config)
     making = runs.begin(folder, config)
     try:
         notes = _prepare(making, config)
@@ -64,10 +62,23 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
     return notes
 
 
+def _require_translator(config: Config) -> None:
+    if config.model.architecture != "encoder-decoder":
+        raise ConfigError(
+            f"model.architecture={config.model.architecture}: `regard train` trains translators, which have an encoder "
+            f"and a decoder; leave it out, or begin --from a run that translates"
+        )
+
+
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     """Go on with a run where it was stopped; only its steps and minutes may change."""
     run = runs.open_run(folder)
     old = run.load_config()
+    if not old.data.train:
+        raise RunError(
+            f"{folder}: was imported, not trained here, so there is nothing to go on with. "
+            f"Begin a new run with what it knows: regard train FILES --from {folder} --out …"
+        )
     config = settings.override(old, changes)
     if _without_end(config) != _without_end(old):
         raise ConfigError(
@@ -114,7 +125,7 @@ def _without_end(config: Config) -> Config:
 def _prepare(run: Run, config: Config) -> list[str]:
     """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
     notes: list[str] = []
-    run.write_json(run.versions, _versions())
+    run.write_json(run.versions, versions())
     if config.train.origin and not run.sealed(run.start):
         notes += take(runs.open_run(Path(config.train.origin)), run)
     begun = time.perf_counter()
@@ -152,13 +163,3 @@ def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
     config, choices = sized(config, pairs, (source, target))
     runs.write_text(run.config, settings.dump(config))
     return config, list(told(choices))
-
-
-def _versions() -> dict[str, str]:
-    versions = {name: version(name) for name in VERSIONED}
-    return {
-        "regard": regard.__version__,
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
-        **versions,
-    }

@@ -43,7 +43,7 @@ def take(origin: Run, run: Run) -> list[str]:
     if not origin.best.exists():
         raise RunError(f"{origin.folder}: has no checked weights yet, so nothing can begin from it")
     best = origin.folder / str(origin.read_json(origin.best)["weights"])
-    tokenizers = [path for path in map(origin.tokenizer, ("", "source", "target")) if path.exists()]
+    tokenizers = origin.tokenizer_files()
     copies = {path: run.folder / path.name for path in tokenizers} | {best: run.start}
     for source, copy in copies.items():
         origin.verify(source)

@@ -1,23 +1,28 @@
-"""A run folder -> a translator."""
+"""A run folder -> a translator, or an embedder."""
 
 import os
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from regard.config import Config
+from regard.data.renumbered import Renumbered
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
+from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.kernels import int8
 from regard.model import weights
-from regard.model.build import build
+from regard.model.build import build, build_encoder
 from regard.model.products import Maker, dense
 from regard.model.stepwise import Stepwise
-from regard.model.transformer import EncoderDecoder
-from regard.run import Run, open_run
+from regard.model.transformer import EncoderDecoder, EncoderOnly
+from regard.run import Run, aside, open_run
+from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory
 
+SIDES = ("source", "target")
 KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
 """How weights may be held for decoding, as `--quantize` calls it."""
 
@@ -34,12 +39,34 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no checked weights yet, so it cannot translate. "
             f"Train on with `regard train --resume {run.folder}`."
         )
+    if config.model.architecture != "encoder-decoder":
+        raise RunError(
+            f"{run.folder}: holds an encoder alone, which cannot translate. Embed text with it: "
+            f"regard.jobs.load.load_encoder({str(folder)!r}).embed([…])"
+        )
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
-    path = run.folder / str(run.read_json(run.best)["weights"])
-    weights.load_into(model, weights.read(run.verify(path)), str(path))
+    _fill(model, run)
     model = model.to(where).eval()
     return Translator(model, tokenizers, Stepwise(model, kind))
+
+
+def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
+    """The embedder that a run holds."""
+    run = open_run(Path(folder))
+    config = run.load_config()
+    if config.model.architecture != "encoder" or not run.best.exists():
+        raise RunError(f"{run.folder}: holds no encoder alone; `regard import` makes one out of a BERT folder.")
+    tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
+    model = new_encoder(config, tokenizer.pad)
+    _fill(model, run)
+    return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
+
+
+def _fill(model: nn.Module, run: Run) -> None:
+    """Give a model the best weights of a run."""
+    path = run.folder / str(run.read_json(run.best)["weights"])
+    weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 
 def _kind(quantize: str) -> Maker:
@@ -54,11 +81,39 @@ def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     return build(config.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
 
 
+def new_encoder(config: Config, pad: int) -> EncoderOnly:
+    """A fresh encoder for these settings; its table may have more rows than its tokeniser has pieces."""
+    torch.manual_seed(config.train.seed)
+    return build_encoder(config.model, config.data.vocabulary, pad)
+
+
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
-    if config.data.joint:
-        joint = _tokenizer(run, run.tokenizer())
+    """One tokeniser for both sides, or one for each; imported ones bring tables of their pieces."""
+    if config.data.joint and not run.pieces().exists():
+        joint = _tokenizer(run, "")
         return Tokenizers(joint, joint)
-    return Tokenizers(_tokenizer(run, run.tokenizer("source")), _tokenizer(run, run.tokenizer("target")))
+    shared = _table(run, "") if config.data.joint else None
+    source, target = (_tokenizer(run, side, shared or _table(run, side)) for side in SIDES)
+    return Tokenizers(source, target)
+
+
+def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
+    """Keep imported tokenisers in a run."""
+    sides = dict(zip(SIDES, (tokenizers.source, tokenizers.target), strict=True))
+    for side, tokenizer in sides.items():
+        with aside(run.tokenizer(side)) as path:
+            path.write_bytes(tokenizer.model)
+    for side, tokenizer in {"": tokenizers.source}.items() if tokenizers.joint else sides.items():
+        if isinstance(tokenizer, Renumbered):
+            run.write_json(run.pieces(side), tokenizer.table)
+    run.seal(*run.tokenizer_files())
+
+
+def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
+    """Keep an encoder's tokeniser in a run."""
+    with aside(run.wordpiece) as path:
+        path.write_bytes(tokenizer.file)
+    run.seal(run.wordpiece)
 
 
 def pick_device(name: str, number: int = 0) -> torch.device:
@@ -87,5 +142,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tokenizer(run: Run, path: Path) -> Tokenizer:
-    return Tokenizer(run.verify(path).read_bytes())
+def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
+    model = run.verify(run.tokenizer(side)).read_bytes()
+    return Tokenizer(model) if table is None else Renumbered(model, table)
+
+
+def _table(run: Run, side: str) -> tuple[str, ...] | None:
+    path = run.pieces(side)
+    return tuple(run.read_json(run.verify(path))) if path.exists() else None

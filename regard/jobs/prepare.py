@@ -90,6 +90,8 @@ def _write_set(run: Run, name: str, pairs: Iterable[Pair], drawn: bool) -> str:
 
 
 def _tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
+    if config.train.origin:  # whose tokenisers the run was given
+        return load_tokenizers(run, config), []
     sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
     if config.data.joint:
         joint, notes = _tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
@@ -102,7 +104,7 @@ def _tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
 def _tokenizer(
     run: Run, config: Config, texts: Callable[[], Iterable[str]], count: int, side: str
 ) -> tuple[Tokenizer, list[str]]:
-    """Learn a tokeniser, unless the run was given one to begin with."""
+    """Learn a tokeniser, unless that was done before a kill."""
     path = run.tokenizer(side)
     if run.sealed(path):
         return Tokenizer(run.verify(path).read_bytes()), []

@@ -16,6 +16,7 @@ from regard.model.layers import (
     PostNorm,
     PreNorm,
     RMSNorm,
+    gelu_tanh,
 )
 from regard.model.positions import Positions
 from regard.model.schemes import SCHEMES, Shape
@@ -25,11 +26,20 @@ from regard.model.transformer import (
     Embedding,
     EncoderDecoder,
     EncoderOnly,
+    First,
+    Pooler,
     Projection,
     Stack,
+    TokenTypes,
+    Types,
 )
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": gelu_tanh,
+    "silu": F.silu,
+}
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
 WEIGHINGS = {"softmax": normalise, "argmax": select}
 RESIDUALS = {"pre": PreNorm, "post": PostNorm}
@@ -47,23 +57,23 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     share = c.tie and joint and at_source.width == at_target.width
     source_words = target_words if share else _words(source_size, c.dim - at_source.width)
     encoder = Stack(
-        Embedding(source_words, at_source, c.dropout, c.word_dropout),
+        _embedding(c, source_words, at_source),
         [_encoder_layer(c, of_source()) for _ in range(c.encoder_layers or c.layers)],
         _last_norm(c),
     )
     decoder = Decoder(
-        Embedding(target_words, at_target, c.dropout, c.word_dropout),
+        _embedding(c, target_words, at_target),
         [_decoder_layer(c, of_target()) for _ in range(c.decoder_layers or c.layers)],
         _last_norm(c),
     )
     tied = c.tie and not at_target.width
     table = target_words.weight if tied else _words(target_size, c.dim).weight
-    return EncoderDecoder(encoder, decoder, Projection(table), pad)
+    return EncoderDecoder(encoder, decoder, Projection(table, c.output_bias), pad)
 
 
 def build_encoder(c: ModelConfig, size: int, pad: int) -> EncoderOnly:
     """A fresh encoder for a vocabulary of this size."""
-    return EncoderOnly(*_alone(c, size, causal=False), pad)
+    return EncoderOnly(*_alone(c, size, causal=False), pad, Pooler(c.dim) if c.pooler else First())
 
 
 def build_decoder(c: ModelConfig, size: int, pad: int) -> DecoderOnly:
@@ -78,8 +88,14 @@ def _alone(c: ModelConfig, size: int, causal: bool) -> tuple[Stack, Projection]:
     at, inside = SCHEMES[side.kind].embedding(_shape(c, causal), side), _in_attention(c, side, causal)
     words = _words(size, c.dim - at.width)
     table = words.weight if c.tie and not at.width else _words(size, c.dim).weight
-    embedding = Embedding(words, at, c.dropout, c.word_dropout)
-    return Stack(embedding, [_encoder_layer(c, inside()) for _ in range(layers)], _last_norm(c)), Projection(table)
+    stack = Stack(_embedding(c, words, at), [_encoder_layer(c, inside()) for _ in range(layers)], _last_norm(c))
+    return stack, Projection(table, c.output_bias)
+
+
+def _embedding(c: ModelConfig, words: nn.Embedding, positions: Positions) -> Embedding:
+    types = TokenTypes(c.token_types, c.dim) if c.token_types else Types()
+    norm = _norm(c) if c.embedding_norm else nn.Identity()
+    return Embedding(words, positions, c.dropout, c.word_dropout, c.scale_words, types, norm)
 
 
 def _encoder_layer(c: ModelConfig, positions: Positions) -> EncoderLayer:

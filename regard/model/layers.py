@@ -38,6 +38,11 @@ class RMSNorm(nn.Module):
         return F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
 
 
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU by its approximation with tanh, as GPT-2 has it.  Hendrycks and Gimpel 2016."""
+    return F.gelu(x, approximate="tanh")
+
+
 class FeedForward(nn.Module):
     """out(f(into(x))): the same two linear maps for every token."""
 

@@ -13,7 +13,7 @@ from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer
 from regard.model.products import Live, Products
-from regard.model.transformer import Embedding, EncoderDecoder, drop_words
+from regard.model.transformer import Embedding, EncoderDecoder
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,9 @@ class _Pass:
         return Side(layout, keep, hidden, masks.along(ids))
 
     def _embed(self, embedding: Embedding, ids: Tensor, side: Side) -> Tensor:
-        words = embedding.words(side.layout.pack(ids)) * embedding.scale  # (N, D)
-        words = drop_words(words, embedding.word_dropout, embedding.training)
+        words = embedding.show(side.layout.pack(ids))  # (N, D)
         at = side.layout.pack(embedding.positions.shift(side.at, len(ids)).expand_as(ids))  # (N,)
-        return self.noise.drop(embedding.positions.embed(words, at), embedding.dropout)
+        return self.noise.drop(embedding.mark(words, at), embedding.dropout)
 
     def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: Side) -> Tensor:
         x = layer.around_self(x, lambda h: self._self(layer.self, h, side), self.noise.add)

@@ -38,8 +38,12 @@ class Scheme:
 
 
 def _concatenated(shape: Shape, c: PositionsConfig) -> Positions:
-    table = Learned(c.width, c.length, c.offset) if c.table == "learned" else Sinusoidal(c.width, c.offset)
+    table = Learned(c.width, c.length, c.offset) if c.table == "learned" else _sinusoidal(c.width, c)
     return Concatenated(c.width, table)
+
+
+def _sinusoidal(width: int, c: PositionsConfig) -> Sinusoidal:
+    return Sinusoidal(width, c.offset, halves=c.waves == "halves")
 
 
 def _rotary(shape: Shape, c: PositionsConfig) -> Positions:
@@ -48,7 +52,7 @@ def _rotary(shape: Shape, c: PositionsConfig) -> Positions:
 
 SCHEMES = {
     "none": Scheme(),
-    "sinusoidal": Scheme(embedding=lambda shape, c: Sinusoidal(shape.dim, c.offset)),
+    "sinusoidal": Scheme(embedding=lambda shape, c: _sinusoidal(shape.dim, c)),
     "learned": Scheme(embedding=lambda shape, c: Learned(shape.dim, c.length, c.offset)),
     "concatenated": Scheme(embedding=_concatenated),
     "relative": Scheme(attention=lambda shape, c: Relative(shape.head, c.clip, c.values)),

@@ -21,21 +21,60 @@ def drop_words(x: Tensor, share: float, training: bool) -> Tensor:
     return x * (torch.rand(x.shape[:-1], device=x.device) >= share)[..., None]
 
 
+class Types(nn.Module):
+    """What marks words with the kind of text they belong to. Here: nothing."""
+
+    def forward(self, x: Tensor, kinds: Tensor | None) -> Tensor:
+        """Words x (…, D) of these kinds (…); None: all of the first kind."""
+        return x
+
+
+class TokenTypes(Types):
+    """A vector for each kind of text, added to its words.  Devlin et al. 2019, section 3."""
+
+    def __init__(self, count: int, dim: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(count, dim))
+        nn.init.normal_(self.table, std=0.02)
+
+    def forward(self, x: Tensor, kinds: Tensor | None) -> Tensor:
+        return x + (self.table[0] if kinds is None else self.table[kinds])
+
+
 class Embedding(nn.Module):
     """Words as vectors, scaled by √D, marked with where they stand.  Vaswani et al. 2017, section 3.4."""
 
-    def __init__(self, words: nn.Embedding, positions: Positions, dropout: float, word_dropout: float = 0.0):
+    def __init__(
+        self,
+        words: nn.Embedding,
+        positions: Positions,
+        dropout: float,
+        word_dropout: float = 0.0,
+        scaled: bool = True,
+        types: Types | None = None,
+        norm: nn.Module | None = None,
+    ):
         super().__init__()
         self.word_dropout = word_dropout
         self.words = words
         self.positions = positions
-        self.scale = math.sqrt(words.embedding_dim + positions.width)
+        self.types = types or Types()
+        self.norm = norm or nn.Identity()
+        self.scale = math.sqrt(words.embedding_dim + positions.width) if scaled else 1.0
         self.dropout = dropout
 
-    def forward(self, ids: Tensor, at: Tensor) -> Tensor:
-        words = drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
-        x = self.positions.embed(words, self.positions.shift(at, len(ids)))  # (B, T) -> (B, T, D)
+    def forward(self, ids: Tensor, at: Tensor, kinds: Tensor | None = None) -> Tensor:
+        words = self.show(ids)
+        x = self.mark(words, self.positions.shift(at, len(ids)), kinds)  # (B, T) -> (B, T, D)
         return F.dropout(x, self.dropout, self.training)
+
+    def show(self, ids: Tensor) -> Tensor:
+        """The vectors of words (…), scaled; in training some are hidden: (…, D)."""
+        return drop_words(self.words(ids) * self.scale, self.word_dropout, self.training)
+
+    def mark(self, words: Tensor, at: Tensor, kinds: Tensor | None = None) -> Tensor:
+        """Word vectors (…, D) with the marks of where they stand (…) and what they belong to."""
+        return self.norm(self.types(self.positions.embed(words, at), kinds))
 
 
 class Stack(nn.Module):
@@ -48,8 +87,15 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.norm = norm
 
-    def forward(self, ids: Tensor, keep: Tensor | None, at: Tensor, cache: Cache | None = None) -> Tensor:
-        x = self.embed(self.embedding(ids, at))
+    def forward(
+        self,
+        ids: Tensor,
+        keep: Tensor | None,
+        at: Tensor,
+        cache: Cache | None = None,
+        kinds: Tensor | None = None,
+    ) -> Tensor:
+        x = self.embed(self.embedding(ids, at, kinds))
         for i, layer in enumerate(self.layers):
             x = layer(x, keep, at) if cache is None else layer(x, keep, at, partial(cache.extend, i))
         return self.norm(x)
@@ -79,12 +125,13 @@ class Decoder(nn.Module):
 class Projection(nn.Module):
     """States (…, D) -> logits (…, V)."""
 
-    def __init__(self, weight: Tensor):
+    def __init__(self, weight: Tensor, biased: bool = False):
         super().__init__()
         self.weight = weight  # (V, D), the embedding table itself where they are tied
+        self.bias = nn.Parameter(torch.zeros(len(weight))) if biased else None
 
     def forward(self, states: Tensor) -> Tensor:
-        return F.linear(states, self.weight)
+        return F.linear(states, self.weight, self.bias)
 
 
 class EncoderDecoder(nn.Module):
@@ -114,18 +161,38 @@ class EncoderDecoder(nn.Module):
         return self.decoder(target, past(target, self.pad, cache), at, memory, cache)
 
 
+class First(nn.Module):
+    """The state of the first token, for the whole text: (B, T, D) -> (B, D)."""
+
+    def forward(self, states: Tensor) -> Tensor:
+        return states[:, 0]
+
+
+class Pooler(First):
+    """tanh(W · first state + b).  Devlin et al. 2019."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.linear(super().forward(states)).tanh()
+
+
 class EncoderOnly(nn.Module):
     """A stack in which every token sees every other: BERT and its kin."""
 
-    def __init__(self, encoder: Stack, output: Projection, pad: int):
+    def __init__(self, encoder: Stack, output: Projection, pad: int, pool: First | None = None):
         super().__init__()
         self.encoder = encoder
         self.output = output
         self.pad = pad
+        self.pool = pool or First()
 
-    def forward(self, ids: Tensor, at: Tensor | None = None) -> Tensor:
-        """States (B, T, D) of ids (B, T)."""
-        return self.encoder(ids, masks.real(ids, self.pad), masks.along(ids) if at is None else at)
+    def forward(self, ids: Tensor, at: Tensor | None = None, kinds: Tensor | None = None) -> Tensor:
+        """States (B, T, D) of ids (B, T); `kinds` (B, T) says which text each token belongs to, if there are two."""
+        at = masks.along(ids) if at is None else at
+        return self.encoder(ids, masks.real(ids, self.pad), at, kinds=kinds)
 
 
 class DecoderOnly(nn.Module):

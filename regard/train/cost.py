@@ -43,10 +43,11 @@ def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) 
     beside = [side.width if side.kind == "concatenated" else 0 for side in at]
     shared = c.tie and joint and beside[0] == beside[1]
     words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
-    words += sum(_places(c, side) for side in at)
+    words += sum(_places(c, side) for side in at) + (2 * norm if c.embedding_norm else 0)
     encoder += _distances(c, at[0], c.encoder_layers or c.layers)
     decoder += _distances(c, at[1], c.decoder_layers or c.layers)
-    return Parts(words, encoder, decoder, 0 if c.tie and not beside[1] else target_size * c.dim)
+    output = 0 if c.tie and not beside[1] else target_size * c.dim
+    return Parts(words, encoder, decoder, output + (target_size if c.output_bias else 0))
 
 
 def _places(c: ModelConfig, side: PositionsConfig) -> int:

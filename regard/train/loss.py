@@ -57,7 +57,7 @@ class ChunkedLoss(TokenLoss):
     def forward(self, states: Tensor, gold: Tensor) -> Sums:
         if not states.requires_grad:
             return super().forward(states, gold)
-        return Sums(*chunked_cross_entropy(states, self.output.weight, gold, self.smoothing))
+        return Sums(*chunked_cross_entropy(states, self.output.weight, self.output.bias, gold, self.smoothing))
 
 
 class Padded:

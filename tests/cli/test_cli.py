@@ -167,7 +167,7 @@ def test_a_built_in_corpus_can_be_written(tmp_path: Path):
 def test_help_lists_every_command():
     out = regard("--help")
     assert out.returncode == 0
-    for command in ("train", "translate", "evaluate", "demo", "corpus", "settings"):
+    for command in ("train", "translate", "evaluate", "demo", "corpus", "import", "export", "settings"):
         assert f"  {command} " in out.stdout
     assert regard("train", "--help").returncode == 0
 

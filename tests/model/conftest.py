@@ -54,11 +54,18 @@ def models() -> Callable[..., EncoderDecoder]:
     return make
 
 
-@pytest.fixture(params=[(name, "pre") for name in SCHEMES] + [("sinusoidal", "post"), ("t5", "post")], ids="-".join)
+KINDS: dict[str, dict[str, object]] = {
+    **{f"{name}-pre": {"positions": positions(name)} for name in SCHEMES},
+    **{f"{name}-post": {"positions": positions(name), "norm": "post"} for name in ("sinusoidal", "t5")},
+    "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"waves": "halves"}},
+    "normed": {"embedding_norm": True, "scale_words": False, "activation": "gelu-tanh"},
+}
+
+
+@pytest.fixture(params=KINDS)
 def model(request: pytest.FixtureRequest) -> EncoderDecoder:
-    name, norm = request.param
     torch.manual_seed(1)
-    built = make(norm=norm, positions=positions(name))
+    built = make(**KINDS[request.param])
     for parameter in built.parameters():  # nothing that starts at zero may hide
         parameter.data += 0.1 * torch.randn_like(parameter)
     return built

@@ -54,6 +54,22 @@ def test_padding_on_the_left_of_a_prompt_changes_nothing_if_positions_say_so(ids
     assert_close(model(padded, at=at)[:, 3:], model(text))
 
 
+def test_token_types_mark_words_and_the_first_kind_is_meant_if_none_is_named(ids):
+    model, text = wake(build_encoder(config("learned", architecture="encoder", token_types=3), V, PAD)), ids(2, 7)
+    kinds = torch.zeros_like(text)
+    assert_close(model(text, kinds=kinds), model(text))
+    kinds[:, 4:] = 2
+    assert not torch.allclose(model(text, kinds=kinds)[:, 0], model(text)[:, 0])
+
+
+def test_a_pooler_is_one_more_layer_over_the_first_token():
+    states = torch.randn(2, 7, 22).double()
+    pooled = wake(build_encoder(config("none", architecture="encoder", pooler=True), V, PAD))
+    linear = pooled.pool.linear
+    assert_close(pooled.pool(states), (states[:, 0] @ linear.weight.T + linear.bias).tanh())
+    assert torch.equal(wake(build_encoder(config("none"), V, PAD)).pool(states), states[:, 0])
+
+
 def test_their_taps_are_named_like_those_of_the_whole(ids):
     model = wake(build_decoder(config("none"), V, PAD))
     with record(model, "decoder.2.self.weights") as seen:

@@ -14,6 +14,8 @@ VARIANTS = [
     {"activation": "gelu", "norm_kind": "rms"},
     {"activation": "swiglu", "bias": False, "tie": False},
     {"bias": False, "norm": "post"},
+    {"norm": "post", "activation": "silu", "scale_words": False, "positions": {"waves": "halves"}},
+    {"embedding_norm": True, "activation": "gelu-tanh"},
 ]
 
 

@@ -124,7 +124,30 @@ def test_sinusoid_is_the_formula_of_2017():
             assert_close(table[p, 2 * t + 1], angle.cos())
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "swiglu"])
+@pytest.mark.parametrize("dim", [10, 11])
+def test_waves_in_halves_are_the_same_numbers_in_another_order(dim: int):
+    from regard.model.positions import sinusoid
+
+    at = torch.arange(7)
+    order = [*range(0, dim, 2), *range(1, dim, 2)]
+    assert torch.equal(sinusoid(at, dim, halves=True), sinusoid(at, dim)[:, order])
+
+
+def test_words_are_scaled_and_normalised_as_asked(models, ids):
+    text, at, nowhere = ids(2, 7), torch.arange(7)[None], {"kind": "none"}
+    plain = models(scale_words=False, positions=nowhere).encoder.embedding
+    assert torch.equal(plain(text, at), plain.words(text))
+    normed = models(embedding_norm=True, positions=nowhere).encoder.embedding
+    assert_close(normed(text, at), torch.nn.functional.layer_norm(normed.words(text) * 22**0.5, (22,)))
+
+
+def test_an_output_bias_is_added_to_every_score(models, ids):
+    model, states = models(output_bias=True), torch.randn(2, 5, 22).double()
+    model.output.bias.data.uniform_()
+    assert_close(model.output(states), states @ model.output.weight.T + model.output.bias)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu", "swiglu"])
 @pytest.mark.parametrize("norm_kind", ["layer", "rms"])
 def test_every_feed_forward_and_norm_runs_and_learns(models, ids, activation: str, norm_kind: str):
     model = models(activation=activation, norm_kind=norm_kind, bias=False)

@@ -27,6 +27,9 @@ from regard.train.machine import memory, multiply_rate
         {"positions": {"kind": "t5", "buckets": 8}},
         {"positions": {"kind": "alibi"}},
         {"positions": {"kind": "rotary"}},
+        {"output_bias": True},
+        {"output_bias": True, "tie": False},
+        {"embedding_norm": True, "norm_kind": "rms", "scale_words": False},
     ],
     ids=str,
 )

@@ -11,11 +11,16 @@ from regard.train.loss import ChunkedLoss, Learner, RDrop, TokenLoss
 from tests.train.conftest import make_batch, make_learner
 
 
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
-def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float, packed: bool, monkeypatch: pytest.MonkeyPatch):
+def test_the_loss_is_the_cross_entropy_of_real_tokens(
+    smoothing: float, packed: bool, biased: bool, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)  # several chunks, the last one shorter
-    learner, batch = make_learner(smoothing, packed), make_batch([3, 7, 2])
+    learner, batch = make_learner(smoothing, packed, output_bias=biased), make_batch([3, 7, 2])
+    for parameter in learner.parameters():  # nothing that starts at zero may hide
+        parameter.data += 0.1 * torch.randn_like(parameter)
     sums = learner(batch)
     logits = learner.model.output(learner.model(batch.source, batch.target_in)).flatten(0, 1)
     gold = batch.target_out.flatten()
@@ -26,15 +31,19 @@ def test_the_loss_is_the_cross_entropy_of_real_tokens(smoothing: float, packed: 
     assert int(sums.correct) == int((logits.argmax(-1) == gold)[real].sum())
 
 
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(smoothing: float, monkeypatch: pytest.MonkeyPatch):
+def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
+    smoothing: float, biased: bool, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
-    learner, batch = make_learner(smoothing), make_batch([3, 7, 2])
+    learner, batch = make_learner(smoothing, output_bias=biased), make_batch([3, 7, 2])
     states = torch.randn(batch.tokens, 22, dtype=torch.double, requires_grad=True)
-    weight, gold = learner.model.output.weight, learner.gold(batch)
+    output, gold = learner.model.output, learner.gold(batch)
     found = []
-    for loss in (TokenLoss(learner.model.output, smoothing), ChunkedLoss(learner.model.output, smoothing)):
-        found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, weight)))
+    for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
+        found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, *output.parameters())))
+    assert len(found[0]) == 2 + biased
     for mine, theirs in zip(*found, strict=True):
         assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 

@@ -9,11 +9,16 @@ from regard.errors import ModelError
 from regard.model.positions.base import Positions
 
 
-def sinusoid(at: Tensor, dim: int, base: float = 10_000.0) -> Tensor:
-    """PE[p, 2t] = sin(p / base^(2t/D)), PE[p, 2t+1] = cos(p / base^(2t/D)).  Vaswani et al. 2017, section 3.5."""
+def sinusoid(at: Tensor, dim: int, base: float = 10_000.0, halves: bool = False) -> Tensor:
+    """PE[p, 2t] = sin(p / base^(2t/D)), PE[p, 2t+1] = cos(p / base^(2t/D)).  Vaswani et al. 2017, section 3.5.
+
+    Halves: the same numbers, all sines before all cosines.
+    """
     even = torch.arange(0, dim, 2, dtype=torch.float64)  # (⌈D/2⌉,); on the CPU, since not every device has float64
     angle = at[..., None].cpu().double() * torch.exp(even * (-math.log(base) / dim))  # (…, T, ⌈D/2⌉)
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)[..., :dim]  # (…, T, D)
+    pair = (angle.sin(), angle.cos())
+    waves = torch.cat(pair, dim=-1) if halves else torch.stack(pair, dim=-1).flatten(-2)
+    return waves[..., :dim]  # (…, T, D)
 
 
 class Absolute(Positions):
@@ -42,17 +47,21 @@ class Absolute(Positions):
 class Sinusoidal(Absolute):
     """Waves of geometrically growing length, added to the word."""
 
-    def __init__(self, dim: int, offset: int = 0, precomputed: int = 512):
+    def __init__(self, dim: int, offset: int = 0, precomputed: int = 512, halves: bool = False):
         super().__init__(offset)
         self.dim = dim
+        self.halves = halves
         # Only a cache of the formula: positions beyond it are computed when they come.
-        self.register_buffer("table", sinusoid(torch.arange(precomputed), dim).float(), persistent=False)
+        self.register_buffer("table", self._waves(torch.arange(precomputed)).float(), persistent=False)
         self.table: Tensor
 
     def vectors(self, at: Tensor, like: Tensor) -> Tensor:
         if int(at.max()) >= len(self.table) or int(at.min()) < 0:
-            return sinusoid(at, self.dim).to(like)
+            return self._waves(at).to(like)
         return self.table[at].to(like.dtype)
+
+    def _waves(self, at: Tensor) -> Tensor:
+        return sinusoid(at, self.dim, halves=self.halves)
 
 
 class Learned(Absolute):

@@ -1,0 +1,159 @@
+"""BERT and its kin: a folder of the transformers or sentence-transformers library -> an encoder of this house."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from regard import config as settings
+from regard.config import Config
+from regard.data.wordpiece import WordPiece, from_words
+from regard.errors import FormatError
+from regard.interchange.folder import CONFIG, Folder
+from regard.interchange.trained import TrainedEncoder
+
+TYPE = "bert"
+DEFAULTS = {
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "pad_token_id": 0,
+    "type_vocab_size": 2,
+}
+"""What the format means by a setting that a folder leaves out."""
+ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu-tanh", "silu": "silu", "swish": "silu"}
+PREFIX = "bert."  # of a BERT inside a larger model, whose other parts stay behind
+OTHERS = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
+
+TABLES = {
+    "encoder.embedding.words.weight": "embeddings.word_embeddings.weight",
+    "encoder.embedding.positions.table": "embeddings.position_embeddings.weight",
+    "encoder.embedding.types.table": "embeddings.token_type_embeddings.weight",
+    "encoder.embedding.norm.gain": "embeddings.LayerNorm.weight",
+    "encoder.embedding.norm.shift": "embeddings.LayerNorm.bias",
+}
+POOLER = {f"pool.linear.{kind}": f"pooler.dense.{kind}" for kind in ("weight", "bias")}
+LINEARS = {
+    "self.q": "attention.self.query",
+    "self.k": "attention.self.key",
+    "self.v": "attention.self.value",
+    "self.out": "attention.output.dense",
+    "feed.into": "intermediate.dense",
+    "feed.out": "output.dense",
+}
+NORMS = {"around_self.norm": "attention.output.LayerNorm", "around_feed.norm": "output.LayerNorm"}
+
+
+def names(layers: int, pooled: bool) -> Iterator[tuple[str, str]]:
+    """Our name and theirs of every weight."""
+    yield from TABLES.items()
+    for i in range(layers):
+        for ours, theirs in LINEARS.items():
+            for kind in ("weight", "bias"):
+                yield f"encoder.layers.{i}.{ours}.{kind}", f"encoder.layer.{i}.{theirs}.{kind}"
+        for ours, theirs in NORMS.items():
+            for mine, kind in (("gain", "weight"), ("shift", "bias")):
+                yield f"encoder.layers.{i}.{ours}.{mine}", f"encoder.layer.{i}.{theirs}.{kind}"
+    if pooled:
+        yield from POOLER.items()
+
+
+def read(folder: Folder) -> TrainedEncoder:
+    """The encoder of a BERT folder."""
+    c = DEFAULTS | folder.config
+    folder.refuse([*_reasons(c), *_other_embeddings(folder)])
+    tokenizer = _tokenizer(folder)
+    _require_fit(folder, c, tokenizer)
+    theirs = {_modern(name): tensor for name, tensor in folder.tensors().items()}
+    pooled = all(name in theirs for name in POOLER.values())
+    return TrainedEncoder(_config(folder, c, pooled), _tensors(folder, theirs, pooled), tokenizer)
+
+
+def _reasons(c: Mapping[str, Any]) -> Iterator[str]:
+    """Why a folder cannot be expressed here."""
+    if c["position_embedding_type"] != "absolute":
+        yield f"position_embedding_type is {c['position_embedding_type']}, and BERT's places are absolute"
+    for name in ("is_decoder", "add_cross_attention"):
+        if c[name]:
+            yield f"{name} is on, and an encoder looks at its own text alone, both ways"
+    if c["hidden_act"] not in ACTIVATIONS:
+        yield f"hidden_act is {c['hidden_act']}; there are {', '.join(ACTIVATIONS)}"
+
+
+def _other_embeddings(folder: Folder) -> Iterator[str]:
+    """Where a folder says how texts become vectors, it must be as it is done here: the mean of the states."""
+    for module in folder.json("modules.json", otherwise=[]):
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        if kind not in ("Transformer", "Pooling", "Normalize"):
+            yield f"modules.json adds a {kind} layer after the encoder"
+        elif kind == "Pooling":
+            pooling = folder.json(f"{module['path']}/{CONFIG}", otherwise={})
+            on = [name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True]
+            if on not in ([], ["pooling_mode_mean_tokens"]):
+                yield f"its texts are embedded by {' and '.join(on)}, here by the mean of their tokens"
+
+
+def _tokenizer(folder: Folder) -> WordPiece:
+    if (folder.path / "tokenizer.json").exists():
+        return WordPiece(folder.bytes("tokenizer.json"))
+    pieces = folder.bytes("vocab.txt").decode("utf-8").split("\n")
+    return from_words([piece.removesuffix("\r") for piece in pieces if piece], folder.json("tokenizer_config.json", {}))
+
+
+def _require_fit(folder: Folder, c: Mapping[str, Any], tokenizer: WordPiece) -> None:
+    """The tokeniser and the model must be of one folder."""
+    for name, theirs, mine in (
+        ("pad_token_id", c["pad_token_id"], tokenizer.pad),
+        ("vocab_size", folder.get("vocab_size"), max(folder.get("vocab_size"), tokenizer.size)),
+    ):
+        if theirs != mine:
+            raise FormatError(
+                f"{folder.path / CONFIG}: {name} is {theirs}, but the tokeniser says {mine}; "
+                f"the folder is put together from two models"
+            )
+
+
+def _modern(name: str) -> str:
+    """A weight's name today: without the larger model around it, and with the norms' names of later years."""
+    return name.removeprefix(PREFIX).replace("Norm.gamma", "Norm.weight").replace("Norm.beta", "Norm.bias")
+
+
+def _tensors(folder: Folder, theirs: Mapping[str, Tensor], pooled: bool) -> dict[str, Tensor]:
+    inside = dict(names(folder.get("num_hidden_layers"), pooled))
+    if missing := [name for name in inside.values() if name not in theirs]:
+        raise FormatError(f"{folder.path}: its weights lack {missing[0]} and {len(missing) - 1} more; is it whole?")
+    known = {*inside.values(), *POOLER.values()}
+    if strange := [name for name in theirs if name not in known and not name.startswith(OTHERS)]:
+        raise FormatError(f"{folder.path}: its weights hold {strange[0]}, which no BERT has")
+    return {ours: theirs[name] for ours, name in inside.items()}
+
+
+def _config(folder: Folder, c: Mapping[str, Any], pooled: bool) -> Config:
+    places = folder.get("max_position_embeddings")
+    about = folder.json("sentence_bert_config.json", otherwise={})
+    model = {
+        "architecture": "encoder",
+        "dim": folder.get("hidden_size"),
+        "layers": folder.get("num_hidden_layers"),
+        "heads": folder.get("num_attention_heads"),
+        "ffn": folder.get("intermediate_size"),
+        "activation": ACTIVATIONS[c["hidden_act"]],
+        "norm": "post",
+        "norm_epsilon": c["layer_norm_eps"],
+        "dropout": c["hidden_dropout_prob"],
+        "attention_dropout": c["attention_probs_dropout_prob"],
+        "scale_words": False,
+        "embedding_norm": True,
+        "token_types": c["type_vocab_size"],
+        "pooler": pooled,
+        "positions": {"kind": "learned", "length": places},
+    }
+    data = {
+        "vocabulary": folder.get("vocab_size"),
+        "max_length": min(about.get("max_seq_length") or places, places),
+    }
+    return settings.build({"data": data, "model": model}, f"{folder.path / CONFIG}: ")

@@ -1,0 +1,33 @@
+"""Who reads and who writes which kind of folder. A new format is a file in this room and a line here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from regard.errors import ConfigError, FormatError
+from regard.interchange import bert, marian, marian_export
+from regard.interchange.folder import CONFIG, Folder
+from regard.interchange.trained import Trained, TrainedEncoder
+
+Importer = Callable[[Folder], Trained | TrainedEncoder]
+Exporter = Callable[[Trained, Path], None]
+"""Fills an empty folder, or raises a ConfigError with every reason why the format cannot express the model."""
+
+IMPORTERS: dict[str, Importer] = {marian.TYPE: marian.read, bert.TYPE: bert.read}
+"""By the model_type that config.json names."""
+EXPORTERS: dict[str, Exporter] = {"marian": marian_export.write}
+"""By the name that `regard export --to` takes."""
+
+
+def importer(folder: Folder) -> Importer:
+    """Who reads this folder."""
+    kind = str(folder.get("model_type"))
+    if kind not in IMPORTERS:
+        raise FormatError(f"{folder.path / CONFIG}: model_type is {kind}; what can be read: {', '.join(IMPORTERS)}")
+    return IMPORTERS[kind]
+
+
+def exporter(name: str) -> Exporter:
+    """Who writes this format."""
+    if name not in EXPORTERS:
+        raise ConfigError(f"--to {name}: no such format; there are: {', '.join(EXPORTERS)}")
+    return EXPORTERS[name]
