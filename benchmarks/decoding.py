@@ -19,12 +19,12 @@ from pathlib import Path
 
 from environment import described, write
 from peers import HERE, PEERS
-from regard.jobs.exchange import export_run
 
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
 from regard.jobs.crew import Crew
 from regard.jobs.engine import engine, export
+from regard.jobs.exchange import export_run
 from regard.jobs.load import load, load_tokenizers, use_threads
 from regard.run import open_run
 

@@ -1,4 +1,4 @@
-"""transformers' `generate`, for whoever asks on standard input: FOLDER, then lines of JSON {"texts", "beam", "batch"}."""
+"""transformers' `generate`, asked on standard input: FOLDER THREADS, then lines of JSON {texts, beam, batch}."""
 
 import json
 import sys
