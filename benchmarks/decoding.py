@@ -23,7 +23,7 @@ from peers import HERE, PEERS
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
 from regard.jobs.crew import Crew
-from regard.jobs.engine import engine, export
+from regard.jobs.engine import engine
 from regard.jobs.exchange import export_run
 from regard.jobs.load import load, load_tokenizers, use_threads
 from regard.run import open_run
@@ -74,7 +74,7 @@ class Generate:
 def many(run: Path, scratch: Path, stack: ExitStack) -> dict[str, Decode]:
     """Everybody who translates a whole file."""
     cores = os.cpu_count() or 1
-    export(run, scratch / "int8", "int8")
+    export_run(run, "ctranslate2", scratch / "int8", "int8")
     tokenizers = load_tokenizers(open_run(run), open_run(run).load_config())
     names = ctranslate2.words(tokenizers.source)
 
