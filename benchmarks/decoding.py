@@ -22,6 +22,7 @@ from peers import HERE, PEERS
 
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
+from regard.interchange.engine import PATIENCE
 from regard.jobs.crew import Crew
 from regard.jobs.engine import engine
 from regard.jobs.exchange import export_run
@@ -38,11 +39,11 @@ def search(beam: int) -> Search:
 
 
 def by_hand(folder: Path, tokens: Callable[[Sequence[str]], list[list[str]]], **threads: int) -> Decode:
-    """CTranslate2 as its documentation shows it."""
+    """CTranslate2 as its documentation shows it, with as much patience as our search has."""
     translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
 
     def decode(texts: Sequence[str], beam: int) -> object:
-        return translator.translate_batch(tokens(texts), beam_size=beam, max_batch_size=64)
+        return translator.translate_batch(tokens(texts), beam_size=beam, patience=PATIENCE, max_batch_size=64)
 
     return decode
 
