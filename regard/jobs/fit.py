@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
             yield from map(Note, _make(folder, config, overwrite, origin))
         ranks.wait()
         run = runs.open_run(folder)
-        yield from _train(run, run.load_config(), stop, ranks, begun)
+        with _alone(run, ranks):
+            yield from _train(run, run.load_config(), stop, ranks, begun)
 
 
 def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) -> list[str]:
@@ -89,7 +91,7 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     if config == old and finished and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
-    with _met(config) as ranks:
+    with _met(config) as ranks, _alone(run, ranks):
         begun = time.perf_counter()
         if ranks.first:
             if run.latest.exists():  # whatever was finished is no longer so
@@ -115,6 +117,10 @@ def _met(config: Config) -> Iterator[Solo]:
         yield ranks
     finally:
         ranks.close()
+
+
+def _alone(run: Run, ranks: Solo) -> AbstractContextManager[None]:
+    return runs.held(run) if ranks.first else contextlib.nullcontext()
 
 
 def _without_end(config: Config) -> Config:
