@@ -13,7 +13,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
-from regard.jobs.estimate import sized, told
+from regard.jobs.estimate import require_memory, sized, told
 from regard.jobs.events import Event, Note
 from regard.jobs.inherit import inherit, take
 from regard.jobs.load import pick_device, use_threads
@@ -139,6 +139,7 @@ def _prepare(run: Run, config: Config) -> list[str]:
     use_threads(config.train.threads)
     config, choices = _sized(run, config)
     data = write_pieces(run, config)
+    require_memory(config, data.tokenizers.target.size)
     seconds = time.perf_counter() - begun
     speed = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs a second"
     return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]

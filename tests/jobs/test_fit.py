@@ -312,3 +312,10 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
     with pytest.raises(DataError, match="1 different sources are too few to hold sentences out"):
         train(tmp_path / "other", config)
     assert not (tmp_path / "other").exists()
+
+
+def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):
+    huge = tiny("model.dim=1000000", "model.ffn=1000000", "train.steps=1")
+    with pytest.raises(ConfigError, match=r"would take about [\d,.]+ GB, and [\d,.]+ GB are free"):
+        list(job.fit(tmp_path / "run", huge, False, never))
+    assert not (tmp_path / "run").exists()
