@@ -23,7 +23,7 @@ def test_every_speed_is_a_positive_number():
     ]
     assert all(int(re.search(r": ([\d,]+)", line)[1].replace(",", "")) > 0 for line in speeds[1:])
     share = float(re.search(r"([\d.]+) of what products allow", speeds[1])[1])
-    assert 0 < share < 1.5
+    assert 0 <= share < 1.5  # of a toy it may round to nothing
 
 
 def test_advice_follows_from_what_was_measured(monkeypatch):
