@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose, pick
 from regard.report.table import Table, Value
 from regard.report.theme import HEIGHT, INK, PALETTE, SHADES, WIDTH
 from regard.report.written import figures
+
+if TYPE_CHECKING:
+    import altair as alt
 
 BEST = PALETTE[1]
 DOT = 70
@@ -43,10 +46,9 @@ def slices(
         kept = [(at, score, n) for n, (at, score) in enumerate(zip(column, scores, strict=True)) if score is not None]
         datasets[f"slice{number}"] = [
             {
-                "x": at if continuous else order.index(at),
+                "x": at if continuous else order.index(at) + (0.3 * _aside(n) if crowded else 0),
                 "y": score,
                 "best": n == best,
-                "aside": _aside(n) if crowded else 0.0,
             }
             for at, score, n in kept
         ]
@@ -54,22 +56,23 @@ def slices(
         datasets[f"mean{number}"] = [
             {"x": order.index(at), "y": sum(found) / len(found)} for at, found in means.items() if found
         ]
-        labels = figures(order)
-        axis = alt.Axis(labelExpr=pick(labels), labelAngle=0 if sum(map(len, labels)) < 26 else -35, grid=False)
         log = name in logs
         scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
         across = (
             alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
             if continuous
-            else alt.X("x:O", title=name, axis=axis)
+            else alt.X(
+                "x:Q", title=name, scale=alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False), axis=_steps(order)
+            )
         )
         up = alt.Y("y:Q", title=y_title if number % 3 == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
         ink = alt.condition("datum.best", alt.value(BEST), alt.value(PALETTE[0]))
         mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT, opacity=0.75)
         dots = mark.encode(across, up, color=ink)
-        if not continuous:  # beside one another where they would cover one another, and a bar at their mean
-            dots = dots.encode(xOffset=alt.XOffset("aside:Q", scale=alt.Scale(domain=[-1, 1])))
-            bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(color=INK, thickness=2, size=34)
+        if not continuous:  # a bar at the mean of each value
+            bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(
+                orient="horizontal", color=INK, thickness=2, size=34
+            )
             dots = alt.layer(dots, bar.encode(across, up))
         drawn.append(dots.properties(width=190, height=180))
     if not drawn:
@@ -184,6 +187,15 @@ def pareto(points: Sequence[tuple[float, float]], higher: bool) -> list[int]:
         if not front or sign * points[n][1] < sign * points[front[-1]][1]:
             front.append(n)
     return front
+
+
+def _steps(order: Sequence[Value]) -> alt.Axis:
+    """An axis whose values stand at equal distances."""
+    import altair as alt
+
+    labels = figures(order)
+    angle = 0 if sum(map(len, labels)) < 26 else -35
+    return alt.Axis(labelExpr=pick(labels), values=list(range(len(order))), labelAngle=angle, grid=False)
 
 
 def _aside(n: int) -> float:

@@ -79,8 +79,8 @@ def overview(seen: Evidence) -> str:
 
 def failures(seen: Evidence) -> str:
     """Collapsed models by name, with the reason; failed trials too."""
-    told = [f"{_name(r)} collapsed: {r.collapsed}. It is not ranked." for r in seen.results if r.collapsed]
-    told += [f"{_name(r)} failed: {r.reason}" for r in seen.results if r.state == "failed" and r.reason]
+    told = [f"{_capital(_name(r))} collapsed: {r.collapsed}. It is not ranked." for r in seen.results if r.collapsed]
+    told += [f"{_capital(_name(r))} failed: {r.reason}" for r in seen.results if r.state == "failed" and r.reason]
     return " ".join(told)
 
 
@@ -95,7 +95,9 @@ def noise(seen: Evidence) -> str:
     close = [f"{_name(r)} ({t.difference:+.1f}, p = {t.p:.3f})" for r, t in tested if not t.significant]
     told = []
     if apart:
-        told.append(f"By dev BLEU, significantly different from {_name(best)} (paired bootstrap): {_list(apart)}.")
+        many = f"{len(apart)} of the {len(tested)} others that were tested, {apart[0]} the best of them"
+        which = _list(apart) if len(apart) <= 5 else many
+        told.append(f"By dev BLEU, significantly different from {_name(best)} (paired bootstrap): {which}.")
     if close:
         told.append(
             f"Noise, as far as these sentences can tell: the difference between {_name(best)} and {_list(close)}."
@@ -174,9 +176,9 @@ def _effect(seen: Evidence, ranked: Sequence[Result], name: str) -> str:
     told = f"{_capital(word)} ({name}), mean dev {METRIC_NAMES[seen.study.metric]} by value: {listed}. "
     trend = "" if any(isinstance(value, str | bool) for value in values) else f"{_trend(list(means.values()), up)}, "
     told += f"Best at {written(best)}; {trend}{gap:.2f} between the best and the worst"
-    noise_level = _within(groups)
-    if noise_level is not None and gap < 2 * noise_level:
-        told += f", which is less than twice the scatter within a value (± {noise_level:.2f}): noise, not an effect"
+    luck = _luck(groups, means)
+    if luck is not None:
+        told += f"; by luck alone ± {luck:.2f}" + (", so that is noise" if gap < luck else ", so it is an effect")
     told += "."
     if others:
         together = _list([short(other) for other in others])
@@ -243,9 +245,14 @@ def _seed_spread(seen: Evidence) -> float | None:
     return math.sqrt(mean(variances)) if variances else None
 
 
-def _within(groups: Mapping[Plain, Sequence[float]]) -> float | None:
-    scatter = [stdev(scores) ** 2 for scores in groups.values() if len(scores) > 1]
-    return math.sqrt(mean(scatter)) if scatter else None
+def _luck(groups: Mapping[Plain, Sequence[float]], means: Mapping[Plain, float]) -> float | None:
+    """How far the means of the best and the worst value would lie apart by chance: two standard errors."""
+    spread = sum((score - means[value]) ** 2 for value, scores in groups.items() for score in scores)
+    free = sum(map(len, groups.values())) - len(groups)
+    if free < 1:
+        return None
+    ends = (max(means, key=lambda v: means[v]), min(means, key=lambda v: means[v]))
+    return 2 * math.sqrt(spread / free * sum(1 / len(groups[value]) for value in ends))
 
 
 def _confounded(ranked: Sequence[Result], name: str) -> list[str]:

@@ -200,10 +200,10 @@ class StudyPage:
         charts = []
         if self.seen.importance:
             rows: list[dict[str, Value]] = [
-                {"setting": short(name), "share": 100 * share}
+                {"setting": short(name), "share": round(100 * share)}
                 for name, share in sorted(self.seen.importance.items(), key=lambda item: -item[1])
             ]
-            title = "How much each setting matters (fANOVA)"
+            title = "What matters (fANOVA)"
             y_title = f"% of the variation of dev {self.metric}"
             charts.append(
                 bars(Table.of(rows), "setting", "share", title=title, x_title="", y_title=y_title).named("importance")

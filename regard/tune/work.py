@@ -42,6 +42,11 @@ class Bench:
     def results(self) -> tuple[Result, ...]:
         return tuple(results(self.study, self.found, self.claims, self.place))
 
+    def close(self) -> None:
+        """Let go of the storage."""
+        self.storage.remove_session()
+        self.storage.engine.dispose()
+
 
 def work(bench: Bench, stop: Stop) -> Iterator[Happening]:
     """Train until every trial is done, by us or by others."""

@@ -15,7 +15,7 @@ from regard.tune.space import Point
 from regard.tune.study import Study
 from regard.tune.work import Bench, _begin
 
-REFERENCES = [" ".join(random.Random(n).choices("a b c d e f g h i j k l".split(), k=3 + n % 33)) for n in range(120)]
+REFERENCES = [" ".join(random.Random(n).choices("abcdefghijkl", k=3 + n % 33)) for n in range(120)]
 FOUR = {
     "set 1": {"model.layers": 2, "model.heads": 8, "model.dim": 128, "model.dropout": 0.1},
     "set 2": {"model.layers": 4, "model.heads": 8, "model.dim": 128, "model.dropout": 0.2},
@@ -25,12 +25,16 @@ FOUR = {
 
 
 def study_of(**fields: Any) -> Study:
-    return studies.build({"name": "made", "base": {"data": {"train": ["a.en", "a.fr"]}}, "each": {"epochs": 25}} | fields)
+    return studies.build(
+        {"name": "made", "base": {"data": {"train": ["a.en", "a.fr"]}}, "each": {"epochs": 25}} | fields
+    )
 
 
 def quality(point: Point, rng: random.Random) -> float:
     """How well a combination would do: depth and width help, dropout near 0.2 does, and there is noise."""
-    layers, dim, dropout = (float(point.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2)))
+    layers, dim, dropout = (
+        float(point.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2))
+    )
     return 0.5 * layers + dim / 96 - 60 * (dropout - 0.2) ** 2 + rng.gauss(0, 0.3)
 
 
@@ -44,9 +48,16 @@ def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: in
         step = {"kind": "step", "number": n, "place": place, "loss": loss + rng.gauss(0, 0.15), "tokens": 900}
         lines.append(step | {"accuracy": 0.7 - loss / 12, "rate": 1.0, "norm": 1.0, "seconds": 0.8})
         if n % per == 0:
-            dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (max(0.0, share - 0.5) if turns else 0)
+            dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (3 * max(0.0, share - 0.5) if turns else 0)
             score = {"value": 3 + good * 3 * share, "low": 2.0, "high": 9.0, "signature": "s"}
-            check = {"kind": "check", "step": n, "loss": dev, "accuracy": 0.68 - dev / 12, "bleu": score, "seconds": 2.0}
+            check = {
+                "kind": "check",
+                "step": n,
+                "loss": dev,
+                "accuracy": 0.68 - dev / 12,
+                "bleu": score,
+                "seconds": 2.0,
+            }
             lines.append(check | {"shuffled": dev + 1.5, "distinct": 0.9, "decoding": 0.01})
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
 
@@ -76,7 +87,9 @@ def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: t
             write_log(run, good, rng, turns=number in turning)
             write_sentences(run, good, rng)
             measured.append(_measured(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
-        trial.set_user_attr(OUTCOME, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]})
+        trial.set_user_attr(
+            OUTCOME, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]}
+        )
         values = [one.value(study.metric) or 0.0 for one in measured]
         bench.found.tell(trial, sum(values) / len(values))
         bench.claims.finish(number)
@@ -86,7 +99,12 @@ def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: t
 def _measured(point: Point, good: float, collapsed: bool) -> Measured:
     scores = {
         name: {"value": value, "low": value - 0.9, "high": value + 0.9, "signature": f"{name}|made"}
-        for name, value in (("bleu", 10 + 3 * good), ("chrf", 30 + 3 * good), ("ter", 80 - 3 * good), ("accuracy", 50 + good))
+        for name, value in (
+            ("bleu", 10 + 3 * good),
+            ("chrf", 30 + 3 * good),
+            ("ter", 80 - 3 * good),
+            ("accuracy", 50 + good),
+        )
     }
     layers, dim = int(point.get("model.layers", 4)), int(point.get("model.dim", 128))
     reason = "it ignores its source: with the sources of other sentences its dev loss is 5.01 instead of 5.00"
