@@ -102,6 +102,7 @@ def test_two_workers_on_postgresql_take_each_trial_once(postgres: str, tmp_path:
     two_workers(postgres, tmp_path / "s")
 
 
+@pytest.mark.slow
 def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Path):
     door.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
     url, rng, kills = storage.url_of(tmp_path / "s" / "study.db"), random.Random(5), 0
