@@ -142,9 +142,7 @@ def parallel(
     return compose(title, layers, {"lines": rows, "ticks": ticks}, note=note)
 
 
-def frontier(
-    table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher: bool, log: bool = False
-) -> Chart:
+def frontier(table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher: bool) -> Chart:
     """Cost against quality: every system a dot with its name, those that none beats in both joined by a line."""
     import altair as alt
 
@@ -162,7 +160,7 @@ def frontier(
         for i, (a, b, n) in enumerate(points)
     ]
     line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1]} for i in front]
-    scale = alt.Scale(type="log" if log else "linear", zero=False, nice=True, padding=30)
+    scale = alt.Scale(zero=False, nice=True, padding=30)
     across = alt.X("x:Q", title=x_title, scale=scale, axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False, padding=24))
     ink = alt.condition("datum.front", alt.value(BEST), alt.value(PALETTE[0]))

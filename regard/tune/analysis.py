@@ -14,6 +14,8 @@ from regard.tune.study import METRIC_NAMES, Study, short, written
 
 FEW = 10  # trials below which importances are a hint
 RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+"""Student's t for 95 %, by degrees of freedom from 1 on."""
 ABOUT = ("model.layers", "model.dim", "model.heads", "model.dropout")
 WORDS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
 
@@ -246,13 +248,14 @@ def _seed_spread(seen: Evidence) -> float | None:
 
 
 def _luck(groups: Mapping[Plain, Sequence[float]], means: Mapping[Plain, float]) -> float | None:
-    """How far the means of the best and the worst value would lie apart by chance: two standard errors."""
+    """How far the means of the best and the worst value would lie apart by chance in 19 of 20 cases (Student's t)."""
     spread = sum((score - means[value]) ** 2 for value, scores in groups.items() for score in scores)
     free = sum(map(len, groups.values())) - len(groups)
     if free < 1:
         return None
     ends = (max(means, key=lambda v: means[v]), min(means, key=lambda v: means[v]))
-    return 2 * math.sqrt(spread / free * sum(1 / len(groups[value]) for value in ends))
+    likely = STUDENT[free - 1] if free <= len(STUDENT) else 1.96 + 2.4 / free
+    return likely * math.sqrt(spread / free * sum(1 / len(groups[value]) for value in ends))
 
 
 def _confounded(ranked: Sequence[Result], name: str) -> list[str]:

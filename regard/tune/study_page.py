@@ -111,13 +111,13 @@ class StudyPage:
         assert one is not None
         row: dict[str, Value] = {"rank": rank, "trial": _name(result)}
         row |= {short(name): _plain(value) for name, value in self._point(result).items()}
-        for name in ("bleu", "chrf", "ter"):
-            row[METRIC_NAMES.get(name, "TER")] = _interval(one.scores.get(name))
-        row |= {"dev loss": one.loss, "accuracy %": one.value("accuracy")}
         if len(result.values) > 1:
-            row[f"{self.metric} of seeds"] = " ".join(f"{value:.2f}" for value in result.values)
-        row |= {"parameters": one.parameters, "minutes": round(one.minutes, 1), "pieces/s": round(one.speed)}
-        row |= {"epochs": round(one.epochs, 1)}
+            row[f"mean {self.metric}"] = result.value
+            row["of seeds"] = " ".join(f"{value:.2f}" for value in result.values)
+        row |= {"BLEU": _interval(one.scores.get("bleu")), "dev loss": one.loss, "accuracy %": one.value("accuracy")}
+        row |= {"parameters": one.parameters, "minutes": round(one.minutes, 1)}
+        row |= {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
+        row |= {"pieces/s": round(one.speed), "epochs": round(one.epochs, 1)}
         if self.all_tests:
             row["test BLEU"] = _interval(_test_scores(result).get("bleu"))
         return row
