@@ -221,10 +221,12 @@ def _table(comparison: Comparison) -> Grid:
         for name in METRICS:
             score = system.evaluation.scores[name]
             row[score.name] = f"{score.value:.2f} ± {(score.high - score.low) / 2:.2f}"
-        rows.append(
-            row | {"length ratio": round(length_ratio(system), 3), "works": "collapsed" if system.collapsed else "yes"}
-        )
+        rows.append(row | {"length ratio": round(length_ratio(system), 3), "works": _works(system)})
     return Grid(Table.of(rows), "± is half of the 95 % interval; TER is better when lower.")
+
+
+def _works(system: System) -> str:
+    return "collapsed" if system.collapsed else "yes" if system.measured else "not known"
 
 
 def _signatures(comparison: Comparison) -> Paragraph:
