@@ -161,7 +161,9 @@ def frontier(table: Table, x: str, y: str, name: str, *, title: str, x_title: st
     ]
     line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1]} for i in front]
     scale = alt.Scale(zero=False, nice=True, padding=30)
-    thousands = {"format": "~s"} if max(a for a, _, _ in points) >= 1000 else {}  # below, ~s would write milli
+    thousands: dict[str, Any] = (
+        {"format": "~s"} if max(a for a, _, _ in points) >= 1000 else {}
+    )  # below, ~s would write milli
     axis = alt.Axis(grid=False, tickCount=6, **thousands)
     across = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False, padding=24))

@@ -66,12 +66,11 @@ def join(url: str, name: str | None, folder: Path | None) -> Bench:
 def _require_same(old: Study, new: Study, folder: Path) -> None:
     """A study goes on as it was: other settings would put trials side by side that cannot be compared."""
     one, two = (study.model_dump(mode="json", exclude=MAY_CHANGE) for study in (old, new))
-    before, after = (set(study.chosen_sets()) for study in (old, new))
-    if one.pop("sets") != two.pop("sets") and any(old.sets[n] != new.sets.get(n) for n in old.sets):
-        raise ConfigError(f"{folder}: a set of this study has changed; begin another study with --out")
-    if not before <= after or list(new.chosen_sets())[: len(before)] != list(old.chosen_sets()):
+    before, after = list(old.chosen_sets()), list(new.chosen_sets())
+    if one["sets"] == two["sets"] and after[: len(before)] != before:
         raise ConfigError(
-            f"{folder}: sets were left out or put between others; new ones come last, or take another --out"
+            f"{folder}: was begun with the sets {', '.join(before)}; more may follow them in the file, none may go or "
+            f"come between. Begin another study with --out."
         )
     differing = [name for name in one if one[name] != two[name]]
     if differing:

@@ -115,10 +115,10 @@ class Study(Settings):
         return {name: one for name, one in self.sets.items() if any(fnmatch.fnmatch(name, p) for p in patterns)}
 
     def choices(self) -> dict[str, Choice]:
-        """What varies; for sets, the values that occur in them."""
+        """What varies; for sets, the values that occur in any of them, since Optuna wants to know all beforehand."""
         if self.sampler != "sets":
             return {name: read_choice(name, value) for name, value in self.space.items()}
-        sets = self.chosen_sets().values()
+        sets = self.sets.values()
         names = dict.fromkeys(name for one in sets for name in one)
         found = {n: tuple(dict.fromkeys(one[n] for one in sets if n in one)) for n in names}
         return {name: Choices(values) for name, values in found.items()}
