@@ -22,8 +22,9 @@ from peers import HERE, PEERS
 
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
+from regard.interchange.engine import PATIENCE
 from regard.jobs.crew import Crew
-from regard.jobs.engine import engine, export
+from regard.jobs.engine import engine
 from regard.jobs.exchange import export_run
 from regard.jobs.load import load, load_tokenizers, use_threads
 from regard.run import open_run
@@ -38,11 +39,11 @@ def search(beam: int) -> Search:
 
 
 def by_hand(folder: Path, tokens: Callable[[Sequence[str]], list[list[str]]], **threads: int) -> Decode:
-    """CTranslate2 as its documentation shows it."""
+    """CTranslate2 as its documentation shows it, with as much patience as our search has."""
     translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
 
     def decode(texts: Sequence[str], beam: int) -> object:
-        return translator.translate_batch(tokens(texts), beam_size=beam, max_batch_size=64)
+        return translator.translate_batch(tokens(texts), beam_size=beam, patience=PATIENCE, max_batch_size=64)
 
     return decode
 
@@ -74,7 +75,7 @@ class Generate:
 def many(run: Path, scratch: Path, stack: ExitStack) -> dict[str, Decode]:
     """Everybody who translates a whole file."""
     cores = os.cpu_count() or 1
-    export(run, scratch / "int8", "int8")
+    export_run(run, "ctranslate2", scratch / "int8", "int8")
     tokenizers = load_tokenizers(open_run(run), open_run(run).load_config())
     names = ctranslate2.words(tokenizers.source)
 

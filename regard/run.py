@@ -50,6 +50,10 @@ class Run:
         return self.folder / "log.jsonl"
 
     @property
+    def lock(self) -> Path:
+        return self.folder / ".lock"
+
+    @property
     def versions(self) -> Path:
         return self.folder / "versions.json"
 
@@ -136,7 +140,7 @@ class Run:
     def parts(self) -> list[Path]:
         """All that a run consists of and that is there; what else lies in its folder is somebody's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
-        files += [self.start, self.doctor, self.report, *self.tokenizer_files()]
+        files += [self.lock, self.start, self.doctor, self.report, *self.tokenizer_files()]
         folders = [
             self.store,
             self.charts,
@@ -208,6 +212,9 @@ def require_free(folder: Path, overwrite: bool) -> None:
             f"{folder}: already holds a run. Continue it with --resume {folder}, replace it with --overwrite, "
             f"or choose another folder with --out."
         )
+    if occupied:
+        with held(Run(folder)):  # or somebody is training there at this moment
+            pass
 
 
 def is_run(folder: Path) -> bool:
@@ -260,6 +267,29 @@ def open_run(folder: Path) -> Run:
     if not run.config.exists():
         raise RunError(f"{folder}: not a run folder (it has no {run.config.name}).")
     return run
+
+
+@contextlib.contextmanager
+def held(run: Run) -> Iterator[None]:
+    """The run for this process alone: two that train in one folder would spoil each other's checkpoints.
+
+    The system lets go of it when the process ends, however it ends. Where locks do not exist nothing is held.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with run.lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(
+                f"{run.folder}: another process is training there. Wait until it ends, or choose another with --out."
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        yield
 
 
 @contextlib.contextmanager

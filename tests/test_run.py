@@ -129,3 +129,13 @@ def test_leftovers_are_swept(tmp_path):
     run.sweep()
     assert not left.exists() and run.config.exists()
     assert Run(run.folder).saved_steps() == []
+
+
+def test_a_run_is_held_by_one_at_a_time_and_let_go(tmp_path):
+    run = create(tmp_path / "run", Config())
+    with runs.held(run):
+        with pytest.raises(RunError, match="another process is training there"), runs.held(run):
+            pass
+        with pytest.raises(RunError, match="another process is training there"):
+            create(run.folder, Config(), overwrite=True)
+    create(run.folder, Config(), overwrite=True)

@@ -21,12 +21,13 @@ def import_(
 
 def export(
     run: Path = typer.Argument(..., help="Run folder."),
-    to: str = typer.Option(..., help="The format: marian (for the transformers library)."),
+    to: str = typer.Option(..., help="The format: marian (for the transformers library) or ctranslate2."),
+    quantize: str = typer.Option("none", help="int8: weights of eight bits (ctranslate2)."),
     out: Path | None = typer.Option(None, help="Folder to make; <run>-<format> if unset."),
 ) -> None:
     """Write a run as other programs read it."""
     from regard.jobs.exchange import export_run
 
     folder = out or run.with_name(f"{run.resolve().name}-{to}")
-    export_run(run, to, folder)
+    export_run(run, to, folder, quantize)
     typer.echo(f"written: {folder}", err=True)

@@ -1,5 +1,6 @@
 """regard translate"""
 
+import codecs
 import contextlib
 import sys
 from collections.abc import Iterable, Iterator
@@ -102,6 +103,7 @@ def _lines(file: Path | None) -> Iterator[str]:
 
 def _standard_input(raw: Iterable[bytes]) -> Iterator[str]:
     for number, line in enumerate(raw, start=1):
+        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:

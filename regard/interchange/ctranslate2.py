@@ -11,9 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.config import Config
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
+from regard.interchange.trained import Trained
+from regard.model import weights
 from regard.model.attention import Attention, normalise
+from regard.model.build import build
 from regard.model.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -43,7 +47,20 @@ def library() -> Any:
     return ctranslate2
 
 
-def write(
+def write(trained: Trained, out: Path, quantize: str = "none") -> None:
+    """A CTranslate2 folder, in float32 or int8, or the reason why the engine cannot run this model."""
+    c, tokenizers = trained.config, trained.tokenizers
+    model = build(c.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
+    weights.load_into(model, trained.tensors, str(out))
+    write_model(model.eval(), tokenizers, out, quantize, places_for(c))
+
+
+def places_for(c: Config) -> int:
+    """Room for the longest line that is translated in one piece, and for what it may become."""
+    return max(PLACES, 4 * c.data.max_length)
+
+
+def write_model(
     model: EncoderDecoder, tokenizers: Tokenizers, folder: Path, quantize: str = "none", places: int = PLACES
 ) -> None:
     """The model as a CTranslate2 folder, in float32 or int8, for sequences of at most so many places."""

@@ -12,6 +12,7 @@ from regard.interchange.ctranslate2 import PLACES, library, words
 from regard.tasks.translate import Translation
 
 SENTENCES = 64  # of a batch
+PATIENCE = 2.0  # with 1 it stops when enough have ended, though a better one may be about to
 
 
 class Engine:
@@ -62,5 +63,5 @@ class Engine:
             return {"beam_size": 1, "length_penalty": 1.0}, search.limits
         if isinstance(search, Beam):
             options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
-            return options, search.limits
+            return options | {"patience": PATIENCE}, search.limits
         raise ConfigError("--sample: CTranslate2 draws otherwise each time; leave --engine out, or --sample")

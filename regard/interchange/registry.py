@@ -1,21 +1,25 @@
 """Who reads and who writes which kind of folder. A new format is a file in this room and a line here."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from regard.errors import ConfigError, FormatError
-from regard.interchange import bert, marian, marian_export
+from regard.interchange import bert, ctranslate2, marian, marian_export
 from regard.interchange.folder import CONFIG, Folder
 from regard.interchange.trained import Trained, TrainedEncoder
 
 Importer = Callable[[Folder], Trained | TrainedEncoder]
 Exporter = Callable[[Trained, Path], None]
-"""Fills an empty folder, or raises a ConfigError with every reason why the format cannot express the model."""
+"""Fills an empty folder, or raises with the reasons why the format cannot express the model."""
 
 IMPORTERS: dict[str, Importer] = {marian.TYPE: marian.read, bert.TYPE: bert.read}
 """By the model_type that config.json names."""
-EXPORTERS: dict[str, Exporter] = {"marian": marian_export.write}
-"""By the name that `regard export --to` takes."""
+EXPORTERS: dict[str, dict[str, Exporter]] = {
+    "marian": {"none": marian_export.write},
+    "ctranslate2": {"none": ctranslate2.write, "int8": partial(ctranslate2.write, quantize="int8")},
+}
+"""By the name that `regard export --to` takes, and by how weights are held."""
 
 
 def importer(folder: Folder) -> Importer:
@@ -26,8 +30,10 @@ def importer(folder: Folder) -> Importer:
     return IMPORTERS[kind]
 
 
-def exporter(name: str) -> Exporter:
-    """Who writes this format."""
+def exporter(name: str, quantize: str = "none") -> Exporter:
+    """Who writes this format, with weights held so."""
     if name not in EXPORTERS:
         raise ConfigError(f"--to {name}: no such format; there are: {', '.join(EXPORTERS)}")
-    return EXPORTERS[name]
+    if quantize not in EXPORTERS[name]:
+        raise ConfigError(f"--quantize {quantize}: {name} can be written with {', '.join(EXPORTERS[name])}")
+    return EXPORTERS[name][quantize]

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from regard import config as settings
 from regard.config import Config
 from regard.data.store import Corpus
-from regard.jobs.load import use_threads
+from regard.errors import ConfigError
+from regard.jobs.load import pick_device, use_threads
 from regard.jobs.prepare import stream
-from regard.train.cost import Lengths
+from regard.train.cost import Lengths, parameters, training_bytes
 from regard.train.estimate import Estimate, estimate
 from regard.train.machine import memory, multiply_rate
 from regard.train.sizing import Choice, Facts, choose
@@ -45,3 +46,15 @@ def estimate_corpus(config: Config, train: Corpus, vocabulary: int, rate: float)
     pairs = len(train)
     lengths = Lengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
     return estimate(config, pairs, lengths, vocabulary, rate)
+
+
+def require_memory(config: Config, vocabulary: int) -> None:
+    """Refuse what this machine cannot hold before it tries: a system out of memory kills without a word."""
+    parts = parameters(config.model, vocabulary, vocabulary, config.data.joint)
+    needed, free = training_bytes(config.model, parts, vocabulary, config.train.batch_tokens), memory()
+    if free and needed > free and pick_device(config.train.device).type == "cpu" and not config.train.shard:
+        raise ConfigError(
+            f"training would take about {needed / 2**30:,.1f} GB, and {free / 2**30:,.1f} GB are free: "
+            f"{parts.total:,} parameters, batches of {config.train.batch_tokens:,} pieces. "
+            f"Lower model.dim, model.layers or train.batch_tokens."
+        )

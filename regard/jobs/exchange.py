@@ -50,9 +50,9 @@ def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
     return [f"{where}: {parameters_of(model):,} parameters, {pieces:,} pieces; it {use}"]
 
 
-def export_run(folder: Path, to: str, out: Path) -> None:
+def export_run(folder: Path, to: str, out: Path, quantize: str = "none") -> None:
     """A run as a folder that other programs read; it appears whole or not at all."""
-    write = exporter(to)
+    write = exporter(to, quantize)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
     translator = load(folder, "cpu")

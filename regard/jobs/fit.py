@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
-from regard.jobs.estimate import sized, told
+from regard.jobs.estimate import require_memory, sized, told
 from regard.jobs.events import Event, Note
 from regard.jobs.inherit import inherit, take
 from regard.jobs.load import pick_device, use_threads
@@ -41,7 +42,8 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
             yield from map(Note, _make(folder, config, overwrite, origin))
         ranks.wait()
         run = runs.open_run(folder)
-        yield from _train(run, run.load_config(), stop, ranks, begun)
+        with _alone(run, ranks):
+            yield from _train(run, run.load_config(), stop, ranks, begun)
 
 
 def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) -> list[str]:
@@ -90,7 +92,7 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     if config == old and finished and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
-    with _met(config) as ranks:
+    with _met(config) as ranks, _alone(run, ranks):
         begun = time.perf_counter()
         if ranks.first:
             if run.latest.exists():  # whatever was finished is no longer so
@@ -118,6 +120,10 @@ def _met(config: Config) -> Iterator[Solo]:
         ranks.close()
 
 
+def _alone(run: Run, ranks: Solo) -> AbstractContextManager[None]:
+    return runs.held(run) if ranks.first else contextlib.nullcontext()
+
+
 def _without_end(config: Config) -> Config:
     endless = config.train.model_copy(update=dict.fromkeys(ENDS))
     return config.model_copy(update={"train": endless})
@@ -134,6 +140,7 @@ def _prepare(run: Run, config: Config) -> list[str]:
     use_threads(config.train.threads)
     config, choices = _sized(run, config)
     data = write_pieces(run, config)
+    require_memory(config, data.tokenizers.target.size)
     seconds = time.perf_counter() - begun
     speed = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs a second"
     return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]

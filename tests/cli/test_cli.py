@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main, spread
+from regard.cli.translate import _standard_input
 from tests.jobs.conftest import TINY
 
 QUICK = [word for change in TINY for word in ("--set", change)]
@@ -58,6 +59,10 @@ def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path
     out = regard("translate", run, files / "test.en", "--out", tmp_path / "x" / "out.fr", "--beam", 1)
     assert out.returncode == 0 and out.stdout == ""
     assert (tmp_path / "x" / "out.fr").read_text(encoding="utf-8").count("\n") == 29
+
+
+def test_a_byte_order_mark_is_no_text():
+    assert list(_standard_input([b"\xef\xbb\xbfOne.\r\n", b"Two.\n"])) == ["One.", "Two."]
 
 
 @pytest.mark.parametrize("how", [("--beam", 3), ("--beam", 1), ("--sample", "--seed", 5)], ids=str)

@@ -65,7 +65,7 @@ def gap(model: EncoderDecoder, source: list[int], said: list[int]) -> float:
 
 def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[tuple[list[int], list[int]]]:
     """What we say and what CTranslate2 says, greedily, as ids."""
-    ctranslate2.write(model, tokenizers, folder)
+    ctranslate2.write_model(model, tokenizers, folder)
     theirs = ctranslate2.library().Translator(str(folder), intra_threads=1, inter_threads=1)
     names, number = ctranslate2.words(tokenizers.source), ctranslate2.words(tokenizers.target).index
     sources = tokenizers.source.encode(TEXTS)
@@ -142,15 +142,15 @@ def test_two_vocabularies_say_the_same_there(tmp_path):
 
 def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
     with pytest.raises(ModelError, match=r"alibi in the encoder.*none, sinusoidal, learned"):
-        ctranslate2.write(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
+        ctranslate2.write_model(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
     with pytest.raises(ModelError, match="softmax alone"):
-        ctranslate2.write(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
+        ctranslate2.write_model(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
 
 
 def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
     model = model_of(tokenizers, dim=128)
     for quantize in ("none", "int8"):
-        ctranslate2.write(model, tokenizers, tmp_path / quantize, quantize, places=60)
+        ctranslate2.write_model(model, tokenizers, tmp_path / quantize, quantize, places=60)
     small, large = ((tmp_path / name / "model.bin").stat().st_size for name in ("int8", "none"))
     assert small < 0.5 * large
     engine = Engine(tmp_path / "int8", tokenizers, workers=1, longest=60)

@@ -325,3 +325,10 @@ def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Pa
     half, fewer = trained("half", f"train.tokens={tokens / 2}")
     assert abs(half - steps / 2) <= 1 and abs(fewer / tokens - 0.5) < 0.1
     assert trained("least", "train.epochs=1", "train.steps=3")[0] == 3
+
+
+def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):
+    huge = tiny("model.dim=1000000", "model.ffn=1000000", "train.steps=1")
+    with pytest.raises(ConfigError, match=r"would take about [\d,.]+ GB, and [\d,.]+ GB are free"):
+        list(job.fit(tmp_path / "run", huge, False, never))
+    assert not (tmp_path / "run").exists()

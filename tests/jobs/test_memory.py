@@ -25,7 +25,7 @@ def anonymous():
             return int(line.split()[1]) // 1024
 
 peak, over = {"before": 0, "training": 0}, threading.Event()
-phase = "before"
+phase, begun = "before", time.monotonic()
 def watch():
     while not over.wait(0.02):
         peak[phase] = max(peak[phase], anonymous())
@@ -33,6 +33,8 @@ threading.Thread(target=watch, daemon=True).start()
 config = override(Config(), json.loads(sys.argv[2]))
 for event in fit(Path(sys.argv[1]), config, False, lambda: False):
     if isinstance(event, Progress):
+        if phase == "before":
+            peak["seconds"] = time.monotonic() - begun
         phase = "training"
         if event.step.number == int(sys.argv[3]):
             break
@@ -54,14 +56,15 @@ def write_pairs(folder: Path, pairs: int) -> None:
             target.write(f"{' '.join(french[i] for i in chosen)} {number}.\n")
 
 
-def peaks(folder: Path, pairs: int) -> dict[str, int]:
+def peaks(folder: Path, pairs: int, steps: int = STEPS) -> dict[str, float]:
+    """The most anonymous memory, in MB, before and during the first steps, and the seconds of the former."""
     folder.mkdir()
     write_pairs(folder, pairs)
     files = [str(folder / "train.en"), str(folder / "train.fr")]
     # The same model for both: what is compared is what the corpus takes.
     changes = ["model.dim=64", "model.layers=2", "model.heads=2", "model.ffn=128", "data.vocabulary=800"]
     changes += [f"data.train={json.dumps(files)}", "train.check_every=1000000", "train.steps=1000000"]
-    command = [sys.executable, "-c", PROBE, str(folder / "run"), json.dumps(changes), str(STEPS)]
+    command = [sys.executable, "-c", PROBE, str(folder / "run"), json.dumps(changes), str(steps)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -1,0 +1,167 @@
+"""Dev BLEU against minutes: Regard with nothing but files and --minutes, and the best known recipe in another toolkit.
+
+    python benchmarks/minutes_to_bleu.py FOLDER --train train.en train.de --dev val.en val.de [--write]
+
+The recipe is that of Wu et al. 2021 for Multi30k (4+4 layers of width 128, dropout 0.3, batches of 4,096, rate 0.005,
+the mean of the last ten checkpoints), run by OpenNMT-py, the fastest of the others here. Each training has the machine
+to itself. Text is lower-cased and cut into words beforehand, and scored so, with beam 5. For Regard every point is a
+training of its own, for its schedule ends when its minutes do; for the other it is a look at one training on its way.
+What is finished in FOLDER is not done again.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from environment import RESULTS, described, write
+from material import Material, make
+from peers import PEERS
+
+from regard.data.tokenizer import Tokenizer
+from regard.metrics import bleu_as_in_papers
+from regard.run import Run
+
+OURS = (5.0, 10.0, 20.0, 30.0, 60.0)
+THEIRS = (5, 10, 15, 20, 30, 40, 50, 60)
+AVERAGED = 10
+PEER = PEERS["OpenNMT-py"]
+RECIPE = {
+    "layers": 4,
+    "heads": 4,
+    "hidden_size": 128,
+    "word_vec_size": 128,
+    "transformer_ff": 256,
+    "dropout": [0.3],
+    "attention_dropout": [0.0],
+    "label_smoothing": 0.1,
+    "optim": "adam",
+    "adam_beta2": 0.98,
+    "learning_rate": 2.53,  # times 128^-0.5 times 2000^-0.5 is 0.005
+    "decay_method": "noam",
+    "warmup_steps": 2000,
+    "max_grad_norm": 0,
+    "batch_type": "tokens",
+    "normalization": "tokens",
+    "batch_size": 4096,
+    "bucket_size": 29000,
+    "num_workers": 0,
+    "encoder_type": "transformer",
+    "decoder_type": "transformer",
+    "share_embeddings": True,
+    "share_decoder_embeddings": True,
+    "position_encoding": True,
+    "save_checkpoint_steps": 50,
+    "keep_checkpoint": -1,
+    "train_steps": 1_000_000,
+    "valid_steps": 1_000_000,
+    "report_every": 50,
+    "share_vocab": True,
+    "seed": 1,
+}
+
+
+def cell(path: Path, work: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What was found earlier, or is found now."""
+    if not path.exists():
+        found = work()
+        path.write_text(json.dumps(found), encoding="utf-8")
+        print(path.stem, found, flush=True)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def score(translations: list[str], reference: Path) -> dict[str, float]:
+    references = reference.read_text(encoding="utf-8").split("\n")[: len(translations)]
+    found = bleu_as_in_papers(lowercase=True, tokenize="none")(translations, references)
+    return {"bleu": found.value, "low": found.low, "high": found.high}
+
+
+def ours(folder: Path, minutes: float, train: list[str], dev: list[str]) -> dict[str, float]:
+    """Train for so many minutes, all of it included, and score dev."""
+    out = folder / f"regard.{minutes:g}"
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "regard", "train", *train, "--dev", *dev, "--minutes", f"{minutes:g}"]
+    subprocess.run([*command, "--out", str(out), "--overwrite"], check=True, capture_output=True)
+    seconds = time.perf_counter() - start
+    table = Run(out).sentences("dev").read_text(encoding="utf-8").split("\n")
+    column = table[0].split("\t").index("translation")
+    translations = [line.split("\t")[column] for line in table[1:] if line]
+    return {"minutes": seconds / 60, **score(translations, Path(dev[1]))}
+
+
+def their_training(folder: Path, material: Material, minutes: float) -> None:
+    """The other toolkit, for so many minutes of its own."""
+    if (folder / "finished").exists():
+        return
+    folder.mkdir(exist_ok=True)
+    files = {
+        f"path_{short}": str(material.lines("train", side)) for short, side in (("src", "source"), ("tgt", "target"))
+    }
+    vocabulary = {name: str(material.vocabulary) for name in ("src_vocab", "tgt_vocab")}
+    config = {"data": {"corpus": files}, **vocabulary, "save_model": str(folder / "model"), **RECIPE}
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+    command = [str(PEER.python), "-m", "onmt.bin.train", "-config", str(folder / "config.yaml")]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        (folder / "begun").write_text(f"{time.time()}")
+        time.sleep(60 * minutes)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    (folder / "finished").touch()
+
+
+def their_score(folder: Path, material: Material, minutes: int, dev: list[str]) -> dict[str, float]:
+    """The mean of the checkpoints that there were after so many minutes."""
+    begun = float((folder / "begun").read_text())
+    saved = sorted(folder.glob("model_step_*.pt"), key=lambda path: path.stat().st_mtime)
+    there = [path for path in saved if path.stat().st_mtime <= begun + 60 * minutes][-AVERAGED:]
+    variables = {**os.environ, "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
+    mean, out = folder / f"mean.{minutes}.pt", folder / f"dev.{minutes}"
+    average = ["-m", "onmt.bin.average_models", "-models", *map(str, there), "-output", str(mean)]
+    translate = ["-m", "onmt.bin.translate", "-model", str(mean), "-src", str(material.lines("dev", "source"))]
+    beam = ["-output", str(out), "-beam_size", "5", "-length_penalty", "avg", "-batch_size", "32"]
+    for command in (average, [*translate, *beam]):
+        subprocess.run([str(PEER.python), *command], check=True, env=variables, capture_output=True)
+    tokenizer = Tokenizer(Run(material.run).tokenizer().read_bytes())
+    ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
+    lines = out.read_text(encoding="utf-8").split("\n")[:-1]
+    said = [tokenizer.decode([ids[piece] for piece in line.split(" ") if piece in ids]) for line in lines]
+    return {"minutes": float(minutes), **score(said, Path(dev[1]))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--train", nargs=2, required=True)
+    parser.add_argument("--dev", nargs=2, required=True)
+    parser.add_argument("--minutes", type=float, nargs="*", default=OURS, help="trainings of ours")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    found = {"Regard": [], "OpenNMT-py, best known recipe": []}
+    for minutes in given.minutes:
+        path = given.folder / f"regard.{minutes:g}.json"
+        found["Regard"].append(cell(path, lambda m=minutes: ours(given.folder, m, given.train, given.dev)))
+    material = make(given.folder / "material", {"train": given.train, "dev": given.dev}, vocabulary=10_000)
+    theirs = given.folder / "opennmt"
+    their_training(theirs, material, max(THEIRS))
+    for minutes in THEIRS:
+        path = given.folder / f"opennmt.{minutes}.json"
+        row = cell(path, lambda m=minutes: their_score(theirs, material, m, given.dev))
+        found["OpenNMT-py, best known recipe"].append(row)
+    rows = ["| toolkit | minutes | dev BLEU (lower-cased, as tokenised, beam 5) |", "|---|---|---|"]
+    for name, points in found.items():
+        rows += [f"| {name} | {p['minutes']:.1f} | {p['bleu']:.2f} [{p['low']:.2f}, {p['high']:.2f}] |" for p in points]
+    print("\n".join(rows))
+    if given.write:
+        write("minutes_to_bleu", [*described(), "- seed 1", "", *rows])
+        (RESULTS / "minutes_to_bleu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
