@@ -56,6 +56,10 @@ class TrainConfig(Settings):
     """Updates to train for; unset: as many as train.minutes allows, or 20,000."""
     minutes: float | None = Field(default=None, gt=0)
     """Minutes to train for, checks included; sets the end of the schedule."""
+    epochs: float | None = Field(default=None, gt=0)
+    """Times to go through the training pairs, in as many updates as that takes at first."""
+    tokens: float | None = Field(default=None, ge=1)
+    """Target pieces to train on, counted as epochs are; where several ends are given, the first one counts."""
     batch_tokens: int = Field(default=1024, ge=16)
     """Size of a batch: sentences times the longest side, padding included."""
     accumulate: int = Field(default=1, ge=1)
@@ -121,8 +125,8 @@ class TrainConfig(Settings):
 
     @property
     def last_step(self) -> int | None:
-        """Where training by steps ends; None where the clock decides."""
-        return self.steps or (None if self.minutes else DEFAULT_STEPS)
+        """Where training by steps ends; None where the clock or the corpus decides."""
+        return self.steps or (None if self.minutes or self.epochs or self.tokens else DEFAULT_STEPS)
 
 
 class Config(Settings):
@@ -182,7 +186,7 @@ def build(table: Mapping[str, Any], where: str = "") -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(where + "; ".join(map(_sentence, error.errors()))) from None
+        raise ConfigError(where + "; ".join(map(sentence, error.errors()))) from None
 
 
 def override(config: Config, assignments: Sequence[str]) -> Config:
@@ -264,7 +268,7 @@ def _value(text: str) -> Any:
         return text  # bare words need no quotes: --set model.norm=post
 
 
-def _sentence(error: Any) -> str:
+def sentence(error: Any) -> str:
     """One pydantic complaint in the words of this program."""
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":

@@ -11,13 +11,30 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, settings, train, translate
+from regard.cli import (
+    bench,
+    compare,
+    corpus,
+    demo,
+    doctor,
+    estimate,
+    evaluate,
+    exchange,
+    report,
+    settings,
+    train,
+    translate,
+    tune,
+)
 from regard.errors import RegardError
 
 COMMANDS = (
     train.train,
     translate.translate,
     evaluate.evaluate,
+    tune.tune,
+    compare.compare,
+    report.report,
     doctor.doctor,
     estimate.estimate,
     bench.bench,
@@ -27,7 +44,7 @@ COMMANDS = (
     exchange.export,
     settings.settings,
 )
-MANY = ("--dev", "--test")
+MANY = ("--dev", "--test", "--on")
 """Options that take one file or two: `--dev dev.en dev.fr` is read as `--dev dev.en --dev dev.fr`."""
 
 app = typer.Typer(

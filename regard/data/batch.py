@@ -112,6 +112,10 @@ class Batches:
             self._sampled(targets, self.tokenizers.target, seeds[1]),
         )
 
+    def in_an_epoch(self) -> int:
+        """How many batches the first epoch has; the others have about as many."""
+        return sum(1 for _ in self.plan(0))
+
     def left_out(self) -> int:
         """How many pairs are longer than `longest` and never seen."""
         pools = _pools(len(self.corpus), None)

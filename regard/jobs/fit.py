@@ -26,6 +26,7 @@ from regard.train.ranks import Many, Solo, local_rank, meet, restarted
 __all__ = ["Stop", "fit", "resume"]
 
 WORTH_TELLING = 10.0  # seconds
+ENDS = ("steps", "minutes", "epochs", "tokens")
 
 
 def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path | None = None) -> Iterator[Event]:
@@ -73,7 +74,7 @@ def _require_translator(config: Config) -> None:
 
 
 def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
-    """Go on with a run where it was stopped; only its steps and minutes may change."""
+    """Go on with a run where it was stopped; only its end may change."""
     run = runs.open_run(folder)
     old = run.load_config()
     if not old.data.train:
@@ -84,7 +85,7 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
     config = settings.override(old, changes)
     if _without_end(config) != _without_end(old):
         raise ConfigError(
-            f"{folder}: only train.steps and train.minutes may change when a run goes on; "
+            f"{folder}: only train.steps, minutes, epochs and tokens may change when a run goes on; "
             f"for other settings train a new run with --out"
         )
     finished = run.latest.exists() and bool(run.read_json(run.latest).get("finished"))
@@ -124,7 +125,7 @@ def _alone(run: Run, ranks: Solo) -> AbstractContextManager[None]:
 
 
 def _without_end(config: Config) -> Config:
-    endless = config.train.model_copy(update={"steps": None, "minutes": None})
+    endless = config.train.model_copy(update=dict.fromkeys(ENDS))
     return config.model_copy(update={"train": endless})
 
 

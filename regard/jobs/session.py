@@ -60,7 +60,6 @@ class Session:
 
             self.checkpoints = Gathered(**vars(self.checkpoints), trained=trained)
         self.state = self.checkpoints.load()
-        self.budget = Budget(c.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
         self.batches = Batches(
             data.train,
             data.tokenizers,
@@ -70,6 +69,8 @@ class Session:
             sampling=config.data.sampling,
             concatenate=config.data.concatenate,
         )
+        self.last_step = last_step(c, self.batches, ranks.size)
+        self.budget = Budget(self.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
         self.loop = Loop(
             learner=learner,
             batches=self.batches,
@@ -112,7 +113,7 @@ class Session:
         first = self.ranks.first
         if first:
             self._point_at_best()
-            yield Started(self.state.step, self.config.train.last_step, parameters_of(self.model))
+            yield Started(self.state.step, self.last_step, parameters_of(self.model))
         if not self.ranks.agree(self._over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.place):
                 self.state = replace(self.state, step=step.number, place=step.place)
@@ -261,6 +262,18 @@ class Session:
         speed = 1 / step.seconds
         self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
         return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
+
+
+def last_step(c: TrainConfig, batches: Batches, processes: int) -> int | None:
+    """Where training ends, by whichever of steps, epochs and tokens comes first; None where the clock decides."""
+    ends = [c.last_step] if c.last_step else []
+    if c.epochs or c.tokens:
+        corpus = batches.corpus
+        pieces = len(corpus.target_ids.values) + len(corpus)  # with their end marks
+        an_epoch = batches.in_an_epoch() / (c.accumulate * processes)
+        epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / pieces) if epochs]
+        ends.append(max(1, round(min(epochs) * an_epoch)))
+    return min(ends, default=None)
 
 
 def _learner(model: EncoderDecoder, c: TrainConfig, packed: bool, guide: Guide | None) -> Learner:

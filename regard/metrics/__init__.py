@@ -8,15 +8,18 @@ from regard.metrics.bleu import bleu, bleu_as_in_papers, sentence_bleu
 from regard.metrics.chrf import chrf, sentence_chrf
 from regard.metrics.rouge import rouge_l, sentence_rouge_l
 from regard.metrics.score import Metric, Score
+from regard.metrics.significance import Test, paired_tests
 from regard.metrics.ter import ter
 
 __all__ = [
     "Metric",
     "Score",
+    "Test",
     "accuracy",
     "bleu",
     "bleu_as_in_papers",
     "chrf",
+    "paired_tests",
     "rouge_l",
     "sentence_bleu",
     "sentence_chrf",

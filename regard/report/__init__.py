@@ -1,6 +1,7 @@
 """Tables become pictures and pages.
 
-Analyses hand over a `Table` of plain values; this room draws it (`curves`, `bars`, `histogram`, `heatmap`),
+Analyses hand over a `Table` of plain values; this room draws it (`curves`, `bars`, `histogram`, `heatmap`; of many
+runs `overlay`, `panels`, `profile`, `distributions`, `slices`, `parallel`, `frontier`),
 sets it into one offline HTML file (`page` and its parts) or into a terminal (`alignment`, `sparkline`). It
 knows colours and HTML and nothing of models: no tensor comes in, no request goes out, and the same input
 gives the same bytes.
@@ -9,6 +10,7 @@ gives the same bytes.
 from regard.report.chart import Chart
 from regard.report.charts import bars, curves, histogram
 from regard.report.heatmap import heatmap
+from regard.report.many import distributions, overlay, panels, profile
 from regard.report.page import (
     Facts,
     Figure,
@@ -21,6 +23,7 @@ from regard.report.page import (
     page,
     write_page,
 )
+from regard.report.points import frontier, parallel, pareto, slices
 from regard.report.table import Table, Value
 from regard.report.terminal import alignment, sparkline
 
@@ -39,9 +42,17 @@ __all__ = [
     "alignment",
     "bars",
     "curves",
+    "distributions",
+    "frontier",
     "heatmap",
     "histogram",
+    "overlay",
     "page",
+    "panels",
+    "parallel",
+    "pareto",
+    "profile",
+    "slices",
     "sparkline",
     "write_page",
 ]

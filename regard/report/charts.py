@@ -38,7 +38,7 @@ def curves(
     """
     import altair as alt
 
-    lines = _lines(table, x, y, series)
+    lines = line_points(table, x, y, series)
     thinned = {name: thin(points, MOST_POINTS) for name, points in lines.items()}
     dense = {name: points for name, points in thinned.items() if len(points) > FEW_POINTS}
     sparse = {name: points for name, points in thinned.items() if len(points) <= FEW_POINTS}
@@ -128,7 +128,7 @@ def histogram(
     return compose(title, picture, {"bins": rows}, note=f"{missing:,} without a value" if missing else "")
 
 
-def _lines(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
+def line_points(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
     """The points of each series in order of x; series in order of appearance."""
     names = [label(value) for value in table[series]] if series is not None else [""] * len(table)
     lines: dict[str, list[Point]] = {}

@@ -14,6 +14,7 @@ from regard.report.written import escape, figures
 
 # Belt to the braces of inlining everything: even if a link slipped in, the browser would not follow it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+SHORT = 16  # letters of a text that is never broken: a number and its interval, a name
 
 
 class Part(Protocol):
@@ -64,9 +65,11 @@ class Grid:
             f'<th scope="col"{_side(numeric[name])}>{escape(self.headings.get(name, name))}</th>' for name in names
         )
         texts = [figures(self.table[name]) for name in names]
+        short = {name: all(len(text) <= SHORT for text in column) for name, column in zip(names, texts, strict=True)}
+        sides = {name: _side(numeric[name], short[name]) for name in names}
         body = "\n".join(
             "<tr>"
-            + "".join(f"<td{_side(numeric[name])}>{escape(text)}</td>" for name, text in zip(names, row, strict=True))
+            + "".join(f"<td{sides[name]}>{escape(text)}</td>" for name, text in zip(names, row, strict=True))
             + "</tr>"
             for row in zip(*texts, strict=True)
         )
@@ -187,8 +190,8 @@ def _numeric(values: Sequence[Value]) -> bool:
     return not any(isinstance(value, str) for value in values) and any(value is not None for value in values)
 
 
-def _side(numeric: bool) -> str:
-    return ' class="number"' if numeric else ' dir="auto"'
+def _side(numeric: bool, short: bool = False) -> str:
+    return ' class="number"' if numeric else ' dir="auto" class="short"' if short else ' dir="auto"'
 
 
 def _row(text: str) -> str:

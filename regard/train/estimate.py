@@ -54,13 +54,19 @@ def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate
     layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
     seconds = c.accumulate * (pairs_a_batch * pair / (EFFICIENCY * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
     per_update = c.accumulate * pairs_a_batch
-    updates = min(c.last_step or float("inf"), 60 * c.minutes / seconds if c.minutes else float("inf"))
+    an_epoch = max(1.0, pairs / per_update)
+    ends = [
+        c.last_step,
+        c.minutes and 60 * c.minutes / seconds,
+        c.epochs and c.epochs * an_epoch,
+        c.tokens and c.tokens / (per_update * lengths.target),
+    ]
     return Estimate(
         parts=parts,
         operations_a_pair=pair,
         bytes=training_bytes(m, parts, vocabulary, c.batch_tokens),
         pieces_a_second=per_update * lengths.target / seconds,
-        updates_an_epoch=max(1.0, pairs / per_update),
+        updates_an_epoch=an_epoch,
         seconds_an_update=seconds,
-        updates=updates,
+        updates=min(end for end in ends if end),
     )

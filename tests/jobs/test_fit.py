@@ -17,6 +17,7 @@ from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
 from regard.jobs.load import load
 from regard.model import weights
 from regard.run import Run
+from regard.train import log
 
 
 def never() -> bool:
@@ -199,7 +200,7 @@ def test_a_vocabulary_that_is_too_large_is_lowered_with_a_word(tmp_path, tiny):
 def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
-    with pytest.raises(ConfigError, match=r"only train.steps and train.minutes may change"):
+    with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change"):
         list(job.resume(tmp_path / "run", ["model.dropout=0.3"], never))
     assert Run(tmp_path / "run").config.read_text() == before
 
@@ -312,6 +313,18 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
     with pytest.raises(DataError, match="1 different sources are too few to hold sentences out"):
         train(tmp_path / "other", config)
     assert not (tmp_path / "other").exists()
+
+
+def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Path):
+    def trained(name: str, *changes: str) -> tuple[int, int]:
+        train(tmp_path / name, tiny(*changes, "train.check_sentences=0"))
+        steps = [record for record in log.read(Run(tmp_path / name).log) if record["kind"] == "step"]
+        return len(steps), sum(step["tokens"] for step in steps)
+
+    steps, tokens = trained("one", "train.epochs=1")
+    half, fewer = trained("half", f"train.tokens={tokens / 2}")
+    assert abs(half - steps / 2) <= 1 and abs(fewer / tokens - 0.5) < 0.1
+    assert trained("least", "train.epochs=1", "train.steps=3")[0] == 3
 
 
 def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):

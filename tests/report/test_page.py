@@ -137,7 +137,7 @@ def test_numbers_stand_right_with_their_digits_and_heads_have_a_scope():
     assert '<td class="number">30,000</td>' in html
     assert '<td class="number">–</td>' in html
     assert '<td class="number">8.50</td>' in html
-    assert '<td dir="auto">dev</td>' in html
+    assert '<td dir="auto" class="short">dev</td>' in html
     assert "sentence pairs" in html
     assert "<caption>Scores</caption>" in html
 

@@ -1,0 +1,40 @@
+"""regard compare"""
+
+import json
+from pathlib import Path
+
+import typer
+
+
+def compare(
+    systems: list[Path] = typer.Argument(..., help="Run folders, or files of translations; the first is the baseline."),
+    on: list[str] | None = typer.Option(None, help="Test pairs: two aligned text files, or one .tsv."),
+    beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
+    alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
+    out: Path = typer.Option(Path("comparison"), help="Folder for the page, the charts and the sentences."),
+    as_json: bool = typer.Option(False, "--json", help="Print system → metric → value, interval and p-values."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+) -> None:
+    """Put runs and files of translations side by side on one test set: scores, significance, curves, sentences."""
+    from regard.decode import Beam
+    from regard.jobs.load import use_threads
+    from regard.tune.compare import compare as job
+    from regard.tune.compare_page import METRICS, lines, write_comparison
+
+    use_threads(0)
+    found = job(systems, on or [], Beam(beam, alpha), device)
+    path = write_comparison(found, out)
+    if as_json:
+        tests_of = (("p_bootstrap", found.bootstrap), ("p_randomised", found.randomised))
+        told = {
+            system.name: {
+                name: system.evaluation.scores[name].as_dict()
+                | {kind: tests[system.name][name].p for kind, tests in tests_of if system.name in tests}
+                for name in METRICS
+            }
+            for system in found.systems
+        }
+        print(json.dumps(told, indent=1))
+    else:
+        print("\n".join(lines(found)))
+    typer.echo(f"\nreport: {path}\nsentence by sentence: {out / 'sentences.tsv'}", err=True)

@@ -1,0 +1,29 @@
+"""regard report"""
+
+from pathlib import Path
+
+import typer
+
+from regard.errors import RunError
+
+
+def report(
+    folder: Path = typer.Argument(..., help="Study folder (or a run, whose page is already there)."),
+    all_tests: bool = typer.Option(
+        False, "--all-tests", help="Show test scores of every trial, not of the chosen alone."
+    ),
+    storage: str | None = typer.Option(None, metavar="URL", help="Of the study, if it needs a password."),
+) -> None:
+    """Write the page of a study: one offline file with tables, charts, and what they say in words."""
+    from regard.run import Run, is_run
+    from regard.tune.folder import is_study
+
+    if is_run(folder) and not is_study(folder):
+        if not Run(folder).report.exists():
+            raise RunError(f"{folder}: its report is written when training ends; go on with `regard train --resume`.")
+        print(Run(folder).report)
+        return
+    from regard.tune.door import go_on
+    from regard.tune.study_page import write_study_page
+
+    print(write_study_page(go_on(folder, storage), all_tests))

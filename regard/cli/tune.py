@@ -1,0 +1,134 @@
+"""regard tune"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.tune.study import Study
+
+Files = typer.Argument(None, metavar="FILES", help="A study .toml or a study folder; or training files, with --over.")
+
+
+def tune(
+    files: list[Path] | None = Files,
+    over: list[str] | None = typer.Option(
+        None, metavar="NAME=VALUES", help="What varies: a,b,c or lo..hi or 'log lo..hi' or 'lo..hi by step'."
+    ),
+    dev: list[str] | None = typer.Option(None, help="Pairs to choose on (one or two files)."),
+    test: list[str] | None = typer.Option(None, help="Pairs to score what was chosen on."),
+    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="For all trials: any setting."),
+    source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
+    target: str | None = typer.Option(None, help="Language code of the target side."),
+    sampler: str | None = typer.Option(None, help="sets, grid, random or tpe."),
+    pruner: str | None = typer.Option(None, help="Stop weak trials early: none, halving or median."),
+    metric: str | None = typer.Option(None, help="What is optimised on dev: loss, bleu, chrf or accuracy."),
+    trials: int | None = typer.Option(None, help="How many combinations to try."),
+    seeds: int | None = typer.Option(None, help="How often each combination is trained, with other seeds."),
+    only: list[str] | None = typer.Option(None, metavar="PATTERN", help="Of the sets, those with such names."),
+    minutes_each: float | None = typer.Option(None, help="Minutes for each trial."),
+    steps_each: int | None = typer.Option(None, help="Updates for each trial."),
+    epochs_each: float | None = typer.Option(None, help="Times through the corpus for each trial."),
+    tokens_each: float | None = typer.Option(None, help="Target pieces for each trial."),
+    out: Path | None = typer.Option(None, help="Study folder; studies/<name> if unset."),
+    storage: str | None = typer.Option(None, metavar="URL", help="postgresql://…; a file in the folder if unset."),
+    worker: str | None = typer.Option(None, metavar="URL", help="Join the study that this storage holds."),
+    study: str | None = typer.Option(None, metavar="NAME", help="Which one, where a storage holds several."),
+) -> None:
+    """Train over many settings and see which ones matter: a study file, or files and --over."""
+    from regard.cli.show_study import show_study
+    from regard.cli.train import INTERRUPTED, stopper
+    from regard.tune import door
+    from regard.tune.folder import is_study
+    from regard.tune.work import work
+
+    each = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
+    data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
+    fields: dict[str, Any] = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
+    fields |= {"only": only, "storage": storage}
+    given = _given(files, over, set_, each.values(), data.values(), fields.values())
+    if worker is not None:
+        if given:
+            raise ConfigError("--worker joins a study as it is: leave out files and settings")
+        bench = door.join(worker, study, out)
+    elif files and len(files) == 1 and is_study(files[0]):
+        if _given(over, set_, each.values(), data.values()) or out:
+            raise ConfigError(f"{files[0]}: a study goes on as it is: leave out settings, --over and --out")
+        bench = door.go_on(files[0], storage)
+    else:
+        begun = _study(files or [], over or [], _changes(data) + list(set_ or ()), each, fields)
+        bench = door.begin(begun, out or Path("studies") / begun.name)
+    if not show_study(work(bench, stopper()), bench.place):
+        raise typer.Exit(INTERRUPTED)
+    from regard.tune.study_page import write_study_page
+
+    typer.echo(f"report: {write_study_page(bench)}", err=True)
+
+
+def _study(
+    files: list[Path], over: list[str], changes: list[str], each: dict[str, Any], fields: dict[str, Any]
+) -> "Study":
+    """The study of a file with what the options change in it, or the one that the options alone make."""
+    from regard.tune import study as studies
+
+    budget = {name: value for name, value in each.items() if value is not None}
+    if files and files[0].suffix == ".toml":
+        if over:
+            raise ConfigError(f"{files[0]} says what varies; leave out --over, or give training files instead")
+        if len(files) > 1:
+            changes = [f"data.train={_json([str(file) for file in files[1:]])}", *changes]
+        return studies.change(studies.load(files[0]), changes, **fields, each=budget or None)
+    if not over:
+        raise ConfigError("nothing varies: give a study file, or say what to vary with --over model.layers=2,4,6")
+    if not files:
+        raise ConfigError("nothing to train on: the training files stand before --over, --dev and --test")
+    return _from_options(files, over, changes, budget, fields)
+
+
+def _from_options(
+    files: list[Path], over: list[str], changes: list[str], budget: dict[str, Any], fields: dict[str, Any]
+) -> "Study":
+    from regard import config as settings
+    from regard.tune import study as studies
+    from regard.tune.space import Choices, read_over
+
+    choices = dict(map(read_over, over))
+    if len(choices) < len(over):
+        raise ConfigError("--over: a setting is given twice; put all its values into one --over")
+    size = 1
+    for choice in choices.values():
+        size *= len(choice.values) if isinstance(choice, Choices) else 10**6
+    few = size <= (fields["trials"] or 64)
+    table: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    table.setdefault("sampler", "grid" if few else "tpe")
+    table.setdefault("pruner", "none" if table["sampler"] == "grid" else "median")
+    table["name"] = files[0].name.partition(".")[0]
+    table["each"] = budget
+    table["space"] = {
+        name: list(choice.values)
+        if isinstance(choice, Choices)
+        else {k: v for k, v in vars(choice).items() if v is not None}
+        for name, choice in choices.items()
+    }
+    train = f"data.train={_json([str(file) for file in files])}"
+    base = settings.override(settings.build({}), [train, *changes])
+    table["base"] = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    return studies.build(table)
+
+
+def _given(*groups: Iterable[Any] | None) -> bool:
+    return any(value is not None for group in groups if group for value in group)
+
+
+def _changes(given: dict[str, Any]) -> list[str]:
+    return [f"{name}={_json(value)}" for name, value in given.items() if value is not None]
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,60 @@
+"""Is one system better than another, or was it luck? sacreBLEU's own paired tests, against the first system."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sacrebleu.metrics.base import Metric as SacreMetric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest
+
+from regard.errors import DataError
+from regard.metrics.chrf import Chrf
+from regard.metrics.score import paired
+
+Kind = Literal["bs", "ar"]
+NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomisation"}
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Test:
+    """One system against the first by one metric: the score, and the chance that luck alone would part them so far."""
+
+    metric: str
+    score: float
+    p: float | None
+    """None for the first system, which is not compared with itself."""
+    signature: str
+    difference: float = 0.0
+    """From the score of the first system."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether luck is unlikely. Of two equal systems sacreBLEU gives a small p: no sample is less different."""
+        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0
+
+
+def paired_tests(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[str],
+    kind: Kind,
+    metrics: Sequence[str] = ("bleu", "chrf", "ter"),
+) -> dict[str, dict[str, Test]]:
+    """System -> metric -> Test, by the bootstrap ("bs") or by approximate randomisation ("ar")."""
+    if len(systems) < 2:
+        raise DataError("a paired test needs two systems or more")
+    for translations in systems.values():
+        paired(translations, references)
+    makers: dict[str, SacreMetric] = {"bleu": BLEU(force=True), "chrf": Chrf(), "ter": TER()}
+    chosen = {name: makers[name] for name in metrics}
+    named: list[tuple[str, Sequence[str]]] = [(name, list(translations)) for name, translations in systems.items()]
+    signatures, scores = PairedTest(named, chosen, [list(references)], test_type=kind)()
+    found: dict[str, dict[str, Test]] = {name: {} for name in systems}
+    for (title, results), metric in zip(list(scores.items())[1:], metrics, strict=True):
+        for name, result in zip(systems, results, strict=True):
+            assert not isinstance(result, str)  # the column of names comes first and is left out
+            gap = float(result.score) - float(results[0].score)  # type: ignore[union-attr]
+            found[name][metric] = Test(title, float(result.score), result.p_value, str(signatures[title]), gap)
+    return found

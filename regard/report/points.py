@@ -1,0 +1,247 @@
+"""Charts of combinations: what each setting did, all settings at once, and cost against quality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RegardError
+from regard.report.chart import Chart, compose, pick
+from regard.report.table import Table, Value
+from regard.report.theme import HEIGHT, INK, PALETTE, SHADES, WIDTH
+from regard.report.written import figures
+
+if TYPE_CHECKING:
+    import altair as alt
+
+BEST = PALETTE[1]
+DOT = 70
+CROWD = 12  # dots that can stand together without covering one another, and be named
+
+
+def slices(
+    table: Table,
+    settings: Sequence[str],
+    value: str,
+    *,
+    title: str,
+    y_title: str,
+    best: int | None,
+    logs: Sequence[str] = (),
+) -> Chart:
+    """A panel for each setting: every trial at the setting's value and its score, the best one marked."""
+    import altair as alt
+
+    names = [name for name in settings if len(set(table[name])) > 1] or list(settings)
+    scores = table.numbers(value)
+    drawn: list[Any] = []
+    datasets: dict[str, list[dict[str, Value]]] = {}
+    low, high = _span([score for score in scores if score is not None])
+    crowded = len(table) > CROWD
+    for number, name in enumerate(names):
+        column = table[name]
+        continuous = _continuous(column)
+        order = sorted(set(column), key=_sortable)
+        kept = [(at, score, n) for n, (at, score) in enumerate(zip(column, scores, strict=True)) if score is not None]
+        datasets[f"slice{number}"] = [
+            {
+                "x": at if continuous else order.index(at) + (0.3 * _aside(n) if crowded else 0),
+                "y": score,
+                "best": n == best,
+            }
+            for at, score, n in kept
+        ]
+        means = {at: [score for other, score, _ in kept if other == at] for at in order}
+        datasets[f"mean{number}"] = [
+            {"x": order.index(at), "y": sum(found) / len(found)} for at, found in means.items() if found
+        ]
+        log = name in logs
+        scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
+        across = (
+            alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
+            if continuous
+            else alt.X(
+                "x:Q", title=name, scale=alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False), axis=_steps(order)
+            )
+        )
+        up = alt.Y("y:Q", title=y_title if number % 3 == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
+        ink = alt.condition("datum.best", alt.value(BEST), alt.value(PALETTE[0]))
+        mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT, opacity=0.75)
+        dots = mark.encode(across, up, color=ink)
+        if not continuous:  # a bar at the mean of each value
+            bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(
+                orient="horizontal", color=INK, thickness=2, size=34
+            )
+            dots = alt.layer(dots, bar.encode(across, up))
+        drawn.append(dots.properties(width=190, height=180))
+    if not drawn:
+        raise RegardError("slices: no setting varies, so there is nothing to draw")
+    picture = alt.concat(*drawn, columns=3, spacing=18)
+    note = "orange: the best trial; black bars: means" if best is not None else "black bars: means"
+    return compose(title, picture, datasets, note=note)
+
+
+def parallel(
+    table: Table,
+    settings: Sequence[str],
+    value: str,
+    *,
+    title: str,
+    value_title: str,
+    higher: bool,
+    best: int | None,
+    logs: Sequence[str] = (),
+) -> Chart:
+    """A line for each trial through its value of every setting to its score; dark is good, the best in orange."""
+    import altair as alt
+
+    axes = [*settings, value]
+    ticks: list[dict[str, Value]] = []
+    heights: dict[str, list[float | None]] = {}
+    for place, name in enumerate(axes):
+        heights[name], marks = _scaled(table[name], name in logs)
+        ticks += [{"axis": place, "y": y, "text": text} for y, text in marks]
+    goodness = [y if y is None or higher else 1 - y for y in heights[value]]
+    rows: list[dict[str, Value]] = []
+    order = sorted(range(len(table)), key=lambda n: (n == best, goodness[n] or 0.0))
+    for rank, n in enumerate(order):
+        shade = BEST if n == best else SHADES[2 + round((goodness[n] or 0.0) * (len(SHADES) - 3))]
+        rows += [{"axis": i, "y": heights[name][n], "z": rank, "colour": shade} for i, name in enumerate(axes)]
+    wide = max(120, min(WIDTH, 150 * (len(axes) - 1)))
+    across = alt.X(
+        "axis:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, max(1, len(axes) - 1)], nice=False),
+        axis=alt.Axis(
+            values=list(range(len(axes))),
+            labelExpr=pick([*settings, value_title]),
+            orient="top",
+            domain=False,
+            ticks=False,
+            grid=True,
+            gridColor="#9aa3ad",
+            labelFontSize=12,
+            labelColor=INK,
+            labelFontWeight=600,
+            labelOverlap=False,
+        ),
+    )
+    up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.08, 1.08], nice=False))
+    line = alt.Chart(alt.NamedData("lines")).mark_line(opacity=0.85, strokeWidth=1.6, strokeJoin="round")
+    text = alt.Chart(alt.NamedData("ticks")).mark_text(align="left", dx=6, fontSize=11, color=INK)
+    halo = alt.Chart(alt.NamedData("ticks")).mark_text(
+        align="left", dx=6, fontSize=11, stroke="white", strokeWidth=4, strokeJoin="round"
+    )
+    layers = alt.layer(
+        line.encode(across, up, alt.Detail("z:O"), color=alt.Color("colour:N", scale=None)),
+        halo.encode(across, up, text=alt.Text("text:N")),
+        text.encode(across, up, text=alt.Text("text:N")),
+    ).properties(width=wide, height=HEIGHT - 40)
+    note = f"dark: better {value_title}" + ("; orange: the best trial" if best is not None else "")
+    return compose(title, layers, {"lines": rows, "ticks": ticks}, note=note)
+
+
+def frontier(table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher: bool) -> Chart:
+    """Cost against quality: every system a dot with its name, those that none beats in both joined by a line."""
+    import altair as alt
+
+    points = [
+        (float(a), float(b), str(n))
+        for a, b, n in zip(table.numbers(x), table.numbers(y), table[name], strict=True)
+        if a is not None and b is not None
+    ]
+    if not points:
+        raise RegardError(f"frontier {title!r}: there is no finite point to draw")
+    front = pareto([(a, b) for a, b, _ in points], higher)
+    few = len(points) <= CROWD
+    rows: list[dict[str, Value]] = [
+        {"x": a, "y": b, "name": n if few or i in front else "", "front": i in front}
+        for i, (a, b, n) in enumerate(points)
+    ]
+    line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1]} for i in front]
+    scale = alt.Scale(zero=False, nice=True, padding=30)
+    thousands: dict[str, Any] = (
+        {"format": "~s"} if max(a for a, _, _ in points) >= 1000 else {}
+    )  # below, ~s would write milli
+    axis = alt.Axis(grid=False, tickCount=6, **thousands)
+    across = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
+    up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False, padding=24))
+    ink = alt.condition("datum.front", alt.value(BEST), alt.value(PALETTE[0]))
+    base = alt.Chart(alt.NamedData("points"))
+    path = alt.Chart(alt.NamedData("front")).mark_line(
+        interpolate="step-after", color=BEST, strokeWidth=1.4, strokeDash=[5, 4]
+    )
+    layers = alt.layer(
+        path.encode(across, up),
+        base.mark_point(filled=True, size=DOT, opacity=1).encode(across, up, color=ink),
+        base.mark_text(align="left", dx=8, dy=-8, fontSize=12, color=INK).encode(across, up, text=alt.Text("name:N")),
+    ).properties(width=560, height=HEIGHT - 20)
+    return compose(title, layers, {"points": rows, "front": line}, note="orange: nothing is both cheaper and better")
+
+
+def pareto(points: Sequence[tuple[float, float]], higher: bool) -> list[int]:
+    """The points that none beats in cost and in quality, cheapest first."""
+    sign = -1 if higher else 1
+    order = sorted(range(len(points)), key=lambda n: (points[n][0], sign * points[n][1]))
+    front: list[int] = []
+    for n in order:
+        if not front or sign * points[n][1] < sign * points[front[-1]][1]:
+            front.append(n)
+    return front
+
+
+def _steps(order: Sequence[Value]) -> alt.Axis:
+    """An axis whose values stand at equal distances."""
+    import altair as alt
+
+    labels = figures(order)
+    angle = 0 if sum(map(len, labels)) < 26 else -35
+    return alt.Axis(labelExpr=pick(labels), values=list(range(len(order))), labelAngle=angle, grid=False)
+
+
+def _aside(n: int) -> float:
+    """How far from the middle the n-th dot stands: no two neighbours alike, and the same every time."""
+    return 0.8 * (2 * ((n * 0.618034) % 1) - 1)
+
+
+def _continuous(column: Sequence[Value]) -> bool:
+    """Whether values are drawn to scale: fractions of which there are many; others stand at equal distances."""
+    return all(isinstance(value, float) for value in column) and len(set(column)) > 6
+
+
+def _sortable(value: Value) -> tuple[bool, float, str]:
+    return (isinstance(value, str), 0.0 if isinstance(value, str) or value is None else float(value), str(value))
+
+
+def _scaled(column: Sequence[Value], log: bool) -> tuple[list[float | None], list[tuple[float, str]]]:
+    """A column as heights from 0 to 1, and where its labels stand; equal values a little apart."""
+    known = [float(v) for v in column if isinstance(v, float)]
+    if len(set(known)) > 6:
+        low, high = min(known), max(known)
+        heights = [None if v is None else _share(float(v), low, high, log) for v in column]
+        shares = (0.0, 0.25, 0.5, 0.75, 1.0)
+        return heights, [(share, f"{_at(share, low, high, log):.3g}") for share in shares]
+    order = sorted(set(column), key=_sortable)
+    top = max(1, len(order) - 1)
+    middle = 0.5 if len(order) == 1 else 0.0
+    width = min(0.08, 0.25 / len(order)) if len(column) > CROWD else 0.0
+    heights = [order.index(value) / top + middle + width * _aside(n) for n, value in enumerate(column)]
+    return heights, [(n / top + middle, text) for n, text in enumerate(figures(order))]
+
+
+def _share(value: float, low: float, high: float, log: bool) -> float:
+    if log:
+        return math.log(value / low) / (math.log(high / low) or 1.0)
+    return (value - low) / ((high - low) or 1.0)
+
+
+def _at(share: float, low: float, high: float, log: bool) -> float:
+    return float(low * (high / low) ** share) if log else low + share * (high - low)
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        raise RegardError("slices: no trial has a score to draw")
+    room = 0.08 * (max(values) - min(values)) or 0.5
+    return min(values) - room, max(values) + room

@@ -1,0 +1,325 @@
+"""A study in words. Every sentence is computed from the trials; what the trials cannot say is not said."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import mean, stdev
+
+from regard.metrics import Test
+from regard.report import pareto
+from regard.tune.results import Result, ranking
+from regard.tune.space import Plain
+from regard.tune.study import METRIC_NAMES, Study, short, written
+
+FEW = 10  # trials below which importances are a hint
+RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+"""Student's t for 95 %, by degrees of freedom from 1 on."""
+ABOUT = ("model.layers", "model.dim", "model.heads", "model.dropout")
+WORDS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One run over time: where it stood, and the losses there."""
+
+    at: Sequence[float]
+    train: Sequence[float]
+    dev: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the words are made of."""
+
+    study: Study
+    results: Sequence[Result]
+    curves: Mapping[int, Curve] = field(default_factory=dict)
+    """By the number of the trial, at its looks at dev."""
+    unit: str = "steps"
+    """What the curves are drawn over."""
+    tests: Mapping[int, Test] = field(default_factory=dict)
+    """By the number of the trial: against the best one, on the dev sentences."""
+    importance: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ranked(self) -> list[Result]:
+        return ranking(self.study, self.results)
+
+
+def analysis(seen: Evidence) -> list[str]:
+    """Paragraphs, each about one question."""
+    parts = [
+        overview(seen),
+        failures(seen),
+        noise(seen),
+        overfitting(seen),
+        *effects(seen),
+        weights(seen),
+        advice(seen),
+    ]
+    return [part for part in parts if part]
+
+
+def overview(seen: Evidence) -> str:
+    ranked, all_ = seen.ranked, seen.results
+    states = [result.state for result in all_]
+    told = f"{_count(len(all_), 'trial')}: {states.count('complete')} trained to the end"
+    for state, words in (("stopped", "stopped early as weak"), ("failed", "failed"), ("running", "still running")):
+        told += f", {states.count(state)} {words}" if states.count(state) else ""
+    told += f", {states.count('waiting')} not begun" if states.count("waiting") else ""
+    if not ranked:
+        return f"{told}. None of them is a model that works, so there is no ranking."
+    best, worst = ranked[0], ranked[-1]
+    told += f". Best on dev: {_name(best)} with {_score(seen, best)}"
+    if worst is not best:
+        gap = abs((best.value or 0.0) - (worst.value or 0.0))
+        told += f"; the weakest that works is {_name(worst)} with {_score(seen, worst)}, {gap:.2f} away"
+    return told + "."
+
+
+def failures(seen: Evidence) -> str:
+    """Collapsed models by name, with the reason; failed trials too."""
+    told = [f"{_capital(_name(r))} collapsed: {r.collapsed}. It is not ranked." for r in seen.results if r.collapsed]
+    told += [f"{_capital(_name(r))} failed: {r.reason}" for r in seen.results if r.state == "failed" and r.reason]
+    return " ".join(told)
+
+
+def noise(seen: Evidence) -> str:
+    """Which differences are significant, and which are noise."""
+    ranked = seen.ranked
+    if len(ranked) < 2:
+        return ""
+    best = ranked[0]
+    tested = [(result, seen.tests[result.number]) for result in ranked[1:] if result.number in seen.tests]
+    apart = [f"{_name(r)} ({t.difference:+.1f}, p = {t.p:.3f})" for r, t in tested if t.significant]
+    close = [f"{_name(r)} ({t.difference:+.1f}, p = {t.p:.3f})" for r, t in tested if not t.significant]
+    told = []
+    if apart:
+        many = f"{len(apart)} of the {len(tested)} others that were tested, {apart[0]} the best of them"
+        which = _list(apart) if len(apart) <= 5 else many
+        told.append(f"By dev BLEU, significantly different from {_name(best)} (paired bootstrap): {which}.")
+    if close:
+        told.append(
+            f"Noise, as far as these sentences can tell: the difference between {_name(best)} and {_list(close)}."
+        )
+    spread = _seed_spread(seen)
+    if spread is not None:
+        near = [r for r in ranked[1:] if abs((r.value or 0.0) - (best.value or 0.0)) < 2 * spread]
+        told.append(f"Between seeds of one combination the score varies by ± {spread:.2f}.")
+        if near:
+            told.append(f"Within twice that of the best: {_list([_name(r) for r in near])}.")
+    else:
+        told.append("Every combination was trained with one seed, so what another seed would change is not known.")
+    return " ".join(told)
+
+
+def turning_point(curve: Curve) -> tuple[float, float] | None:
+    """Where dev was lowest and how far it rose after, if it rose while training fell; None if it did not."""
+    if len(curve.dev) < 3:
+        return None
+    low = min(range(len(curve.dev)), key=lambda n: curve.dev[n])
+    rise = curve.dev[-1] - curve.dev[low]
+    falls = curve.train[-1] < curve.train[low]
+    return (curve.at[low], rise) if low < len(curve.dev) - 1 and rise > RISE and falls else None
+
+
+def overfitting(seen: Evidence) -> str:
+    """Where dev turns while training falls."""
+    turned, steady = [], []
+    for result in seen.results:
+        curve = seen.curves.get(result.number)
+        if curve is None or len(curve.dev) < 3 or result.collapsed:
+            continue
+        found = turning_point(curve)
+        if found is None:
+            steady.append(_name(result))
+        else:
+            turned.append(
+                f"{_name(result)} from {_at(found[0], seen.unit)} on (dev loss rises by {found[1]:.2f} to the end, "
+                f"training loss falls to {curve.train[-1]:.2f})"
+            )
+    told = []
+    if turned:
+        told.append(f"Overfitting, dev loss turning up while training loss falls: {_list(turned[:8])}.")
+        if len(turned) > 8:
+            told.append(f"So do {len(turned) - 8} more.")
+    if steady and len(steady) <= 8:
+        told.append(f"No overfitting by the end of {_list(steady)}.")
+    elif steady:
+        told.append(f"No overfitting by the end of {len(steady)} others.")
+    return " ".join(told)
+
+
+def effects(seen: Evidence) -> list[str]:
+    """What each setting did, by means over all trials that share a value."""
+    ranked = seen.ranked
+    names = dict.fromkeys(name for result in ranked for name in result.point)
+    order = [name for name in ABOUT if name in names] + [name for name in names if name not in ABOUT]
+    return [told for name in order if (told := _effect(seen, ranked, name))]
+
+
+def _effect(seen: Evidence, ranked: Sequence[Result], name: str) -> str:
+    points = [(r.point[name], r.value) for r in ranked if name in r.point and r.value is not None]
+    values = sorted({value for value, _ in points}, key=lambda v: (isinstance(v, str), v))
+    word = WORDS.get(name, short(name))
+    if len(values) < 2:
+        return ""
+    if len(values) > 6 and not any(isinstance(value, str) for value in values):
+        return _correlation(seen, word, [(float(a), b) for a, b in points])
+    groups = {value: [score for at, score in points if at == value] for value in values}
+    means = {value: mean(scores) for value, scores in groups.items()}
+    listed = ", ".join(f"{written(v)}: {m:.2f}{_n(groups[v])}" for v, m in means.items())
+    up = seen.study.up
+    best = (max if up else min)(means, key=lambda v: means[v])
+    gap = max(means.values()) - min(means.values())
+    others = _confounded(ranked, name)
+    told = f"{_capital(word)} ({name}), mean dev {METRIC_NAMES[seen.study.metric]} by value: {listed}. "
+    trend = "" if any(isinstance(value, str | bool) for value in values) else f"{_trend(list(means.values()), up)}, "
+    told += f"Best at {written(best)}; {trend}{gap:.2f} between the best and the worst"
+    luck = _luck(groups, means)
+    if luck is not None:
+        told += f"; by luck alone ± {luck:.2f}" + (", so that is noise" if gap < luck else ", so it is an effect")
+    told += "."
+    if others:
+        together = _list([short(other) for other in others])
+        told += f" In these trials it changed together with {together}: what each of them did cannot be told apart."
+    return told
+
+
+def _correlation(seen: Evidence, word: str, points: Sequence[tuple[float, float]]) -> str:
+    """How a score goes with a number that never repeats: Spearman's rank correlation."""
+    ranks = [_ranks([p[side] for p in points]) for side in (0, 1)]
+    middle = (len(points) - 1) / 2
+    over = sum((a - middle) * (b - middle) for a, b in zip(*ranks, strict=True))
+    under = math.sqrt(math.prod(sum((a - middle) ** 2 for a in side) for side in ranks)) or 1.0
+    rho = over / under * (1 if seen.study.up else -1)
+    limit = 1.96 / math.sqrt(max(2, len(points)) - 1)
+    how = "more of it was better" if rho > 0 else "less of it was better"
+    verdict = how if abs(rho) > limit else "no trend that stands out from noise"
+    ends = (min(p[0] for p in points), max(p[0] for p in points))
+    told = f"{_capital(word)} from {written(ends[0])} to {written(ends[1])}: {verdict}"
+    return f"{told} (rank correlation {rho:+.2f}, noise up to ± {limit:.2f})."
+
+
+def weights(seen: Evidence) -> str:
+    if not seen.importance:
+        return ""
+    order = sorted(seen.importance, key=lambda name: -seen.importance[name])
+    listed = ", ".join(f"{short(name)} {seen.importance[name]:.0%}" for name in order)
+    few = len(seen.ranked) < FEW
+    hint = f" From {_count(len(seen.ranked), 'trial')} that is a hint, no more." if few else ""
+    return f"Share of the variation that each setting explains (fANOVA): {listed}.{hint}"
+
+
+def advice(seen: Evidence) -> str:
+    """What to take for quality, and what for speed."""
+    ranked = [result for result in seen.ranked if result.first is not None]
+    if not ranked:
+        return "Nothing to pick: no model works."
+    best = ranked[0]
+    told = f"For quality take {_name(best)}: {_score(seen, best)}, {_cost(best)}."
+    level = [r for r in ranked if r is best or (r.number in seen.tests and not seen.tests[r.number].significant)]
+    sizes = [(float(r.first.parameters if r.first else 0), r.value or 0.0) for r in ranked]
+    front = [ranked[n] for n in pareto(sizes, seen.study.up)]
+    light = min(level, key=lambda r: r.first.parameters if r.first else 0)
+    if light is not best:
+        told += f" For speed take {_name(light)}: {_score(seen, light)}, no significant difference, {_cost(light)}."
+    elif front and front[0] is not best:
+        small = front[0]
+        gap = abs((best.value or 0.0) - (small.value or 0.0))
+        told += f" For speed take {_name(small)}, the smallest: {_score(seen, small)}, {gap:.2f} worse, {_cost(small)}."
+    else:
+        told += " It is also the smallest of those that nothing beats, so take it for speed as well."
+    return told
+
+
+def _cost(result: Result) -> str:
+    one = result.first
+    assert one is not None
+    return f"{one.parameters / 1e6:.1f} million parameters, {one.minutes:.1f} minutes of training"
+
+
+def _seed_spread(seen: Evidence) -> float | None:
+    """The scatter between seeds, pooled over combinations."""
+    variances = [stdev(r.values) ** 2 for r in seen.ranked if len(r.values) > 1]
+    return math.sqrt(mean(variances)) if variances else None
+
+
+def _luck(groups: Mapping[Plain, Sequence[float]], means: Mapping[Plain, float]) -> float | None:
+    """How far the means of the best and the worst value would lie apart by chance in 19 of 20 cases (Student's t)."""
+    spread = sum((score - means[value]) ** 2 for value, scores in groups.items() for score in scores)
+    free = sum(map(len, groups.values())) - len(groups)
+    if free < 1:
+        return None
+    ends = (max(means, key=lambda v: means[v]), min(means, key=lambda v: means[v]))
+    likely = STUDENT[free - 1] if free <= len(STUDENT) else 1.96 + 2.4 / free
+    return likely * math.sqrt(spread / free * sum(1 / len(groups[value]) for value in ends))
+
+
+def _confounded(ranked: Sequence[Result], name: str) -> list[str]:
+    """Other settings that changed exactly when this one did."""
+    here = [result.point.get(name) for result in ranked]
+    names = dict.fromkeys(other for result in ranked for other in result.point if other != name)
+    found = []
+    for other in names:
+        there = [result.point.get(other) for result in ranked]
+        pairs = set(zip(here, there, strict=True))
+        if len(set(there)) > 1 and len(pairs) == len(set(here)) == len(set(there)):
+            found.append(other)
+    return found
+
+
+def _trend(means: Sequence[float], up: bool) -> str:
+    better = [(b > a) == up for a, b in pairwise(means)]
+    if len(means) == 2:
+        return "the larger value is better" if better[0] else "the smaller value is better"
+    return (
+        "more is better throughout"
+        if all(better)
+        else "less is better throughout"
+        if not any(better)
+        else "no steady trend"
+    )
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
+
+
+def _score(seen: Evidence, result: Result) -> str:
+    """The dev score, with ± where something is known of it: between seeds, or of the sentences."""
+    value = result.value or 0.0
+    name = METRIC_NAMES[seen.study.metric]
+    if len(result.values) > 1:
+        return f"dev {name} {value:.2f} ± {stdev(result.values):.2f} over {len(result.values)} seeds"
+    score = result.first.scores.get(seen.study.metric) if result.first else None
+    if score and "low" in score:
+        return f"dev {name} {value:.2f} ± {(score['high'] - score['low']) / 2:.2f}"
+    return f"dev {name} {value:.3f}"
+
+
+def _name(result: Result) -> str:
+    return result.name if not result.name.isdigit() else f"trial {result.name}"
+
+
+def _at(place: float, unit: str) -> str:
+    return f"{unit[:-1] if unit.endswith('s') else unit} {place:,.0f}" if unit == "steps" else f"{place:.1f} {unit}"
+
+
+def _n(scores: Sequence[float]) -> str:
+    return f" (n = {len(scores)})" if len(scores) > 1 else ""
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _list(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]

@@ -1,0 +1,140 @@
+"""Several systems on one test set: runs, or files of translations, so that any other system can join."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from regard.data.unigram import unigram_loss
+from regard.decode import Beam
+from regard.errors import DataError, FormatError
+from regard.evaluation import METRICS, Evaluation, evaluate
+from regard.formats import Pair, read_lines, read_pairs
+from regard.jobs.load import load
+from regard.jobs.prepare import write_pieces
+from regard.jobs.score import as_dict, score_run
+from regard.metrics import Test, paired_tests
+from regard.run import Run, open_run
+from regard.train import log
+from regard.tune.measure import Measured, summary
+
+SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
+LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
+"""Words of the source, from and to."""
+FEWEST = 5  # sentences that a bucket of lengths needs to be scored
+
+
+@dataclass(frozen=True)
+class System:
+    """What one system wrote, and what is known of it."""
+
+    name: str
+    evaluation: Evaluation
+    run: Run | None = None
+    measured: Measured | None = None
+    """What it cost; unknown where only its translations are."""
+
+    @property
+    def translations(self) -> list[str]:
+        return [sentence.translation for sentence in self.evaluation.sentences]
+
+    @property
+    def collapsed(self) -> str:
+        return self.measured.collapsed if self.measured else ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems side by side; every test is against the first."""
+
+    name: str
+    pairs: Sequence[Pair]
+    systems: Sequence[System]
+    bootstrap: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
+    randomised: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> System:
+        return self.systems[0]
+
+
+def compare(
+    paths: Sequence[Path], files: Sequence[str], search: Beam | None = None, device: str = "auto"
+) -> Comparison:
+    """Translate, score and test."""
+    if not files:
+        raise DataError("nothing to compare on: give the test pairs with --on test.en test.fr")
+    source, target = _languages(paths)
+    pairs = list(read_pairs(files, source, target))
+    name = Path(files[0]).name.partition(".")[0]
+    names = _names(paths)
+    systems = [_system(path, names[n], pairs, name, files[-1], search, device) for n, path in enumerate(paths)]
+    return of_systems(name, pairs, systems)
+
+
+def of_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System]) -> Comparison:
+    """A comparison of what was already scored."""
+    if len(systems) < 2:
+        return Comparison(name, pairs, systems)
+    written = {system.name: system.translations for system in systems}
+    references = [pair.target for pair in pairs]
+    tests = {kind: paired_tests(written, references, kind) for kind in ("bs", "ar")}
+    return Comparison(name, pairs, systems, tests["bs"], tests["ar"])
+
+
+def _languages(paths: Sequence[Path]) -> tuple[str, str]:
+    """The languages of the first run, which some formats need to be read."""
+    for path in paths:
+        if path.is_dir():
+            data = open_run(path).load_config().data
+            return data.source, data.target
+    return "", ""
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Each system by the last part of its path, or by the whole where two would be alike."""
+    last = [path.resolve().name for path in paths]
+    return [name if last.count(name) == 1 else str(path) for name, path in zip(last, paths, strict=True)]
+
+
+def _system(
+    path: Path, name: str, pairs: Sequence[Pair], set_name: str, reference: str, search: Beam | None, device: str
+) -> System:
+    if path.is_dir():
+        run = open_run(path)
+        evaluation = score_run(run, load(path, device), pairs, set_name, search, SCORED)
+        return System(name, evaluation, run, costs(run, evaluation))
+    if not path.exists():
+        raise FormatError(f"{path}: no such run or file; compare takes run folders and files of translations")
+    lines = list(read_lines(path))
+    if len(lines) != len(pairs):
+        raise FormatError(
+            f"{path} has {len(lines)} lines, {reference} has {len(pairs)} pairs; a file of translations has one line "
+            f"for each, an empty one where there is none"
+        )
+    return System(name, evaluate(lambda _: lines, pairs, metrics=SCORED))
+
+
+def costs(run: Run, evaluation: Evaluation) -> Measured | None:
+    """What a run cost and whether it works, where its log says so; an imported run has none."""
+    if not run.log.exists() or not any(record["kind"] == "step" for record in log.read(run.log)):
+        return None
+    unigram = None
+    if run.pieces_ready.exists():
+        data = write_pieces(run, run.load_config())
+        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+    found = as_dict(evaluation)
+    return summary(run, evaluation.loss, unigram, found["scores"], found["baselines"])
+
+
+def largest_differences(comparison: Comparison, system: System, most: int) -> list[int]:
+    """The sentences whose chrF differs most from that of the first system, either way."""
+    both = zip(comparison.first.evaluation.sentences, system.evaluation.sentences, strict=True)
+    gaps = [abs(two.chrf - one.chrf) for one, two in both]
+    order = sorted(range(len(gaps)), key=lambda n: -gaps[n])
+    return [n for n in order[:most] if gaps[n] > 0]
+
+
+def length_ratio(system: System) -> float:
+    """Words written for each word of the references."""
+    sentences = system.evaluation.sentences
+    return sum(len(s.translation.split()) for s in sentences) / max(1, sum(len(s.reference.split()) for s in sentences))

@@ -1,0 +1,82 @@
+"""Ways into a study: begin it, go on with it, or join it from another process or machine."""
+
+from pathlib import Path
+
+from regard.errors import ConfigError, RunError
+from regard.run import write_text
+from regard.tune import storage as storages
+from regard.tune import study as studies
+from regard.tune.claims import Claims
+from regard.tune.folder import StudyFolder, is_study
+from regard.tune.storage import FOLDER, STUDY
+from regard.tune.study import Study
+from regard.tune.work import Bench
+
+MAY_CHANGE = {"trials", "only", "pruner", "storage"}
+"""What a study may change when it goes on: nothing that would make its trials differ from one another."""
+
+
+def begin(study: Study, folder: Path) -> Bench:
+    """A new study in its folder, or the one that was begun there."""
+    place = StudyFolder(folder)
+    if is_study(folder):
+        _require_same(studies.load(place.study), study, folder)
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RunError(f"{folder}: already exists and is not a study. Choose another folder with --out.")
+    if not study.base.data.train:
+        raise ConfigError(
+            "nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set base.data.train"
+        )
+    storage = storages.open_storage(study.storage or storages.url_of(place.database), create=True)
+    kept = study.model_copy(update={"storage": storages.without_password(study.storage) if study.storage else ""})
+    text = studies.dump(kept)
+    found = storages.begin(storage, study, text, folder)
+    _require_same(studies.loads(found.user_attrs[STUDY], ""), study, folder)
+    found.set_user_attr(STUDY, text)
+    write_text(place.study, text)
+    return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def go_on(folder: Path, url: str | None = None) -> Bench:
+    """The study of a folder, as it is."""
+    place = StudyFolder(folder)
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such study. Begin one with `regard tune study.toml --out {folder}`.")
+    if not is_study(folder):
+        raise RunError(f"{folder}: not a study folder (it has no {place.study.name}).")
+    study = studies.load(place.study)
+    storage = storages.open_storage(url or study.storage or storages.url_of(place.database), create=False)
+    found = storages.join(storage, study.name, storages.without_password(url or study.storage or str(place.database)))
+    return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def join(url: str, name: str | None, folder: Path | None) -> Bench:
+    """A study that somebody else has begun; runs go where the others' go if that folder is here, or where we say."""
+    storage = storages.open_storage(url, create=False)
+    found = storages.join(storage, name, storages.without_password(url))
+    study = studies.loads(found.user_attrs[STUDY], f"{storages.without_password(url)}: ")
+    theirs = Path(found.user_attrs[FOLDER])
+    place = StudyFolder(folder or (theirs if theirs.is_dir() else Path("studies") / study.name))
+    if not is_study(place.folder):
+        kept = study.model_copy(update={"storage": storages.without_password(url)})
+        write_text(place.study, studies.dump(kept))
+    return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def _require_same(old: Study, new: Study, folder: Path) -> None:
+    """A study goes on as it was: other settings would put trials side by side that cannot be compared."""
+    one, two = (study.model_dump(mode="json", exclude=MAY_CHANGE) for study in (old, new))
+    before, after = list(old.chosen_sets()), list(new.chosen_sets())
+    if one["sets"] == two["sets"] and after[: len(before)] != before:
+        raise ConfigError(
+            f"{folder}: was begun with the sets {', '.join(before)}; more may follow them in the file, none may go or "
+            f"come between. Begin another study with --out."
+        )
+    differing = [name for name in one if one[name] != two[name]]
+    if differing:
+        raise ConfigError(
+            f"{folder}: holds a study with another {', '.join(differing)}. It goes on as it was with "
+            f"`regard tune {folder}`; begin another one with --out."
+        )
+    if old.sampler == "grid" and old.fixed_points() != new.fixed_points():
+        raise ConfigError(f"{folder}: its grid has other points; begin another study with --out")

@@ -1,0 +1,41 @@
+"""A study folder: the one place that knows the name of every file in it.
+
+study.toml            what is studied, whole
+study.db              who has taken which trial, and what came of it (SQLite, unless another storage was given)
+trials/0007/          the run of trial 7; trials/0007.seed2/ the same with another seed
+report.html  charts/  what people look at
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A study on disk."""
+
+    folder: Path
+
+    @property
+    def study(self) -> Path:
+        return self.folder / "study.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "study.db"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+    @property
+    def charts(self) -> Path:
+        return self.folder / "charts"
+
+    def trial(self, number: int, seed: int = 0) -> Path:
+        """The run folder of a trial; the first seed has no name of its own."""
+        return self.folder / "trials" / (f"{number:04d}.seed{seed + 1}" if seed else f"{number:04d}")
+
+
+def is_study(folder: Path) -> bool:
+    return StudyFolder(folder).study.is_file()

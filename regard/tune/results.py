@@ -1,0 +1,105 @@
+"""What has come of every trial, as the storage tells it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.tune.claims import DONE, TAKEN, Claims
+from regard.tune.folder import StudyFolder
+from regard.tune.measure import Measured
+from regard.tune.space import Point
+from regard.tune.study import Study
+
+if TYPE_CHECKING:
+    import optuna
+
+NUMBER, NAME, OUTCOME = "regard.number", "regard.name", "regard.outcome"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One trial: what it tried and what came of it."""
+
+    number: int
+    name: str
+    state: str
+    """waiting, running, complete, stopped (early, by the pruner) or failed."""
+    point: Point
+    value: float | None = None
+    """The dev metric, a mean where there are several seeds."""
+    values: tuple[float, ...] = ()
+    """The same for each seed."""
+    measured: tuple[Measured, ...] = ()
+    """Each seed in numbers."""
+    folders: tuple[Path, ...] = ()
+    """The run folders that are on this machine."""
+    reason: str = ""
+    """Why it failed."""
+    reports: Mapping[int, float] = field(default_factory=dict)
+    """The metric as training went, by twentieths of the budget."""
+
+    @property
+    def first(self) -> Measured | None:
+        return self.measured[0] if self.measured else None
+
+    @property
+    def collapsed(self) -> str:
+        """Why this combination does not work: the reason of the first seed that does not."""
+        return next((one.collapsed for one in self.measured if one.collapsed), "")
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it may stand among those that work and were trained to their end."""
+        return self.state == "complete" and not self.collapsed and self.value is not None
+
+
+def results(study: Study, found: "optuna.Study", claims: Claims, place: StudyFolder) -> list[Result]:
+    """Every trial in order of its number, those included that nobody has begun."""
+    frozen = trials_by_number(found)
+    points = study.fixed_points()
+    names = list(points.items()) if points is not None else []
+    out = []
+    for row in claims.rows():
+        trial = frozen.get(row.number)
+        known = names[row.number - 1] if row.number <= len(names) else (f"{row.number}", {})
+        state = {DONE: "failed", TAKEN: "running"}.get(row.state, "waiting")
+        if trial is None:
+            out.append(Result(row.number, known[0], state, known[1]))
+        else:
+            out.append(_result(row.number, trial, state, known[1], study, place))
+    return out
+
+
+def trials_by_number(found: "optuna.Study") -> "dict[int, optuna.trial.FrozenTrial]":
+    trials = found.get_trials(deepcopy=False)
+    return {trial.user_attrs[NUMBER]: trial for trial in trials if NUMBER in trial.user_attrs}
+
+
+def _result(
+    number: int, trial: "optuna.trial.FrozenTrial", state: str, point: Point, study: Study, place: StudyFolder
+) -> Result:
+    outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME, {})
+    if trial.state.is_finished():
+        state = outcome.get("state", "failed")
+    measured = tuple(Measured(**one) for one in outcome.get("measured", ()))
+    values = tuple(value for one in measured if (value := one.value(study.metric)) is not None)
+    folders = tuple(folder for seed in range(study.seeds) if (folder := place.trial(number, seed)).is_dir())
+    return Result(
+        number=number,
+        name=trial.user_attrs[NAME],
+        state=state,
+        point=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or point,
+        value=sum(values) / len(values) if values else None,
+        values=values,
+        measured=measured,
+        folders=folders,
+        reason=outcome.get("reason", ""),
+        reports=dict(trial.intermediate_values),
+    )
+
+
+def ranking(study: Study, found: Sequence[Result]) -> list[Result]:
+    """Those that work and were trained to their end, the best on dev first."""
+    working = [result for result in found if result.ranked]
+    return sorted(working, key=lambda r: (r.value or 0.0) * (-1 if study.up else 1))

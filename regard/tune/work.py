@@ -1,0 +1,213 @@
+"""A worker: takes a trial, trains it as an ordinary run, says what came of it, and takes the next."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import RegardError
+from regard.jobs import fit as job
+from regard.jobs.events import Checked, Interrupted, Note, Progress
+from regard.run import Run, is_run
+from regard.train.check import Check
+from regard.tune.claims import Claims
+from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
+from regard.tune.folder import StudyFolder
+from regard.tune.measure import Measured, glance, measure
+from regard.tune.propose import propose
+from regard.tune.results import NAME, NUMBER, OUTCOME, Result, results, trials_by_number
+from regard.tune.space import Point
+from regard.tune.study import Study, distribution
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.storages import RDBStorage
+
+POLL_SECONDS = 2.0
+PARTS = 20  # looks at a trial are compared at equal shares of its budget, counted in so many parts
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a worker works: the study, its folder here, its storage, and the table of who has what."""
+
+    study: Study
+    place: StudyFolder
+    storage: "RDBStorage"
+    found: "optuna.Study"
+    claims: Claims
+
+    def results(self) -> tuple[Result, ...]:
+        return tuple(results(self.study, self.found, self.claims, self.place))
+
+    def close(self) -> None:
+        """Let go of the storage."""
+        self.storage.remove_session()
+        self.storage.engine.dispose()
+
+
+def work(bench: Bench, stop: Stop) -> Iterator[Happening]:
+    """Train until every trial is done, by us or by others."""
+    bench.claims.plan(bench.study.count())
+    bench.found.pruner = pruner(bench.study)
+    yield Planned(bench.study.name, bench.study.metric, bench.results())
+    while bench.claims.open():
+        number = bench.claims.take()
+        if number is not None:
+            for happening in _trial(bench, number, stop):
+                yield happening
+                if isinstance(happening, Stopped):
+                    return
+            continue
+        yield Idle(sum(result.state == "running" for result in bench.results()))
+        if _pause(stop):
+            return
+    yield Done(bench.results())
+
+
+def pruner(study: Study) -> Any:
+    """What stops weak trials, as Optuna has it; looks are counted in parts of the budget."""
+    from optuna import pruners
+
+    if study.pruner == "halving":
+        return pruners.SuccessiveHalvingPruner(min_resource=2, reduction_factor=3)
+    if study.pruner == "median":
+        return pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=PARTS // 5)
+    return pruners.NopPruner()
+
+
+def _pause(stop: Stop) -> bool:
+    """Wait a moment for others; whether somebody has stopped us."""
+    end = time.monotonic() + POLL_SECONDS
+    while time.monotonic() < end:
+        if stop():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
+    """One trial that is ours: begun or taken up, trained once for every seed, and told."""
+    with bench.claims.held(number) as lost:
+        trial, again = _begin(bench, number)
+        if trial is None:  # it was told, and only the last word is missing
+            bench.claims.finish(number)
+            return
+        point = dict(trial.params)
+        yield Began(number, trial.user_attrs[NAME], point, again)
+        training = Training(bench, number, point, trial, lambda: stop() or lost.is_set())
+        try:
+            yield from training.train()
+        except RegardError as error:
+            if not is_run(bench.place.trial(number, training.seed)):  # nothing was trained: the study itself is wrong
+                bench.claims.release(number)
+                raise
+            training.state, training.reason = "failed", str(error)
+        except BaseException:
+            bench.claims.release(number)
+            raise
+        if lost.is_set():
+            return
+        if training.state == "":  # somebody stopped us
+            bench.claims.release(number)
+            yield Stopped(number)
+            return
+        training.tell()
+    bench.claims.finish(number)
+    yield Ended(next(result for result in bench.results() if result.number == number))
+
+
+def _begin(bench: Bench, number: int) -> "tuple[optuna.Trial | None, bool]":
+    """Optuna's trial of this number, made if nobody has made it: only who holds the claim comes here."""
+    from optuna.trial import Trial, TrialState
+
+    frozen = trials_by_number(bench.found).get(number)
+    again = frozen is not None
+    if frozen is None:
+        name, point = propose(bench.study, number, bench.found.get_trials(deepcopy=True))
+        bench.found.enqueue_trial(point, user_attrs={NUMBER: number, NAME: name})
+        frozen = trials_by_number(bench.found)[number]
+    if frozen.state.is_finished():
+        return None, again
+    if frozen.state == TrialState.WAITING:
+        bench.storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING)
+    trial = Trial(bench.found, frozen._trial_id)
+    choices = bench.study.choices()
+    for setting in frozen.system_attrs.get("fixed_params", {}):
+        trial._suggest(setting, distribution(choices[setting]))
+    return trial, again
+
+
+@dataclass
+class Training:
+    """The runs of one trial, one for each seed."""
+
+    bench: Bench
+    number: int
+    point: Point
+    trial: "optuna.Trial"
+    stop: Stop
+    state: str = ""
+    """complete, stopped or failed; empty while it is none of them."""
+    reason: str = ""
+    seed: int = 0
+    weak: bool = False
+    part: int = 0
+    measured: tuple[Measured, ...] = ()
+
+    def train(self) -> Iterator[Happening]:
+        study = self.bench.study
+        for self.seed in range(study.seeds):
+            folder = self.bench.place.trial(self.number, self.seed)
+            for event in self._fit(folder):
+                yield Went(self.number, self.seed, event)
+                if isinstance(event, Progress):
+                    self.part = min(PARTS, 1 + int(PARTS * event.progress))
+                if isinstance(event, Checked) and self.seed == 0:
+                    self._look(event.check)
+                if isinstance(event, Interrupted):
+                    if self.weak:
+                        self.state, self.measured = "stopped", (*self.measured, glance(Run(folder)))
+                    return
+            if self.weak:  # its last look came too late to stop anything
+                self.weak = False
+            yield Went(self.number, self.seed, Note("scoring dev"))
+            self.measured = (*self.measured, measure(Run(folder), study.dev_sentences, study.base.train.device))
+        self.state = "complete"
+
+    def _fit(self, folder: Path) -> Iterator[Any]:
+        stop = lambda: self.weak or self.stop()  # noqa: E731
+        if is_run(folder):
+            return job.resume(folder, [], stop)
+        return job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
+
+    def _look(self, check: Check) -> None:
+        """Tell the pruner how dev looks, and ask whether that is too weak."""
+        value = seen(check, self.bench.study.metric)
+        if value is None or self.part in self.trial.storage.get_trial(self.trial._trial_id).intermediate_values:
+            return
+        self.trial.report(value, self.part)
+        self.weak = self.trial.should_prune()
+
+    def tell(self) -> None:
+        """Put the outcome beside the trial, then end it: a kill between the two repeats only the last word."""
+        from optuna.trial import TrialState
+
+        outcome = {"state": self.state, "reason": self.reason, "measured": [one.as_dict() for one in self.measured]}
+        self.trial.set_user_attr(OUTCOME, outcome)
+        metric = self.bench.study.metric
+        values = [value for one in self.measured if (value := one.value(metric)) is not None]
+        if self.state == "complete" and values:
+            self.bench.found.tell(self.trial, sum(values) / len(values))
+        else:
+            state = TrialState.PRUNED if self.state == "stopped" else TrialState.FAIL
+            self.bench.found.tell(self.trial, state=state)
+
+
+def seen(check: Check, metric: str) -> float | None:
+    """The metric as a look at dev has it; chrF is not computed there, and BLEU stands in for it."""
+    if metric in ("loss", "accuracy"):
+        return check.loss if metric == "loss" else 100 * check.accuracy
+    return check.bleu.value if check.bleu else None

@@ -1,0 +1,180 @@
+"""Studies and comparisons as people type them, and every mistake they make."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+from regard.run import is_run
+from regard.tune import door
+from tests.jobs.conftest import TINY
+
+SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.check_sentences"))]
+QUICK = [word for change in (*SMALL, "train.check_every=2") for word in ("--set", change)]
+
+
+def arguments(files: Path, out: Path, steps: int = 3) -> list[str]:
+    pairs = [str(files / "train.en"), str(files / "train.fr"), "--dev", str(files / "dev.en"), str(files / "dev.fr")]
+    pairs += ["--test", str(files / "test.en"), str(files / "test.fr")]
+    over = ["--over", "model.layers=1,2", "--steps-each", str(steps), "--metric", "bleu"]
+    return ["tune", *pairs, *over, "--out", str(out), *QUICK, "--set", "train.check_sentences=5"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, files: Path) -> Path:
+    folder = tmp_path_factory.mktemp("studies") / "tiny"
+    main_ok(arguments(files, folder))
+    return folder
+
+
+def main_ok(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code in (0, None)
+
+
+def refused(words: list[str], capsys) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    printed = capsys.readouterr()
+    assert stop.value.code == 2 and "Traceback" not in printed.err and printed.out == ""
+    return " ".join(printed.err.split())
+
+
+def test_a_study_leaves_runs_and_a_page(study: Path):
+    assert is_run(study / "trials" / "0001") and is_run(study / "trials" / "0002")
+    for name in ("study.toml", "study.db", "report.html", "trials/0002/scores/test.sentences.tsv"):
+        assert (study / name).exists()
+    page = (study / "report.html").read_text(encoding="utf-8")
+    assert "What it says" in page and "collapsed" in page  # three updates teach nothing, and the page says so
+    assert "None of them is a model that works" in page
+
+
+def test_it_goes_on_and_reports_as_often_as_one_likes(study: Path, files: Path, capsys):
+    main_ok(["tune", str(study)])
+    assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
+    (study / "report.html").unlink()
+    main_ok(["report", str(study)])
+    assert capsys.readouterr().out.strip() == str(study / "report.html") and (study / "report.html").exists()
+    main_ok(["tune", "--worker", f"sqlite:///{study / 'study.db'}"])  # there is nothing left to do
+    assert "another each" in refused(arguments(files, study, steps=4), capsys)
+
+
+def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: Path, capsys):
+    (tmp_path / "other.txt").write_bytes((files / "test.fr").read_bytes())
+    runs = [str(study / "trials" / "0001"), str(study / "trials" / "0002")]
+    out = ["--on", str(files / "test.en"), str(files / "test.fr"), "--out", str(tmp_path / "c")]
+    main_ok(["compare", *runs, str(tmp_path / "other.txt"), *out, "--beam", "1"])
+    told = capsys.readouterr().out
+    assert "29 sentences; every test is against 0001" in told
+    for words in ("0002", "other.txt", "COLLAPSED", "BLEU 100.00", "length ratio 1.000", "paired bootstrap p = 0.0010"):
+        assert words in told
+    page = (tmp_path / "c" / "report.html").read_text(encoding="utf-8")
+    for words in ("Largest differences", "approximate randomisation", "0001 has collapsed"):
+        assert words in page
+    rows = (tmp_path / "c" / "sentences.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    assert len(rows) == 30 and len(rows[0].split("\t")) == 2 + 3 * 3
+    plain = [str(tmp_path / "other.txt"), str(files / "test.en")]
+    main_ok(["compare", *plain, *out, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomised"}
+    assert (study / "trials" / "0001" / "scores" / "test.sentences.tsv").exists()
+
+
+MISTAKES = {
+    "nothing": (["tune"], "nothing varies"),
+    "nothing varies": (["tune", "train.en", "train.fr"], "say what to vary with --over"),
+    "no files": (["tune", "--over", "model.layers=1,2"], "the training files stand before --over"),
+    "no such file": (["tune", "nowhere.toml"], "nowhere.toml: no such file"),
+    "broken file": (["tune", "broken.toml"], "broken.toml: not valid TOML"),
+    "empty study": (["tune", "empty.toml"], 'an empty study: sampler = "sets" needs at least one'),
+    "unknown metric": (["tune", "metric.toml"], "metric='blue': no such metric; there are: loss, bleu, chrf, accuracy"),
+    "unknown metric as an option": (["tune", "fine.toml", "--metric", "blue"], "no such metric"),
+    "misspelt setting": (["tune", "misspelt.toml"], "unknown setting 'model.layrs'; did you mean 'model.layers'?"),
+    "misspelt option": (
+        ["tune", "train.en", "train.fr", "--over", "model.drpout=0.1,0.2"],
+        "did you mean 'model.dropout'?",
+    ),
+    "misspelt entry": (["tune", "entry.toml"], "unknown entry 'smapler'"),
+    "no valid combination": (["tune", "nothing.toml"], "the space has no valid combination"),
+    "no valid combination by condition": (["tune", "never.toml"], "the space has no valid combination"),
+    "a condition that is code": (["tune", "code.toml"], "is not understood"),
+    "absent storage": (["tune", "--worker", "sqlite:///nowhere/study.db"], "sqlite:///nowhere/study.db: no such file"),
+    "absent server": (
+        ["tune", "--worker", "postgresql://me:secret@127.0.0.1:1/x"],
+        "postgresql://me@127.0.0.1:1/x: cannot be reached",
+    ),
+    "not a URL": (["tune", "--worker", "nonsense"], "not a URL"),
+    "worker with files": (["tune", "fine.toml", "--worker", "sqlite:///x.db"], "leave out files and settings"),
+    "no data": (["tune", "fine.toml"], "nothing to train on"),
+    "data that is not there": (["tune", "fine.toml", "a.en", "a.fr", "--out", "s"], "a.en: no such file"),
+    "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is no range"),
+    "no value": (["tune", "train.en", "train.fr", "--over", "model.dropout"], "expected name=values"),
+    "no such set": (["tune", "fine.toml", "--only", "x*"], "no set matches"),
+    "bad sampler": (["tune", "fine.toml", "--sampler", "luck"], "sampler='luck'"),
+    "report of nothing": (["report", "nowhere"], "nowhere: no such study"),
+    "report of no study": (["report", "."], "not a study folder"),
+    "compare on nothing": (["compare", "train.fr"], "give the test pairs with --on"),
+    "one line missing": (
+        ["compare", "train.fr", "short.fr", "--on", "train.en", "train.fr"],
+        "short.fr has 3 lines, train.fr has 4 pairs",
+    ),
+    "no such system": (["compare", "gone", "--on", "train.en", "train.fr"], "gone: no such run or file"),
+}
+FILES = {
+    "broken.toml": "[space\n",
+    "empty.toml": "",
+    "fine.toml": '[sets."a"]\nmodel.layers = 1\n',
+    "metric.toml": 'metric = "blue"\n[sets."a"]\nmodel.layers = 1\n',
+    "misspelt.toml": 'sampler = "grid"\n[space]\nmodel.layrs = [1, 2]\n',
+    "entry.toml": 'smapler = "grid"\n[space]\nmodel.layers = [1, 2]\n',
+    "nothing.toml": 'sampler = "grid"\n[space]\nmodel.heads = [5, 7]\nmodel.dim = [16, 32]\n',
+    "never.toml": 'sampler = "tpe"\nconditions = ["model.layers > 9"]\n[space]\nmodel.layers = [1, 2]\n',
+    "code.toml": 'sampler = "grid"\nconditions = ["open(1)"]\n[space]\nmodel.layers = [1, 2]\n',
+    "train.en": "a\nb\nc\nd\n",
+    "train.fr": "a\nb\nc\nd\n",
+    "short.fr": "a\nb\nc\n",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words, message = MISTAKES[mistake]
+    told = refused(words, capsys)
+    assert message in told and "secret" not in told
+
+
+@pytest.mark.slow
+def test_a_study_killed_five_times_ends_with_every_trial_once(files: Path, tmp_path: Path):
+    out, kills, goes = tmp_path / "s", 0, 0
+    command = [sys.executable, "-m", "regard", *arguments(files, out, steps=40), "--set", "train.save_every=4"]
+    command += ["--set", "train.patience=0"]
+    while goes < 12:
+        goes += 1
+        worker = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        if kills < 5:
+            logs = len(list(out.glob("trials/*/weights/*"))) if out.exists() else 0
+            while worker.poll() is None and len(list(out.glob("trials/*/weights/*"))) <= logs and not kills % 2:
+                time.sleep(0.05)
+            time.sleep(1.0 + kills)
+            worker.send_signal(signal.SIGKILL)
+            kills += 1
+        error = worker.communicate()[1]
+        if worker.returncode == 0:
+            break
+        assert worker.returncode == -signal.SIGKILL, error
+    bench = door.go_on(out)
+    trials = bench.found.get_trials()
+    assert kills == 5 and [trial.state.name for trial in trials] == ["COMPLETE"] * 2
+    assert {trial.params["model.layers"] for trial in trials} == {1, 2}
+    assert [result.first.steps for result in bench.results()] == [40, 40]
+    assert [folder.name for folder in sorted((out / "trials").iterdir())] == ["0001", "0002"]
+    bench.close()

@@ -1,0 +1,74 @@
+"""Charts of many runs say what they should, and refuse what cannot be drawn."""
+
+from itertools import pairwise
+
+import pytest
+
+from regard.errors import RegardError
+from regard.report import Table, distributions, frontier, overlay, panels, parallel, pareto, profile, slices
+from regard.report.many import _labels
+
+NAMES = [f"run {n}" for n in range(11)]
+
+
+def curves(names=NAMES, shift: float = 0.3) -> Table:
+    return Table.of({"x": x, "y": 5 - x + shift * n, "run": name} for n, name in enumerate(names) for x in range(4))
+
+
+def test_curves_carry_their_names_at_their_ends_and_the_rest_is_grey():
+    chart = overlay(
+        {"a": curves(), "b": curves()}, "x", "y", "run", title="T", x_title="x", y_title="y", named=NAMES[:3]
+    )
+    svg = chart.svg()
+    assert svg.count(">run 0<") == svg.count(">run 2<") == 2 and ">run 3<" not in svg
+    assert "in grey: the other 8" in svg
+
+
+def test_panels_share_their_axes():
+    chart = overlay(
+        {"a": curves(), "b": curves(shift=3.0)}, "x", "y", "run", title="T", x_title="x", y_title="y", named=NAMES
+    )
+    domains = [layer["layer"][0]["encoding"]["y"]["scale"]["domain"] for layer in chart.spec["hconcat"]]
+    assert domains[0] == domains[1]
+
+
+def test_names_never_cover_one_another():
+    ends = {name: [(0.0, 1.0), (1.0, 2.0)] for name in NAMES}  # all end at the same height
+    places = sorted(label["y"] for label in _labels(ends, 0.0, 10.0, 260))
+    gaps = [b - a for a, b in pairwise(places)]
+    assert min(gaps) >= 10 * 15 / 260 - 1e-9 and places[-1] <= 10.0
+
+
+def test_the_front_is_what_nothing_beats():
+    points = [(1.0, 5.0), (2.0, 4.0), (2.0, 7.0), (3.0, 7.0), (4.0, 9.0)]
+    assert pareto(points, higher=True) == [0, 2, 4] and pareto(points, higher=False) == [0, 1]
+
+
+def test_every_chart_draws_one_row_and_many():
+    for count in (1, 30):
+        rows = [
+            {
+                "layers": 1 + n % 3,
+                "rate": 0.001 * (n + 1),
+                "norm": "pre" if n % 2 else "post",
+                "score": 1.0 * n,
+                "name": f"t{n}",
+            }
+            for n in range(count)
+        ]
+        table = Table.of(rows)
+        names = ["layers", "rate", "norm"]
+        slices(table, names, "score", title="S", y_title="s", best=0, logs=["rate"]).svg()
+        parallel(table, names, "score", title="P", value_title="s", higher=True, best=0, logs=["rate"]).svg()
+        frontier(table, "rate", "score", "name", title="F", x_title="r", y_title="s", higher=True).svg()
+        distributions(table, "score", "norm", title="D", x_title="s").svg()
+    panels(curves(), "x", "y", "run", "run", title="M", x_title="x", y_title="y").svg()
+    profile(curves(), "x", "y", "run", title="L", x_title="x", y_title="y").svg()
+
+
+def test_nothing_to_draw_is_said():
+    empty = Table({"x": [1], "y": [None], "run": ["a"]})
+    with pytest.raises(RegardError, match="no finite point"):
+        overlay({"a": empty}, "x", "y", "run", title="T", x_title="x", y_title="y", named=["a"])
+    with pytest.raises(RegardError, match="no finite point"):
+        frontier(empty, "x", "y", "run", title="T", x_title="x", y_title="y", higher=True)

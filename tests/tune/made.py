@@ -1,0 +1,122 @@
+"""Studies that nobody trained: logs, scores and storage as training would have left them, in a moment."""
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+from regard.run import Run, write_text
+from regard.tune import door
+from regard.tune import study as studies
+from regard.tune.measure import Measured
+from regard.tune.results import NAME, NUMBER, OUTCOME
+from regard.tune.space import Point
+from regard.tune.study import Study
+from regard.tune.work import Bench, _begin
+
+REFERENCES = [" ".join(random.Random(n).choices("abcdefghijkl", k=3 + n % 33)) for n in range(120)]
+FOUR = {
+    "set 1": {"model.layers": 2, "model.heads": 8, "model.dim": 128, "model.dropout": 0.1},
+    "set 2": {"model.layers": 4, "model.heads": 8, "model.dim": 128, "model.dropout": 0.2},
+    "set 3": {"model.layers": 4, "model.heads": 12, "model.dim": 192, "model.dropout": 0.2},
+    "set 4": {"model.layers": 6, "model.heads": 12, "model.dim": 192, "model.dropout": 0.1},
+}
+
+
+def study_of(**fields: Any) -> Study:
+    return studies.build(
+        {"name": "made", "base": {"data": {"train": ["a.en", "a.fr"]}}, "each": {"epochs": 25}} | fields
+    )
+
+
+def quality(point: Point, rng: random.Random) -> float:
+    """How well a combination would do: depth and width help, dropout near 0.2 does, and there is noise."""
+    layers, dim, dropout = (
+        float(point.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2))
+    )
+    return 0.5 * layers + dim / 96 - 60 * (dropout - 0.2) ** 2 + rng.gauss(0, 0.3)
+
+
+def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: int = 25, per: int = 12) -> None:
+    """A log in which losses fall, and in which dev turns up halfway if it is to."""
+    lines = []
+    for n in range(1, checks * per + 1):
+        share = n / (checks * per)
+        loss = 6.5 * math.exp(-3 * share) + 1.8 - 0.1 * good - (0.8 * share if turns else 0)
+        place = [(n - 1) // per, 1 + (n - 1) % per]
+        step = {"kind": "step", "number": n, "place": place, "loss": loss + rng.gauss(0, 0.15), "tokens": 900}
+        lines.append(step | {"accuracy": 0.7 - loss / 12, "rate": 1.0, "norm": 1.0, "seconds": 0.8})
+        if n % per == 0:
+            dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (3 * max(0.0, share - 0.5) if turns else 0)
+            score = {"value": 3 + good * 3 * share, "low": 2.0, "high": 9.0, "signature": "s"}
+            check = {
+                "kind": "check",
+                "step": n,
+                "loss": dev,
+                "accuracy": 0.68 - dev / 12,
+                "bleu": score,
+                "seconds": 2.0,
+            }
+            lines.append(check | {"shuffled": dev + 1.5, "distinct": 0.9, "decoding": 0.01})
+    write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def write_sentences(run: Run, good: float, rng: random.Random) -> None:
+    rows = ["source\treference\ttranslation\tbleu\tchrf"]
+    for reference in REFERENCES:
+        wrong = max(0.05, 0.55 - 0.08 * good)
+        words = [w if rng.random() > wrong else rng.choice("mnopq") for w in reference.split()]
+        same = sum(a == b for a, b in zip(words, reference.split(), strict=True)) / len(words)
+        rows.append(f"{reference}\t{reference}\t{' '.join(words)}\t{100 * same**2:.2f}\t{100 * same:.2f}")
+    write_text(run.sentences("dev"), "\n".join(rows) + "\n")
+
+
+def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> Bench:
+    """A finished study of this kind."""
+    bench = door.begin(study, folder)
+    bench.claims.plan(study.count())
+    while (number := bench.claims.take()) is not None:
+        trial, _ = _begin(bench, number)
+        assert trial is not None and trial.user_attrs[NUMBER] == number and NAME in trial.user_attrs
+        rng = random.Random(number)
+        good = quality(trial.params, rng)
+        measured = []
+        for seed in range(study.seeds):
+            run = Run(bench.place.trial(number, seed))
+            write_log(run, good, rng, turns=number in turning)
+            write_sentences(run, good, rng)
+            measured.append(_measured(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
+        trial.set_user_attr(
+            OUTCOME, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]}
+        )
+        values = [one.value(study.metric) or 0.0 for one in measured]
+        bench.found.tell(trial, sum(values) / len(values))
+        bench.claims.finish(number)
+    return bench
+
+
+def _measured(point: Point, good: float, collapsed: bool) -> Measured:
+    scores = {
+        name: {"value": value, "low": value - 0.9, "high": value + 0.9, "signature": f"{name}|made"}
+        for name, value in (
+            ("bleu", 10 + 3 * good),
+            ("chrf", 30 + 3 * good),
+            ("ter", 80 - 3 * good),
+            ("accuracy", 50 + good),
+        )
+    }
+    layers, dim = int(point.get("model.layers", 4)), int(point.get("model.dim", 128))
+    reason = "it ignores its source: with the sources of other sentences its dev loss is 5.01 instead of 5.00"
+    return Measured(
+        parameters=28 * layers * dim * dim + 6000 * dim,
+        steps=300,
+        epochs=25.0,
+        minutes=2 + layers * dim / 100,
+        speed=90000 / layers,
+        loss=3.2 - 0.1 * good,
+        unigram=5.9,
+        shuffled=5.0,
+        scores=scores,
+        collapsed=reason if collapsed else "",
+    )

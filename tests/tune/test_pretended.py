@@ -1,0 +1,104 @@
+"""What a worker does with the events of training, training itself being pretended."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from regard.data.batch import Place
+from regard.errors import ConfigError, DataError
+from regard.jobs import fit as job
+from regard.jobs.events import Checked, Interrupted, Progress
+from regard.run import Run
+from regard.train.check import Check
+from regard.train.loop import Step
+from regard.tune import door, work
+from regard.tune.measure import Measured
+from tests.tune.made import study_of
+
+LOOKS = 10
+
+
+def measured(value: float) -> Measured:
+    return Measured(1000, LOOKS, 1.0, 1.0, 1.0, value, unigram=9.0)
+
+
+@pytest.fixture
+def pretended(monkeypatch) -> list[tuple[str, int]]:
+    """Trainings whose dev loss is ten times their dropout; each is written down with the looks it got to."""
+    trained: list[tuple[str, int]] = []
+    losses: dict[str, float] = {}
+
+    def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
+        folder.mkdir(parents=True)
+        loss = losses[folder.name] = 10 * config.model.dropout + config.train.seed / 100
+        for look in range(1, LOOKS + 1):
+            yield Progress(Step(look, Place(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
+            yield Checked(Check(look, loss, 0.5, None, 0.1), False)
+            if stop():
+                trained.append((folder.name, look))
+                yield Interrupted(Run(folder), look)
+                return
+        if config.model.dropout > 0.85:
+            (folder / "config.toml").write_text("")
+            (folder / "versions.json").write_text('{"regard": "1"}')
+            raise DataError("the loss is no longer a finite number at step 7")
+        trained.append((folder.name, LOOKS))
+
+    monkeypatch.setattr(job, "fit", fit)
+    monkeypatch.setattr(work, "measure", lambda run, sentences, device: measured(losses[run.folder.name]))
+    monkeypatch.setattr(work, "glance", lambda run: measured(losses[run.folder.name]))
+    return trained
+
+
+def finish(tmp_path: Path, **fields) -> tuple:
+    bench = door.begin(study_of(**fields), tmp_path / "s")
+    last = list(work.work(bench, lambda: False))[-1]
+    bench.close()
+    return last.trials
+
+
+def dropouts(*values: float) -> dict:
+    return {f"set {n}": {"model.dropout": value} for n, value in enumerate(values, start=1)}
+
+
+@pytest.mark.parametrize(("pruner", "stopped"), [("none", []), ("median", [6]), ("halving", [6])])
+def test_weak_trials_are_stopped_early_and_never_taken_up_again(pruner: str, stopped: list, pretended, tmp_path: Path):
+    sets = dropouts(0.30, 0.31, 0.32, 0.33, 0.20, 0.80)
+    trials = finish(tmp_path, sets=sets, pruner=pruner)
+    states = {trial.number: trial.state for trial in trials}
+    assert states[6] == ("stopped" if 6 in stopped else "complete") and states[5] == "complete"
+    looks = dict(pretended)
+    assert (looks["0006"] < LOOKS) == bool(stopped) and looks["0005"] == LOOKS
+    assert not next(t for t in trials if t.number == 6).ranked or not stopped
+    count = len(pretended)
+    finish(tmp_path, sets=sets, pruner=pruner)
+    assert len(pretended) == count
+
+
+def test_several_seeds_are_several_runs_and_one_mean(pretended, tmp_path: Path):
+    trials = finish(tmp_path, sets=dropouts(0.1, 0.2), seeds=3)
+    assert [name for name, _ in pretended] == ["0001", "0001.seed2", "0001.seed3", "0002", "0002.seed2", "0002.seed3"]
+    assert trials[0].values == pytest.approx((1.01, 1.02, 1.03)) and trials[0].value == pytest.approx(1.02)
+    assert len(trials[0].folders) == 3
+
+
+def test_a_training_that_fails_is_told_and_the_study_goes_on(pretended, tmp_path: Path):
+    trials = finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
+    assert [trial.state for trial in trials] == ["complete", "failed", "complete"]
+    assert "no longer a finite number" in trials[1].reason and not trials[1].ranked
+
+
+def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_path: Path):
+    sets = dropouts(0.1, 0.2, 0.3)
+    finish(tmp_path, sets=sets, only=["set 1", "set 2"])
+    trials = finish(tmp_path, sets=sets)
+    assert [name for name, _ in pretended] == ["0001", "0002", "0003"] and trials[2].state == "complete"
+    with pytest.raises(ConfigError, match="none may go or come between"):
+        finish(tmp_path, sets=sets, only=["set 3"])
+    with pytest.raises(ConfigError, match="another sets"):
+        finish(tmp_path, sets=dropouts(0.1, 0.2, 0.4))
+    space = {"model.dropout": "0.1..0.4"}
+    finish(tmp_path / "drawn", sampler="random", space=space, trials=2)
+    assert len(finish(tmp_path / "drawn", sampler="random", space=space, trials=4)) == 4
+    assert len(pretended) == 7

@@ -1,0 +1,199 @@
+"""The page of a study and its words: every sentence follows from the numbers."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from regard.metrics import Test as Significance
+from regard.train.check import Check
+from regard.tune.analysis import Curve, Evidence, analysis, effects, overfitting, turning_point
+from regard.tune.measure import Measured, collapse
+from regard.tune.results import Result, ranking
+from regard.tune.study_page import write_study_page
+from tests.tune.made import FOUR, make, study_of
+
+MEGABYTE = 2**20
+WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256], "model.dropout": "0.1..0.4"}
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "four"
+    bench = make(study_of(sets=FOUR, metric="bleu"), folder, collapsed=(1,), turning=(4,))
+    write_study_page(bench)
+    bench.close()
+    return folder
+
+
+def test_the_page_holds_everything_about_a_study(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "Best on dev: set 4", "All trials at once", "What each setting did",
+        "Loss of every trial", "Size against quality", "Dev sentences by their BLEU", "by the length of the source",
+        "Not ranked.", "Sorted by BLEU on dev", "For quality take set 4", "BLEU on dev, by greedy decoding",
+    ):  # fmt: skip
+        assert words in page, words
+    for name in (
+        "loss",
+        "accuracy",
+        "bleu",
+        "every-trial",
+        "parallel",
+        "slices",
+        "parameters-quality",
+        "sentence-bleu",
+    ):
+        assert (four / "charts" / f"{name}.png").exists() and (four / "charts" / f"{name}.svg").exists()
+
+
+def test_a_collapsed_model_is_called_so_with_the_reason_and_not_ranked(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    assert "Set 1 collapsed: it ignores its source" in page and '<td dir="auto" class="short">collapsed</td>' in page
+    ranked = page.split("<caption>Sorted by BLEU on dev")[1].split("<caption>Not ranked.")[0]
+    assert "set 1" not in ranked and "set 2" in ranked
+
+
+def test_overfitting_is_named_where_it_starts(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    assert "while training loss falls: set 4 from 16.0 epochs on" in page
+
+
+def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
+    bench = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
+    best = ranking(bench.study, bench.results())[0]
+    for number, value in ((1, "31.41"), (2, "27.18")):
+        text = f'{{"scores": {{"bleu": {{"value": {value}, "low": 1.0, "high": 2.0, "signature": "s"}}}}}}'
+        path = bench.place.trial(number) / "scores" / "test.json"
+        path.write_text(text, encoding="utf-8")
+    mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
+    page = write_study_page(bench).read_text(encoding="utf-8")
+    assert mine in page and other not in page
+    page = write_study_page(bench, all_tests=True).read_text(encoding="utf-8")
+    assert mine in page and other in page
+    bench.close()
+
+
+@pytest.mark.slow
+def test_a_report_of_64_trials_is_small(tmp_path: Path):
+    bench = make(study_of(sampler="random", space=WIDE, trials=64, metric="bleu"), tmp_path / "s", collapsed=(5,))
+    path = write_study_page(bench)
+    assert path.stat().st_size < 6 * MEGABYTE
+    page = path.read_text(encoding="utf-8")
+    assert "What matters (fANOVA)" in page and "in grey: the other" in page
+    bench.close()
+
+
+def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.9) -> Check:
+    return Check(100, loss, 0.3, None, 1.0, shuffled, distinct)
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (check(5.9, shuffled=9.0), "no better than the unigram line, the 5.80"),
+        (check(4.0, shuffled=4.05), "ignores its source: with the sources of other sentences its dev loss is 4.05"),
+        (check(4.0, distinct=0.1), "only 10% of its translations"),
+        (check(4.0), ""),
+    ],
+)
+def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Check, reason: str):
+    found = collapse([check(9.0), seen], 5.8, {}, None)
+    assert (reason in found) if reason else found == ""
+
+
+def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
+    scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
+    assert "no better than the 1.9 that translations of other sentences score" in collapse(
+        [check(4.0)], 5.8, scores, chance
+    )
+    assert collapse([check(4.0)], 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+
+
+def test_a_turn_needs_dev_to_rise_and_training_to_fall():
+    at = [1.0, 2.0, 3.0, 4.0]
+    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 3.2, 3.5])) == (2.0, pytest.approx(0.5))
+    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 2.5, 2.4])) is None
+    assert turning_point(Curve(at, [4, 3, 3.5, 4], [4, 3, 3.2, 3.5])) is None  # both rise: that is no overfitting
+    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 3.001, 3.002])) is None
+
+
+def result(number: int, value: float, collapsed: str = "", **point) -> Result:
+    one = Measured(1000 * number, 10, 1.0, 2.0, 3.0, 4.0, scores={"bleu": {"value": value}}, collapsed=collapsed)
+    return Result(number, f"set {number}", "complete", point, value, (value,), (one,))
+
+
+def evidence(*results: Result, **more) -> Evidence:
+    sets = {r.name: {"model.layers": 1} for r in results}
+    return Evidence(study_of(sets=sets, metric="bleu"), results, **more)
+
+
+def test_significant_differences_and_noise_are_told_apart():
+    tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
+    text = " ".join(analysis(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
+    assert "Noise, as far as these sentences can tell: the difference between set 3 and set 2 (-0.2, p = 0.400)" in text
+    assert "For quality take set 3" in text and "For speed take set 2" in text
+
+
+def test_settings_that_change_together_are_not_told_apart():
+    rows = [
+        result(n, v, **{"model.layers": a, "model.dim": b})
+        for n, (v, a, b) in enumerate([(20.0, 2, 64), (25.0, 4, 96)])
+    ]
+    depth, width = effects(evidence(*rows))
+    assert (
+        "Depth (model.layers)" in depth
+        and "changed together with dim" in depth
+        and "the larger value is better" in depth
+    )
+    assert "changed together with layers" in width
+
+
+def test_an_effect_is_held_against_luck():
+    def trials(gap: float) -> Evidence:
+        noise = (-0.5, 0.5, -0.2, 0.2)
+        return evidence(
+            *(result(n, 20 + gap * (n % 2) + noise[n // 2], **{"model.dropout": 0.1 * (1 + n % 2)}) for n in range(8))
+        )
+
+    assert "so it is an effect" in effects(trials(5.0))[0] and "so that is noise" in effects(trials(0.1))[0]
+
+
+def test_nothing_is_recommended_where_nothing_works():
+    text = " ".join(
+        analysis(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
+    )
+    assert "None of them is a model that works" in text and "Nothing to pick" in text and "Best on dev" not in text
+
+
+def test_runs_without_a_turn_are_said_to_have_none():
+    curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    assert overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: make system)")
+def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `dev`)")
+    said: list[str] = []
+    with playwright.sync_playwright() as engine:
+        flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+        browser = engine.chromium.launch(executable_path=CHROMIUM, headless=True, args=flags)
+        page = browser.new_page(viewport={"width": 1000, "height": 900})
+        page.on("console", lambda message: said.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on("request", lambda request: said.append(request.url))
+        address = (four / "report.html").as_uri()
+        page.goto(address)
+        assert page.title() == "Study: made"
+        charts = page.locator("figure svg")
+        assert charts.count() >= 8
+        for n in range(charts.count()):
+            box = charts.nth(n).bounding_box()
+            assert box is not None and box["width"] > 200 and box["height"] > 100
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1000  # nothing sticks out sideways
+        browser.close()
+    assert said == [address]

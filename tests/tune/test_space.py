@@ -1,0 +1,131 @@
+"""What may vary, as it is written, drawn, listed and restricted."""
+
+import math
+import random
+from collections import Counter
+
+import pytest
+
+from regard import config as settings
+from regard.errors import ConfigError
+from regard.tune import study as studies
+from regard.tune.propose import propose
+from regard.tune.space import Choices, Condition, Range, Space, allows, read_choice, read_over
+from tests.tune.made import study_of
+
+HEADS = {"model.dim": [16, 24, 36], "model.heads": [2, 3, 4, 5, 8]}
+
+
+def valid(point) -> bool:
+    return point["model.dim"] % point["model.heads"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("a=2,4,6", Choices((2, 4, 6))),
+        ("a=pre,post", Choices(("pre", "post"))),
+        ("a=true,false", Choices((True, False))),
+        ("a=0.1..0.4", Range(0.1, 0.4)),
+        ("a=2..8", Range(2, 8)),
+        ("a=2..8 by 2", Range(2, 8, step=2)),
+        ("a=log 1e-4..1e-2", Range(1e-4, 1e-2, log=True)),
+        ("a=5", Choices((5,))),
+    ],
+)
+def test_values_are_read_as_they_are_typed(text: str, choice: object):
+    assert read_over(text) == ("a", choice)
+
+
+@pytest.mark.parametrize("text", ["a=3..1", "a=log 0..1", "a=2,2", "a", "a=", "=3", "a=log 1..8 by 2"])
+def test_what_is_no_range_is_refused(text: str):
+    with pytest.raises(ConfigError):
+        read_over(text)
+
+
+def test_ranges_stay_inside_and_log_ranges_spread_by_ratio():
+    rng = random.Random(1)
+    whole = [read_choice("a", "2..8 by 2").draw(rng) for _ in range(200)]
+    assert set(whole) == {2, 4, 6, 8}
+    logs = [read_choice("a", "log 1e-4..1e-2").draw(rng) for _ in range(400)]
+    assert min(logs) >= 1e-4 and max(logs) <= 1e-2
+    assert 0.4 < sum(math.log10(x) < -3 for x in logs) / 400 < 0.6  # half of them below the middle by ratio
+    assert read_choice("a", {"low": 1, "high": 3}).steps() == (1, 2, 3)
+
+
+def test_every_grid_point_that_is_valid_comes_exactly_once():
+    study = study_of(sampler="grid", space=HEADS)
+    points = [propose(study, number, [])[1] for number in range(1, study.count() + 1)]
+    assert Counter(tuple(p.values()) for p in points).most_common(1)[0][1] == 1
+    assert all(map(valid, points))
+    assert len(points) == sum(d % h == 0 for d in HEADS["model.dim"] for h in HEADS["model.heads"])
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe", "grid"])
+def test_conditions_are_respected_by_every_sampler(sampler: str):
+    study = study_of(
+        sampler=sampler, space=HEADS, trials=8, conditions=["model.heads * 4 <= model.dim", "model.heads != 3"]
+    )
+    for number in range(1, study.count() + 1):
+        point = propose(study, number, [])[1]
+        assert valid(point) and point["model.heads"] * 4 <= point["model.dim"] and point["model.heads"] != 3
+
+
+def test_random_trials_are_a_function_of_their_number_alone():
+    study = study_of(sampler="random", space={"model.dropout": "0.1..0.4"}, trials=9)
+    drawn = [propose(study, number, [])[1]["model.dropout"] for number in range(1, 10)]
+    assert len(set(drawn)) == 9 and drawn == [propose(study, n, [])[1]["model.dropout"] for n in range(1, 10)]
+
+
+def test_tpe_goes_where_it_was_good():
+    optuna = pytest.importorskip("optuna")
+    study = study_of(sampler="tpe", space={"model.dropout": "0.0..0.8"}, trials=40)
+    copy, drawn = optuna.create_study(), []
+    spread = {"model.dropout": studies.distribution(study.choices()["model.dropout"])}
+    for number in range(1, 31):
+        point = propose(study, number, copy.get_trials())[1]
+        copy.add_trial(
+            optuna.create_trial(params=point, distributions=spread, value=(point["model.dropout"] - 0.3) ** 2)
+        )
+        drawn.append(abs(point["model.dropout"] - 0.3))
+    assert sum(drawn[20:]) < 0.6 * sum(drawn[:10])
+
+
+def test_a_condition_is_arithmetic_and_nothing_else():
+    values = settings.flatten(settings.Config().model_dump(mode="json"))
+    assert Condition.read("model.dim % model.heads == 0 and not model.layers > 9").holds(values)
+    assert not Condition.read('model.norm == "post" or -model.layers > 0').holds(values)
+    assert Condition.read("1 < model.layers <= 4").holds(values)
+    for text in ("__import__('os')", "model.dim.__class__", "[1]", "model.dimm > 1", "model.dim >", "lambda: 1"):
+        with pytest.raises(ConfigError):
+            Condition.read(text)
+
+
+def test_a_space_in_which_nothing_fits_says_so():
+    with pytest.raises(ConfigError, match="no valid combination"):
+        Space({"model.heads": Choices((5,)), "model.dim": Choices((16,))}).draw(
+            random.Random(1), allows(settings.Config(), ())
+        )
+
+
+def test_a_study_is_written_as_it_was_read():
+    for study in (
+        study_of(sets={"set 1": {"model.layers": 2, "model.norm": "post"}}, seeds=3, pruner="halving"),
+        study_of(
+            sampler="tpe", space={"model.dropout": "0.1..0.4", "train.rate": {"low": 1e-4, "high": 0.01, "log": True}}
+        ),
+        study_of(sampler="grid", space={"model.positions.kind": ["none", "rotary"]}, conditions=["model.dim > 3"]),
+    ):
+        assert studies.loads(studies.dump(study), "") == study
+
+
+def test_seeds_are_counted_up_and_budgets_become_settings():
+    study = study_of(sets={"a": {"model.layers": 2}}, seeds=2, metric="chrf", each={"tokens": 5000, "minutes": 2})
+    configs = [study.config({"model.layers": 2}, seed) for seed in range(2)]
+    assert [config.train.seed for config in configs] == [1, 2]
+    assert configs[0].train.tokens == 5000 and configs[0].train.minutes == 2 and configs[0].train.metric == "bleu"
+
+
+def test_what_all_trials_must_share_cannot_vary():
+    with pytest.raises(ConfigError, match=r"train\.seed cannot vary"):
+        study_of(sampler="grid", space={"train.seed": [1, 2]})

@@ -1,0 +1,63 @@
+"""A study goes through its trials, each once, whatever happens to those who work on it."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.run import Run, is_run
+from regard.tune import door
+from regard.tune.events import Began, Done, Ended, Stopped
+from regard.tune.folder import StudyFolder
+from regard.tune.study import Study
+from regard.tune.work import work
+
+
+def never() -> bool:
+    return False
+
+
+def finish(study: Study, folder: Path) -> list[object]:
+    return list(work(door.begin(study, folder), never))
+
+
+def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
+    happened = finish(small(), tmp_path / "s")
+    assert [event.name for event in happened if isinstance(event, Began)] == ["set 1", "set 2", "set 3"]
+    done = happened[-1]
+    assert isinstance(done, Done) and [result.state for result in done.trials] == ["complete"] * 3
+    for result in done.trials:
+        run = Run(StudyFolder(tmp_path / "s").trial(result.number))
+        assert is_run(run.folder) and run.read_json(run.latest)["finished"]
+        config = run.load_config()
+        assert (
+            config.model.dropout == result.point["model.dropout"]
+            and config.model.layers == result.point["model.layers"]
+        )
+        assert result.value == pytest.approx(run.read_json(run.scores("dev"))["loss"])
+        assert run.sentences("dev").exists() and result.first.parameters > 10_000 and result.first.steps == 4
+    assert "no better than the unigram line" in done.trials[2].collapsed and not done.trials[2].ranked
+    again = finish(small(), tmp_path / "s")
+    assert not [event for event in again if isinstance(event, Began | Ended)]
+
+
+def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
+    bench, asked = door.begin(small(), tmp_path / "s"), []
+
+    def soon() -> bool:
+        asked.append(1)
+        return len(asked) > 4  # in the middle of the second trial
+
+    happened = list(work(bench, soon))
+    assert isinstance(happened[-1], Stopped) and happened[-1].number == 2
+    rest = list(work(door.go_on(tmp_path / "s"), never))
+    began = [(event.number, event.again) for event in rest if isinstance(event, Began)]
+    assert began == [(2, True), (3, False)]
+    assert Counter(r.state for r in rest[-1].trials) == {"complete": 3}
+
+
+def test_a_study_is_not_mixed_with_another(small, tmp_path: Path):
+    door.begin(small(), tmp_path / "s")
+    with pytest.raises(ConfigError, match="holds a study with another each"):
+        door.begin(small(each={"steps": 5}), tmp_path / "s")
