@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-LONGEST_FLOW = 32  # pieces: one maximal flow a pair of tokens is slow
+LONGEST_FLOW = 14  # pieces: one maximal flow a pair of tokens is slow
 TINY = 1e-12
 
 
@@ -67,7 +67,7 @@ def rollout_across(encoder: Tensor, self_: Sequence[Tensor], cross: Sequence[Ten
 def flow(layers: Sequence[Tensor]) -> Tensor | None:
     """The largest flow from each final state to each word, edges as wide as Â.  Abnar and Zuidema 2020, section 4.2.
 
-    None above 32 pieces. At least the rollout, at most 1.
+    None above 14 pieces. At least the rollout, at most 1.
     """
     n = len(layers[0])
     if n > LONGEST_FLOW:
