@@ -11,13 +11,15 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, prune, settings, train, translate
+from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, look, prune, settings, train, translate
 from regard.errors import RegardError
 
 COMMANDS = (
     train.train,
     translate.translate,
     evaluate.evaluate,
+    look.look,
+    look.heads,
     prune.prune,
     doctor.doctor,
     estimate.estimate,

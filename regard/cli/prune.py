@@ -15,7 +15,7 @@ def prune(
     dev: list[str] = typer.Option([], help="Pairs to choose and score on: two aligned files, or one .tsv."),
     out: Path = typer.Option(..., help="Run folder to make."),
     method: str = typer.Option("importance", help="importance (by gradients, in rounds) or gates (learned, L0)."),
-    mend: int = typer.Option(400, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."),
+    mend: int = typer.Option(600, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:

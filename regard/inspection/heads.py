@@ -114,10 +114,11 @@ def head_facts(
     examples: Sequence[Example],
     random: Model | None = None,
     counts: Counts | None = None,
+    found: Fits | None = None,
 ) -> list[HeadFacts]:
     """Every head of a model on these sentences; `random` is the same model before it was trained."""
     counts = counts or Counts.of(examples)
-    found = fits(model, examples, counts)
+    found = found or fits(model, examples, counts)
     baseline = None if random is None else fits(random, examples[:BASELINE_SENTENCES], counts)
     facts: list[HeadFacts] = []
     for site in sites(model):

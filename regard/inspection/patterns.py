@@ -6,8 +6,8 @@ always looks at the token before also looks nearby.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,13 @@ class Counts:
 
     source: Mapping[int, int]
     target: Mapping[int, int]
+    common: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The most frequent pieces of each side."""
+
+    def __post_init__(self) -> None:
+        for side in ("source", "target"):
+            counts: Mapping[int, int] = getattr(self, side)
+            self.common[side] = frozenset(sorted(counts, key=lambda i: -counts[i])[:FREQUENT])
 
     @classmethod
     def of(cls, examples: Iterable[Example]) -> "Counts":
@@ -86,11 +93,6 @@ class Counts:
             source.update(example.source.ids)
             target.update(example.target.ids if example.target else ())
         return cls(source, target)
-
-    def common(self, side: str) -> frozenset[int]:
-        """The most frequent pieces of a side."""
-        counts: Mapping[int, int] = getattr(self, side)
-        return frozenset(sorted(counts, key=lambda i: -counts[i])[:FREQUENT])
 
 
 def patterns(example: Example, kind: str, counts: Counts) -> dict[str, Pattern]:
@@ -201,7 +203,7 @@ def _rare(rows: Side, columns: Side, counts: Counts, side: str) -> Pattern:
     known: Mapping[int, int] = getattr(counts, side)
     text = [j for j in range(len(columns)) if not columns.special[j]]
     rarest = min(text, key=lambda j: known.get(columns.ids[j], 0), default=None)
-    if rarest is None or (columns.ids[rarest] in counts.common(side) and len(known) > FREQUENT):
+    if rarest is None or (columns.ids[rarest] in counts.common[side] and len(known) > FREQUENT):
         return np.zeros((len(rows), len(columns)), dtype=bool)
     return _columns(rows, columns, [j == rarest for j in range(len(columns))])
 
@@ -213,6 +215,3 @@ def _between(rows: Side, columns: Side, links: Iterable[tuple[int, int]]) -> Pat
     for row, column in links:
         found |= (own == row)[:, None] & (other == column)[None, :]
     return found
-
-
-Patterns = Callable[[Example], dict[str, Pattern]]

@@ -52,15 +52,26 @@ class Shares:
         return self.source.sum(dim=1)
 
 
-def rollout_across(encoder: Tensor, self_: Sequence[Tensor], cross: Sequence[Tensor], mix: float = 0.5) -> Shares:
-    """Rollout of a decoder whose cross-attention (T, S) reads what the encoder's rollout (S, S) has mixed."""
+Ratio = Tensor | float
+
+
+def rollout_across(
+    encoder: Tensor, self_: Sequence[Tensor], cross: Sequence[Tensor], mix: Sequence[tuple[Ratio, Ratio]] | None = None
+) -> Shares:
+    """Rollout of a decoder whose cross-attention (T, S) reads what the encoder's rollout (S, S) has mixed.
+
+    `mix` has a layer's ratios of self- and cross-attention. At 0.5 for all, the source's share is 1 - 2^-L whatever the
+    sentence: only ratios that were measured say anything about it.
+    """
     size, words = cross[0].shape
+    ratios = [(0.5, 0.5)] * len(cross) if mix is None else mix
     source = cross[0].new_zeros(size, words)
     target = torch.eye(size, dtype=source.dtype, device=source.device)
-    for own, other in zip(self_, cross, strict=True):
-        mixed = step(own, mix)
+    for own, other, (of_self, of_cross) in zip(self_, cross, ratios, strict=True):
+        mixed = step(own, of_self)
+        ratio = torch.as_tensor(of_cross, dtype=source.dtype, device=source.device).expand(size)[:, None]
         source, target = mixed @ source, mixed @ target
-        source, target = (1 - mix) * source + mix * (other @ encoder), (1 - mix) * target
+        source, target = (1 - ratio) * source + ratio * (other @ encoder), (1 - ratio) * target
     return Shares(source, target)
 
 

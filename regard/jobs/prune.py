@@ -35,7 +35,7 @@ from regard.train.cost import Lengths, operations
 from regard.train.loss import Learner
 
 METHODS = ("importance", "gates")
-MEND_STEPS = 400
+MEND_STEPS = 600
 GENTLE = 0.5  # of the run's own rate: what is left is to be mended, not begun anew
 GATE_STEPS, PENALTY = 200, 0.02
 MEASURED = 200  # dev pairs on which importance is asked; BLEU is scored on all that were given

@@ -8,6 +8,7 @@ gives the same bytes.
 
 from regard.report.chart import Chart
 from regard.report.charts import bars, curves, histogram
+from regard.report.heads import as_csv, head_figure, head_rows, shares_lines
 from regard.report.heatmap import heatmap
 from regard.report.page import (
     Facts,
@@ -37,11 +38,15 @@ __all__ = [
     "Translations",
     "Value",
     "alignment",
+    "as_csv",
     "bars",
     "curves",
+    "head_figure",
+    "head_rows",
     "heatmap",
     "histogram",
     "page",
+    "shares_lines",
     "sparkline",
     "write_page",
 ]
