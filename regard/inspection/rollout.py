@@ -148,3 +148,15 @@ def _walk(came: dict[int, int], source: int, sink: int) -> list[tuple[int, int]]
         path.append((came[b], b))
         b = came[b]
     return path
+
+
+def receptive(layers: Sequence[Tensor]) -> list[frozenset[int]]:
+    """Which words each final state can know of if every head takes its best key alone, and the residual stays.
+
+    R(i) = R'(i) ∪ R'(argmax_j A_ij) over heads: at most (heads + 1)^layers words. `layers` are weights (H, T, T).
+    """
+    known = [frozenset({i}) for i in range(layers[0].shape[-1])]
+    for weights in layers:
+        best = weights.argmax(dim=-1).T.tolist()  # (T, H)
+        known = [known[i].union(*(known[j] for j in row)) for i, row in enumerate(best)]
+    return known
