@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, look, prune, settings, train, translate
+from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, look, prune, settings, train, translate, words
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -21,6 +21,7 @@ COMMANDS = (
     look.look,
     look.heads,
     prune.prune,
+    words.embed_words,
     doctor.doctor,
     estimate.estimate,
     bench.bench,
@@ -42,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in COMMANDS:
-    app.command(command.__name__.rstrip("_"))(command)
+    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
 @app.callback()

@@ -24,6 +24,7 @@ from regard.report.page import (
 )
 from regard.report.table import Table, Value
 from regard.report.terminal import alignment, sparkline
+from regard.report.words import layers_scatter
 
 __all__ = [
     "Chart",
@@ -45,6 +46,7 @@ __all__ = [
     "head_rows",
     "heatmap",
     "histogram",
+    "layers_scatter",
     "page",
     "shares_lines",
     "sparkline",
