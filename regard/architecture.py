@@ -32,7 +32,7 @@ class Head(NamedTuple):
     def read(cls, name: str) -> "Head":
         """The head of this name, whether or not a model has it."""
         found = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\d+)", name)
-        if not found or name.startswith("encoder") and found[3] == "cross":
+        if not found or (name.startswith("encoder") and found[3] == "cross"):
             raise ValueError(
                 f"'{name}' is no head's name; expected <encoder|decoder>.<layer>.<self|cross>.<head>, "
                 f"as in encoder.0.self.1 or decoder.3.cross.5"

@@ -11,7 +11,21 @@ from collections.abc import Sequence
 
 import typer
 
-from regard.cli import bench, corpus, demo, doctor, estimate, evaluate, exchange, look, prune, settings, train, translate, words
+from regard.cli import (
+    bench,
+    corpus,
+    demo,
+    doctor,
+    estimate,
+    evaluate,
+    exchange,
+    look,
+    prune,
+    settings,
+    train,
+    translate,
+    words,
+)
 from regard.errors import RegardError
 
 COMMANDS = (

@@ -36,7 +36,7 @@ def look(
 
     use_threads(0)
     subject = open_subject(run, device)
-    if Path(texts[0]).is_file():
+    if _is_file(texts[0]):
         _corpus(subject, texts, sentences)
         return
     if len(texts) > 2:
@@ -78,6 +78,13 @@ def heads(
     _tell(table)
     if csv is not None:
         _write(csv, as_csv(table.as_table()).encode())
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a file's name: it is a sentence
+        return False
 
 
 def _selftest() -> None:
@@ -125,7 +132,9 @@ def _tell(table: "HeadTable") -> None:
         print(f"best aligner: {best.head} ({error})")
 
 
-def _data(subject: "Subject", texts: list[str], sentences: int, measure: bool) -> "tuple[dict[str, Any], HeadTable | None]":
+def _data(
+    subject: "Subject", texts: list[str], sentences: int, measure: bool
+) -> "tuple[dict[str, Any], HeadTable | None]":
     from regard.jobs.heads import measure_heads
     from regard.jobs.look import common_of, look_data
     from regard.jobs.subject import own_examples
@@ -159,11 +168,15 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines.append(f"scores of {kind} attention: {shares_lines(own['terms']['names'], (shares / count).tolist())}")
     if "source_share" in data["flow"]:
         share = data["flow"]["source_share"]
-        lines.append(f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})")
+        lines.append(
+            f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
+        )
     return lines
 
 
-def _write_head(data: dict[str, Any], place: tuple[str, int], svg: Path | None, png: Path | None, csv: Path | None) -> None:
+def _write_head(
+    data: dict[str, Any], place: tuple[str, int], svg: Path | None, png: Path | None, csv: Path | None
+) -> None:
     from regard.jobs.look import cells
     from regard.report import as_csv, head_figure
 

@@ -35,17 +35,19 @@ def embed_words(
     story = tell_word(subject, word, sentences, senses)
     _tell(story)
     chart = layers_scatter(story.points, title=f"'{word}' in {len(story.occurrences)} sentences, layer by layer")
-    contents = {svg: lambda: chart.svg().encode(), png: chart.png, csv: lambda: as_csv(story.points).encode()}
-    for path, content in contents.items():
+    for path, kind in ((svg, "svg"), (png, "png"), (csv, "csv")):
         if path is not None:
+            content = as_csv(story.points) if kind == "csv" else chart.svg()
             with aside(path) as temporary:
-                temporary.write_bytes(content())
+                temporary.write_bytes(chart.png() if kind == "png" else content.encode())
             typer.echo(f"written: {path}", err=True)
 
 
 def _tell(story: "WordStory") -> None:
     senses = story.layers[0].senses is not None
-    print(f"'{story.word}' in {len(story.occurrences)} sentences. Cosines less what unrelated words score (in brackets);")
+    print(
+        f"'{story.word}' in {len(story.occurrences)} sentences. Cosines less what unrelated words score (in brackets);"
+    )
     print("standardised: every coordinate by its own deviation, so that no rogue one decides.")
     head = f"{'layer':14} {'itself':>14} {'standardised':>13} {'sentence':>9} {'explained':>10}"
     print(head + (f" {'senses (AUC)':>13} {'nearest':>8}" if senses else ""))

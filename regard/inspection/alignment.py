@@ -102,7 +102,7 @@ class Aligned:
     counts: Counts
     """Against gold, where it is known."""
     penalty: float
-    """Without gold: how far it is from giving each source word one target word, and each target word one source word."""
+    """Without gold: how far it is from one source word for each target word, and the other way round."""
 
 
 def penalty(words: Tensor) -> float:

@@ -37,7 +37,9 @@ class Flow:
 
 def flow(trace: Trace) -> Flow:
     """Rollout by each token's own mixing ratio, maximal flow by halves, and the ratios, of one sentence."""
-    encoder, own, cross = ([look.weights.mean(dim=0) for look in trace.kind(k)] for k in ("encoder", "decoder", "cross"))
+    encoder, own, cross = (
+        [look.weights.mean(dim=0) for look in trace.kind(k)] for k in ("encoder", "decoder", "cross")
+    )
     mixing = {kind: [norms.mixing(look) for look in trace.kind(kind)] for kind in ("encoder", "decoder", "cross")}
     rolled = rollout.rollout(encoder, mixing["encoder"])
     ratios = list(zip(mixing["decoder"], mixing["cross"], strict=True))

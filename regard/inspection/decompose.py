@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.inspection.record import Look, Model, Trace
+from regard.inspection.record import Look, Model, Trace, encoder_of
 from regard.model.layers import LayerNorm, PreNorm, RMSNorm
 from regard.model.positions import Absolute, Concatenated, Rotary
 from regard.model.transformer import Embedding
@@ -250,7 +250,7 @@ def _key_stream(model: Model, trace: Trace, look: Look) -> tuple[Tensor, nn.Modu
     """What keys are made of, before the norm that it passes; and that norm."""
     if look.site.kind != "cross":
         return look.stream, look.site.around.norm
-    stack = model.encoder  # type: ignore[union-attr]
+    stack = encoder_of(model)
     return trace.streams[f"encoder.{len(stack.layers) - 1}.out"], stack.norm
 
 

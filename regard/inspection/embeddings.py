@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.example import Example, pieces_of
-from regard.inspection.record import Model, trace
+from regard.inspection.record import Model, encoder_of, trace
 
 Vectors = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Contextuality:
-    """How contextual a word is in a layer. `raw` as it is, `standard` with standardised coordinates; baseline taken off."""
+    """How contextual a word is in a layer. Similarities have the baseline taken off."""
 
     layer: str
     self_similarity: float
@@ -54,7 +54,7 @@ class Contextuality:
 def layers_of(model: Model, examples: Sequence[Example], word: str, seed: int = 1) -> list[Layer]:
     """A word's vectors in every layer: the static table first, then with positions, then layer by layer."""
     rng = np.random.default_rng(seed)
-    stack = model.encoder  # type: ignore[union-attr]
+    stack = encoder_of(model)
     found: dict[str, list[list[Vectors]]] = {}
     for example in examples:
         own = pieces_of(example.source, word)
@@ -144,7 +144,8 @@ def nearest_sense(vectors: Vectors, senses: Sequence[str]) -> float:
     close = np.round(cosines(vectors), 12)
     np.fill_diagonal(close, -np.inf)
     hits = [
-        np.mean([senses[j] == senses[i] for j in np.flatnonzero(row == row.max())]) for i, row in enumerate(close)
+        np.mean([senses[j] == senses[i] for j in np.flatnonzero(row == row.max()).tolist()])
+        for i, row in enumerate(close)
     ]
     return float(np.mean(hits))
 

@@ -1,7 +1,7 @@
 """Gates on heads that learn to shut: an L0 penalty made smooth by noise.  Louizos et al. 2018; Voita et al. 2019.
 
-From a model that is trained already: gates alone learn, the weights stay as they are. A model that learns with its gates
-from the start would hide what they cost.
+From a model that is trained already: gates alone learn, the weights stay as they are. A model that learns with its
+gates from the start would hide what they cost.
 """
 
 import math
@@ -57,7 +57,7 @@ def learn(
                 loss = losses(model, chosen).sum() / float(tokens(chosen).sum())
             wanted = torch.stack([open_chance(alpha).sum() for alpha in alphas]).sum()
             optimizer.zero_grad()
-            (loss + penalty * wanted).backward()  # type: ignore[no-untyped-call]
+            (loss + penalty * wanted).backward()
             optimizer.step()
     finally:
         for parameter in model.parameters():

@@ -123,7 +123,7 @@ def head_facts(
     facts: list[HeadFacts] = []
     for site in sites(model):
         roles = {
-            name: _roles(name, one, site, examples, None if baseline is None else baseline.by_site[site.name])
+            name: _roles(name, one, site, examples, _at_random(name, site, model, baseline))
             for name, one in found.by_site[site.name].items()
         }
         for h, head in enumerate(site.heads):
@@ -131,6 +131,24 @@ def head_facts(
             e, keys, sure, far = found.numbers[site.name][h].tolist()
             facts.append(HeadFacts(head, e, keys, sure, None if site.kind == "cross" else far, tuple(own)))
     return facts
+
+
+def _at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> tuple[Numbers, Numbers]:
+    """The lift of a pattern in the heads of an attention with random weights, and the most that it may be by luck.
+
+    That most is over all layers, since random weights differ from one to the next: a scheme of positions may look
+    nearby by itself (ALiBi does), each head by its own slope, a little more here and a little less there.
+    """
+    zero = np.zeros(site.attention.heads)
+    if baseline is None or not baseline.by_site[site.name][name].rows.sum():
+        return zero, zero
+    most: dict[int, float] = {}
+    for other in sites(model):
+        if other.kind == site.kind:
+            highs = baseline.by_site[other.name][name].interval()[1].tolist()
+            for number, high in zip(other.attention.numbers, highs, strict=True):
+                most[number] = max(high, most.get(number, high))
+    return baseline.by_site[site.name][name].lift(), np.array([most[number] for number in site.attention.numbers])
 
 
 def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
@@ -187,19 +205,18 @@ def _numbers(w: Tensor, kind: str) -> Numbers:
 
 
 def _roles(
-    name: str, fit: Fit, site: Site, examples: Sequence[Example], baseline: dict[str, Fit] | None
+    name: str, fit: Fit, site: Site, examples: Sequence[Example], at_random: tuple[Numbers, Numbers]
 ) -> list[Role]:
     """One pattern in all heads of an attention; none where it never said anything."""
     if not fit.rows.sum():
         return []
-    lift, (low, high), argmax = fit.lift(), fit.interval(), fit.argmax()
-    base, base_high = np.zeros_like(lift), np.zeros_like(lift)
-    if baseline is not None and baseline[name].rows.sum():
-        base, base_high = baseline[name].lift(), baseline[name].interval()[1]
+    lift, (low, high), argmax, (base, base_high) = fit.lift(), fit.interval(), fit.argmax(), at_random
     least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
     sure = (lift >= SURE) & (low > base_high + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
-    columns = (lift, low, high, argmax, base, sure)
-    return [Role(name, *map(float, row[:5]), bool(row[5])) for row in zip(*columns, strict=True)]
+    columns = zip(
+        lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base.tolist(), sure.tolist(), strict=True
+    )
+    return [Role(name, *row) for row in columns]
 
 
 def _vocabulary(model: Model) -> int:

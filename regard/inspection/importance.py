@@ -58,7 +58,7 @@ def gated(site: Site, gates: Tensor) -> dict[str, Change]:
 def importance(
     model: Model, examples: Sequence[Example], without: Sequence[Head] = (), by_layer: bool = True
 ) -> dict[Head, float]:
-    """I_h = E |∂L(x)/∂ξ_h| at ξ = 1, of unit length in each layer unless told otherwise.  Michel et al. 2019, section 4.
+    """I_h = E |∂L(x)/∂ξ_h| at ξ = 1, of unit length in each layer unless told not to.  Michel et al. 2019, section 4.
 
     Each sentence has gates of its own, so that absolute values are taken before the mean, whatever the batches are.
     Heads in `without` are shut, and worth nothing.
@@ -102,9 +102,13 @@ def ablated(
     found = []
     for head in every if heads is None else heads:
         site, h = every[head], every[head].heads.index(head)
-        changed = loss_by_sentence(model, examples, lambda chosen, site=site, h=h: {  # type: ignore[misc]
-            f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
-        })
+        changed = loss_by_sentence(
+            model,
+            examples,
+            lambda chosen, site=site, h=h: {  # type: ignore[misc]
+                f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
+            },
+        )
         found.append(Cost(head, way, *paired(changed - whole, count)))
     return found
 

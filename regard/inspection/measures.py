@@ -1,5 +1,6 @@
 """Numbers of one attention matrix: entropy, confidence, distance, and how well it follows a pattern."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -71,10 +72,14 @@ class Fit:
     def interval(self) -> tuple[Numbers, Numbers]:
         """The middle 95 % of the lift over resampled sentences, by head."""
         drawn = self.lift(resamples(len(self.rows)))
-        with np.errstate(all="ignore"):
-            return np.nanpercentile(drawn, 2.5, axis=0), np.nanpercentile(drawn, 97.5, axis=0)
+        known = drawn[~np.isnan(drawn).any(axis=1)]  # a corpus may be drawn in which the pattern says nothing
+        if not len(known):
+            return self.lift(), self.lift()
+        low, high = np.percentile(known, (2.5, 97.5), axis=0)
+        return low, high
 
 
+@functools.lru_cache(maxsize=8)
 def resamples(count: int) -> Numbers:
     """How often each of so many sentences comes in each resampled corpus: (resamples, sentences)."""
     rng = np.random.default_rng(SEED)

@@ -67,7 +67,8 @@ class Layer:
 def layer(look: Look) -> Layer:
     """Attention, residual and, after the sum, the norm: with its deviation frozen.  Kobayashi et al. 2021."""
     parts, attention = contributions(look), look.site.attention
-    bias = look.stream.new_zeros(look.stream.shape[-1]) if attention.out.bias is None else attention.out.bias
+    bias: Tensor = look.stream.new_zeros(look.stream.shape[-1])
+    bias = bias if attention.out.bias is None else attention.out.bias
     own = look.stream
     if isinstance(look.site.around, PostNorm):
         norm, whole = look.site.around.norm, look.stream + look.out

@@ -165,7 +165,7 @@ def related(side: Side, links: Iterable[Link], kind: str, upward: bool) -> Patte
 
 
 def best_offset(examples: Sequence[Example], role: str, kind: str) -> float:
-    """How often one fixed distance in words would find the related word: what a role has to beat.  Clark et al. 2019."""
+    """How often one fixed distance in words finds the related word: what a role has to beat.  Clark et al. 2019."""
     relation, upward = RELATIONS[role]
     steps: Counter[int] = Counter()
     for example in examples:

@@ -64,7 +64,7 @@ def _vectors(positions: Positions, at: Tensor) -> Matrix | None:
 
 
 def _effect(positions: Positions, heads: int, width: int, at: Tensor) -> Matrix | None:
-    """What a scheme adds to the scores of queries that say nothing; a scheme that asks the query adds nothing to those."""
+    """What a scheme adds to the scores of queries that say nothing; one that asks the query adds nothing there."""
     bias = positions.bias(torch.zeros(1, heads, at.shape[1], width), at, at)
     if bias is None:
         return None

@@ -33,14 +33,17 @@ def roles_of(kind: str) -> list[str]:
     return [role for role in LETTERS if role not in others]
 
 
-def plant(model: Model, name: str, roles: Sequence[str], examples: Sequence[Example]) -> dict[str, Callable[[Tensor], Tensor]]:
+def plant(
+    model: Model, name: str, roles: Sequence[str], examples: Sequence[Example]
+) -> dict[str, Callable[[Tensor], Tensor]]:
     """Changes that give the heads of one attention these roles, for `alter`: on these sentences, and on probes."""
     site = next(site for site in sites(model) if site.name == name)
     words = min(module.num_embeddings for module in model.modules() if isinstance(module, torch.nn.Embedding))
     asked = probes(words, PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder))
     counts = Counts.of(examples)
     made = {
-        len(group): torch.stack([_weights(one, site.kind, roles, counts) for one in group]) for group in (examples, asked)
+        len(group): torch.stack([_weights(one, site.kind, roles, counts) for one in group])
+        for group in (examples, asked)
     }
     return {f"{name}.weights": lambda weights: made[len(weights)].to(weights)}
 

@@ -97,7 +97,9 @@ def narrow(whole: nn.Module, small: nn.Module) -> None:
 
     Of each head that is gone, rows of W_Q, W_K, W_V and columns of W_O are left out; the output's bias stays.
     """
-    theirs = {_plain(name): tensor for name, tensor in whole.named_parameters(remove_duplicate=False)}
+    theirs: dict[str, Tensor] = {
+        _plain(name): tensor for name, tensor in whole.named_parameters(remove_duplicate=False)
+    }
     apart = _attentions(whole)
     with torch.no_grad():
         for path, attention in _attentions(small).items():

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from regard.architecture import Head
 from regard.data.batch import Batch
+from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.model.attention import Attention
 from regard.model.layers import DecoderLayer, Residual
 from regard.model.taps import record
-from regard.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, device_of
+from regard.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Stack, device_of
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
 BATCH_CELLS = 2**21  # weights of a layer and batch, so that memory stays flat
@@ -56,7 +57,14 @@ def _sites(model: Model) -> Iterator[Site]:
         for i, layer in enumerate(layers):
             yield Site(f"{stack}.{i}.self", layer.self, layer.around_self)
             if isinstance(layer, DecoderLayer):
-                yield Site(f"{stack}.{i}.cross", layer.cross, layer.around_cross)
+                yield Site(f"{stack}.{i}.cross", layer.cross, layer.around_cross)  # type: ignore[arg-type]
+
+
+def encoder_of(model: Model) -> Stack:
+    """The stack that reads, or a word about a model that has none."""
+    if isinstance(model, DecoderOnly):
+        raise ModelError("this model has no encoder, so no word can be looked at in its context; it only writes")
+    return model.encoder
 
 
 def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Where a state comes from, through all layers: rollout and flow, in the encoder and across the border to the decoder."""
+"""Where a state comes from, through all layers: rollout and flow, in the encoder and on into the decoder."""
 
 from collections import deque
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ def small_model(scheme: str, norm: str = "pre", dtype: torch.dtype = torch.float
 
 
 def _config(scheme: str, norm: str, **more: object) -> ModelConfig:
-    positions = PositionsConfig(kind=scheme, length=64, width=8)  # type: ignore[arg-type]
+    positions = PositionsConfig(kind=scheme, length=64, width=8)
     return ModelConfig.model_validate(
         {"dim": 32, "heads": 4, "ffn": 24, "layers": 2, "norm": norm, "positions": positions} | more
     )
@@ -82,7 +82,9 @@ def _in_every_scheme(claim: str, examples: list[Example], measure: Deviation, ro
         }
         worst = max(found, key=found.__getitem__)
         kind = str(dtype).removeprefix("torch.")
-        told = f"off by {found[worst]:.1e} at most ({worst}) in {len(found)} models of {kind}; allowed {room * least:.0e}"
+        told = (
+            f"off by {found[worst]:.1e} at most ({worst}) in {len(found)} models of {kind}; allowed {room * least:.0e}"
+        )
         yield Proof(claim, told, found[worst] <= room * least)
 
 

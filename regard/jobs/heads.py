@@ -40,7 +40,7 @@ class HeadTable:
     model: Model
 
     def evidence(self, facts: HeadFacts) -> list[Evidence]:
-        """The sentences that fit a head's pattern best, middling and worst; none where it was asked on random tokens."""
+        """The sentences that fit a head's pattern best, middling and worst; none where random tokens were asked."""
         if facts.best is None or facts.best.name in ON_PROBES:
             return []
         numbers = [other.head for other in self.facts if other.head.attention == facts.head.attention]

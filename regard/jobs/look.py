@@ -107,8 +107,7 @@ def look_data(
         "pruned": list(m.pruned),
         "sides": {name: _side(side) for name, side in sides.items() if side is not None},
         "kinds": {
-            kind: _kind(subject, seen, names[kind], [look for look in seen.kind(kind)], (gradient, table, means))
-            for kind in present
+            kind: _kind(subject, seen, names[kind], seen.kind(kind), (gradient, table, means)) for kind in present
         },
         "flow": _flow(seen, found, gradient),
         "corpus": {

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,8 +123,8 @@ def _stages(model: EncoderDecoder, examples: Sequence[Example], wish: Wish, keep
 
 def _mend(
     run: Run, config: Config, model: EncoderDecoder, translator: Translator, steps: int
-) -> Iterator[Note]:  # returns how many steps were taken
-    """Train what is left for a while on the run's own pairs, at a gentle rate that falls to 0."""
+) -> Generator[Note, None, int]:
+    """Train what is left for a while on the run's own pairs, at a gentle rate that falls to 0; the steps taken."""
     if not steps:
         return 0
     if not run.pieces_ready.exists():
@@ -166,7 +166,10 @@ def _scored(
     outputs, seconds = _translated(translator, pairs)
     fewer, less = _translated(Translator(small, translator.tokenizers), pairs)
     references = _targets(pairs)
-    ids = [translator.tokenizers.source.encode([p.source for p in pairs]), translator.tokenizers.target.encode(references)]
+    ids = [
+        translator.tokenizers.source.encode([p.source for p in pairs]),
+        translator.tokenizers.target.encode(references),
+    ]
     lengths = Lengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
     vocabulary = translator.tokenizers.target.size
     sizes = tuple(

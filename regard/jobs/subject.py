@@ -21,7 +21,6 @@ from regard.inspection.patterns import Counts
 from regard.inspection.record import Model, sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
 from regard.jobs.prune import training_store
-from regard.model.transformer import DecoderOnly, EncoderDecoder
 from regard.run import Run, open_run
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
@@ -92,7 +91,9 @@ class Subject:
             raise ModelError(f"there is no head {name}: this model has {_range(list(every))}")
         numbers = every[wanted.attention].attention.numbers
         if wanted.number not in numbers:
-            there = f"{numbers[0]} to {numbers[-1]}" if len(numbers) == numbers[-1] + 1 else ", ".join(map(str, numbers))
+            there = (
+                f"{numbers[0]} to {numbers[-1]}" if len(numbers) == numbers[-1] + 1 else ", ".join(map(str, numbers))
+            )
             raise ModelError(f"there is no head {name}: {wanted.attention} has heads {there}")
         return wanted.attention, numbers.index(wanted.number)
 
@@ -111,12 +112,6 @@ def open_subject(folder: Path, device: str = "cpu") -> Subject:
     if config.model.architecture == "encoder":
         return Subject(run, config, load_encoder(folder, device))
     return Subject(run, config, load(folder, device))
-
-
-def require_encoder(model: Model) -> None:
-    """Refuse a model that reads no source."""
-    if isinstance(model, DecoderOnly):
-        raise ModelError("this model has no encoder, so no word can be looked at in its context; it only writes")
 
 
 def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[list[Example], str]:
@@ -199,11 +194,9 @@ def _range(names: Sequence[str]) -> str:
 
 
 __all__ = [
-    "EncoderDecoder",
     "Subject",
     "given_examples",
     "grammar_examples",
     "open_subject",
     "own_examples",
-    "require_encoder",
 ]

@@ -13,8 +13,9 @@ from regard.formats import read_lines
 from regard.inspection import embeddings
 from regard.inspection.embeddings import Contextuality
 from regard.inspection.example import Example, pieces_of
-from regard.jobs.subject import Subject, require_encoder
-from regard.report import Table
+from regard.inspection.record import encoder_of
+from regard.jobs.subject import Subject
+from regard.report import Table, Value
 from regard.tasks.embed import Embedder
 
 NEIGHBOURS = 6
@@ -57,18 +58,21 @@ def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
 
 def tell_word(subject: Subject, word: str, sentences: Sequence[str], senses: Sequence[str]) -> WordStory:
     """The story of one word in these sentences; the encoder's side."""
-    require_encoder(subject.model)
-    found = [(subject.example(s, "" if subject.translates else None), s, sense) for s, sense in zip(sentences, senses, strict=True)]
+    encoder_of(subject.model)  # or a word about why not
+    found = [
+        (subject.example(s, "" if subject.translates else None), s, sense)
+        for s, sense in zip(sentences, senses, strict=True)
+    ]
     kept = [row for row in found if word.casefold() in map(str.casefold, row[0].source.words)]
     if len(kept) < 2:
         raise DataError(
             f"the word '{word}' stands in {len(kept)} of {len(sentences)} sentences; two at least are needed to compare"
         )
-    examples, texts, told = ([row[i] for row in kept] for i in range(3))
+    examples, texts, told = [row[0] for row in kept], [row[1] for row in kept], [row[2] for row in kept]
     layers = embeddings.layers_of(subject.model, examples, word)
     flat = embeddings.projection(layers)
     named = told if len(set(told)) > 1 else None
-    rows = [
+    rows: list[dict[str, Value]] = [
         {"layer": layer.name, "x": float(x), "y": float(y), "sense": sense or word, "sentence": text}
         for layer, points in zip(layers, flat, strict=True)
         for (x, y), sense, text in zip(points, told, texts, strict=True)
@@ -86,7 +90,7 @@ def tell_word(subject: Subject, word: str, sentences: Sequence[str], senses: Seq
 
 def _neighbours(subject: Subject, vector: embeddings.Vectors, example: Example, word: str) -> list[tuple[str, float]]:
     own = [example.source.ids[i] for i in pieces_of(example.source, word)]
-    table = subject.model.encoder.embedding.words.weight  # type: ignore[union-attr]
+    table = encoder_of(subject.model).embedding.words.weight
     tokenizer: Tokenizer | WordPiece
     tokenizer = subject.reader.tokenizer if isinstance(subject.reader, Embedder) else subject.reader.tokenizers.source
     near = embeddings.neighbours(table, vector, NEIGHBOURS, own)

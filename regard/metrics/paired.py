@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 from regard.metrics.resample import SEED
 from regard.metrics.score import RESAMPLES, Score, paired

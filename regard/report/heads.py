@@ -56,7 +56,9 @@ def head_figure(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Cha
     queries, keys = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
     weights = own["weights"][layer][row]
     seen = own["scores"][layer][row] == own["scores"][layer][row]  # what is hidden is NaN
-    lines = [[float(w) if ok else None for w, ok in zip(*line, strict=True)] for line in zip(weights, seen, strict=True)]
+    lines = [
+        [float(w) if ok else None for w, ok in zip(*line, strict=True)] for line in zip(weights, seen, strict=True)
+    ]
     titles = {"encoder": ("reads", "looks at"), "decoder": ("writes", "looks back at"), "cross": ("writes", "looks at")}
     return heatmap(
         lines,

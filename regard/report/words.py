@@ -32,8 +32,12 @@ def layers_scatter(table: Table, *, title: str) -> Chart:
         .encode(
             alt.X("x:Q", axis=blank, scale=alt.Scale(zero=False, padding=14)),
             alt.Y("y:Q", axis=blank, scale=alt.Scale(zero=False, padding=14)),
-            color=alt.Color("sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(PALETTE[: len(senses)]))),
-            shape=alt.Shape("sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(SHAPES[: len(senses)]))),
+            color=alt.Color(
+                "sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(PALETTE[: len(senses)]))
+            ),
+            shape=alt.Shape(
+                "sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(SHAPES[: len(senses)]))
+            ),
         )
         .properties(width=SIDE, height=SIDE)
     )

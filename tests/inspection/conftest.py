@@ -31,7 +31,9 @@ def name_of(positions: dict) -> str:
 
 
 def config_of(positions: dict, **more) -> ModelConfig:
-    return ModelConfig(**{"dim": 24, "heads": 3, "ffn": 13, "layers": 2, "positions": PositionsConfig(**positions)} | more)
+    return ModelConfig(
+        **{"dim": 24, "heads": 3, "ffn": 13, "layers": 2, "positions": PositionsConfig(**positions)} | more
+    )
 
 
 def model_of(config: ModelConfig, seed: int = 5):

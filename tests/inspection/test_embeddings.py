@@ -1,5 +1,6 @@
 """Static and contextual vectors, and places: what must be true of their numbers."""
 
+import itertools
 import math
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_senses_that_lie_apart_are_separated():
 def test_a_projection_has_two_dimensions_a_layer_and_does_not_flip():
     found = embeddings.projection(embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank"))
     assert [flat.shape for flat in found] == [(4, 2)] * 4
-    for one, two in zip(found, found[1:], strict=False):
+    for one, two in itertools.pairwise(found):
         assert ((one * two).sum(axis=0) >= -1e-9).all()
 
 

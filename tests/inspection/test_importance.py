@@ -1,5 +1,6 @@
 """What a head is worth, and what becomes of a model without it."""
 
+import itertools
 import math
 
 import numpy as np
@@ -196,7 +197,7 @@ def test_heads_are_shut_a_tenth_at_a_time_and_each_attention_keeps_one(examples)
     stages = list(by_importance(model, examples, 1))
     assert [stage.left for stage in stages][:3] == [18, 16, 14] and stages[-1].left == 6
     assert Head.read("encoder.0.self.2") in stages[1].shut  # what is worth nothing goes first
-    assert all(set(a.shut) < set(b.shut) for a, b in zip(stages, stages[1:], strict=False))
+    assert all(set(a.shut) < set(b.shut) for a, b in itertools.pairwise(stages))
     assert {head.attention for head in stages[-1].shut} == {site.name for site in sites(model)}
 
 

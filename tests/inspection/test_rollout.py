@@ -35,9 +35,7 @@ def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
 
 def test_deep_maps_of_random_attention_look_alike():
     """Why a rollout is read beside its depth: all rows become one."""
-    apart = [
-        float(torch.pdist(rollout.rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)
-    ]
+    apart = [float(torch.pdist(rollout.rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)]
     assert apart == sorted(apart, reverse=True) and apart[-1] < 1e-3
 
 
@@ -90,8 +88,8 @@ def test_attention_to_oneself_mixes_nothing_and_values_of_one_length_rank_as_wei
 
 
 def test_signed_shares_of_keys_and_bias_sum_to_one():
-    look = trace(model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])).looks[
-        "decoder.1.self"
-    ]
+    look = trace(
+        model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])
+    ).looks["decoder.1.self"]
     of_bias = (look.out @ look.site.attention.out.bias.detach()) / look.out.pow(2).sum(dim=1)
     assert_close(norms.signed(look).sum(dim=1) + of_bias, torch.ones(3, dtype=torch.float64))
