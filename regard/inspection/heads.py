@@ -21,7 +21,7 @@ from regard.inspection.record import Model, Site, sites, weights
 from regard.model.transformer import EncoderDecoder
 
 SURE = 0.35  # lift below which no role is told
-CLEAR = 0.05  # by how much the interval must stand above that of random weights
+CLEAR = 0.15  # by how much the interval must stand above that of random weights, which differ from draw to draw
 NEARLY = 0.75  # of the largest lift: a more specific role that reaches so much of it is preferred
 MORE_THAN_AN_OFFSET = 0.10  # by how much a grammatical role must beat a fixed distance.  Voita et al. 2019
 PROBES, PROBE_LENGTH = 12, 11
