@@ -169,12 +169,12 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
 
 
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
-    from regard.inspection import selftest
-    from regard.inspection.selftest import Proof
+    from regard.jobs import selftest
+    from regard.jobs.selftest import Proof
 
     told = says(capsys, "look", "--selftest")
     assert "FAILS" not in told and told.count("holds") >= 18
-    monkeypatch.setattr(selftest, "_rolled", lambda: iter([Proof("a planted fault", "seen", False)]))
+    monkeypatch.setattr(selftest, "proofs", lambda: iter([Proof("a planted fault", "seen", False)]))
     with pytest.raises(SystemExit) as stopped:
         main(["look", "--selftest"])
     assert stopped.value.code == 1 and "FAILS  a planted fault" in capsys.readouterr().out
