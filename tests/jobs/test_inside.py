@@ -168,6 +168,7 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     assert len((tmp_path / "w.csv").read_text().strip().split("\n")) == 1 + 3 * 4
 
 
+@pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     from regard.jobs import selftest
     from regard.jobs.selftest import Proof
