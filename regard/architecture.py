@@ -1,6 +1,7 @@
 """Settings of the model: what it is made of and how large. `config` joins them with those of data and training."""
 
-from typing import Literal, Self
+import re
+from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -9,6 +10,34 @@ class Settings(BaseModel):
     """A group of settings: unknown names are refused, values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
+
+
+class Head(NamedTuple):
+    """One head of a model, as people call it: decoder.3.cross.5. All numbers count from 0."""
+
+    stack: str
+    layer: int
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.attention}.{self.number}"
+
+    @property
+    def attention(self) -> str:
+        """The attention that the head is part of, as taps call it: decoder.3.cross."""
+        return f"{self.stack}.{self.layer}.{self.kind}"
+
+    @classmethod
+    def read(cls, name: str) -> "Head":
+        """The head of this name, whether or not a model has it."""
+        found = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\d+)", name)
+        if not found or (name.startswith("encoder") and found[3] == "cross"):
+            raise ValueError(
+                f"'{name}' is no head's name; expected <encoder|decoder>.<layer>.<self|cross>.<head>, "
+                f"as in encoder.0.self.1 or decoder.3.cross.5"
+            )
+        return cls(found[1], int(found[2]), found[3], int(found[4]))
 
 
 class PositionsConfig(Settings):
@@ -102,9 +131,39 @@ class ModelConfig(Settings):
     """Kinds that an encoder's words are marked with, as BERT marks the first text and the second. 0: none."""
     pooler: bool = False
     """Whether an encoder ends in one more layer over its first token, as in BERT."""
+    pruned: tuple[str, ...] = ()
+    """Heads that were cut out of the weights, as in decoder.3.cross.5; `regard prune` sets it."""
     positions: PositionsConfig = PositionsConfig()
     encoder: StackConfig = StackConfig()
     decoder: StackConfig = StackConfig()
+
+    def depth(self, stack: str) -> int:
+        """Layers of a stack that is built."""
+        return (self.encoder_layers if stack == "encoder" else self.decoder_layers) or self.layers
+
+    def attentions(self) -> list[str]:
+        """Every attention of the model as taps call it, in the order of the forward pass."""
+        encoder = [f"encoder.{i}.self" for i in range(self.depth("encoder"))]
+        if self.architecture == "encoder":
+            return encoder
+        return encoder + [f"decoder.{i}.{kind}" for i in range(self.depth("decoder")) for kind in ("self", "cross")]
+
+    def left(self, attention: str) -> tuple[int, ...]:
+        """The numbers of the heads that an attention still has."""
+        gone = {Head.read(name).number for name in self.pruned if name.startswith(f"{attention}.")}
+        return tuple(number for number in range(self.heads) if number not in gone)
+
+    @model_validator(mode="after")
+    def pruned_heads_exist(self) -> Self:
+        known = set(self.attentions()) if self.pruned else set()
+        for name in self.pruned:
+            head = Head.read(name)
+            if head.attention not in known or head.number >= self.heads:
+                raise ValueError(f"model.pruned: this model never had a head {name}; see `regard heads`")
+        for attention in known:
+            if not self.left(attention):
+                raise ValueError(f"model.pruned: {attention} has lost all of its heads; leave it one")
+        return self
 
     @model_validator(mode="after")
     def positions_fit(self) -> Self:

@@ -102,6 +102,8 @@ class TrainConfig(Settings):
     """Checkpoints averaged at the end (the last ones). 1: no averaging."""
     ema: float = Field(default=0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, which is then what is checked and saved. 0: off."""
+    look_every: int = Field(default=0, ge=0)
+    """Updates between two looks at what every head does, kept in heads.jsonl; costs a second or so each. 0: never."""
     origin: str = ""
     """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
     path: Literal["auto", "plain", "packed"] = "auto"

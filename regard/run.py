@@ -11,6 +11,8 @@
     start.safetensors             the weights that a fine-tuned run began with
     store/                        the corpus, memory-mapped
     report.html  charts/          what people look at
+    heads.jsonl                   measures of heads through training, if train.look_every asks for them
+    pruning.json                  which heads were cut out, and what that cost
     scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for another engine, made from the best weights when it is wanted
 
@@ -94,6 +96,16 @@ class Run:
         return self.folder / "doctor.json"
 
     @property
+    def pruning(self) -> Path:
+        """What was cut out of the model, and what that cost."""
+        return self.folder / "pruning.json"
+
+    @property
+    def heads(self) -> Path:
+        """Measures of heads through training, a line each time they were taken."""
+        return self.folder / "heads.jsonl"
+
+    @property
     def report(self) -> Path:
         return self.folder / "report.html"
 
@@ -140,7 +152,7 @@ class Run:
     def parts(self) -> list[Path]:
         """All that a run consists of and that is there; what else lies in its folder is somebody's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
-        files += [self.lock, self.start, self.doctor, self.report, *self.tokenizer_files()]
+        files += [self.lock, self.start, self.doctor, self.report, self.pruning, self.heads, *self.tokenizer_files()]
         folders = [
             self.store,
             self.charts,

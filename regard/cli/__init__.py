@@ -20,11 +20,14 @@ from regard.cli import (
     estimate,
     evaluate,
     exchange,
+    look,
+    prune,
     report,
     settings,
     train,
     translate,
     tune,
+    words,
 )
 from regard.errors import RegardError
 
@@ -35,6 +38,10 @@ COMMANDS = (
     tune.tune,
     compare.compare,
     report.report,
+    look.look,
+    look.heads,
+    prune.prune,
+    words.embed_words,
     doctor.doctor,
     estimate.estimate,
     bench.bench,
@@ -56,7 +63,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in COMMANDS:
-    app.command(command.__name__.rstrip("_"))(command)
+    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
 @app.callback()

@@ -37,6 +37,11 @@ class WordPiece:
         self._tokenizer.enable_truncation(longest)
         return [list(found.ids) for found in self._tokenizer.encode_batch(list(texts))]
 
+    def spans(self, text: str, longest: int) -> list[tuple[int, int]]:
+        """The characters of `text` that each of its pieces covers; a mark covers none."""
+        self._tokenizer.enable_truncation(longest)
+        return [(int(a), int(b)) for a, b in self._tokenizer.encode(text).offsets]
+
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.architecture import Head
+from regard.inspection.example import NONE, Example, Side
+from regard.inspection.record import sites, weights
+from regard.model.transformer import EncoderDecoder
+
 Span = tuple[int, int]
 Links = frozenset[tuple[int, int]]
 
@@ -68,3 +73,68 @@ def _overlap(words: Sequence[Span], pieces: Sequence[Span]) -> Tensor:
 
 def _mean(rows: Tensor) -> Tensor:
     return rows / rows.sum(dim=1, keepdim=True).clamp(min=1e-9)
+
+
+def to_words(weights: Tensor, target: Side, source: Side) -> Tensor:
+    """Piece weights (…, T, S) -> word weights (…, target words, source words); rows sum to 1, marks are left out.
+
+    Attention to a word is the sum over its pieces, attention from a word the mean over its own.  Clark et al. 2019.
+    """
+    into, onto = _belongs(source).to(weights), _belongs(target).to(weights)
+    mixed = _mean(onto) @ weights @ into.T
+    return mixed / mixed.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+def _belongs(side: Side) -> Tensor:
+    """Which pieces each word has: (words, pieces)."""
+    table = torch.zeros(len(side.words), len(side))
+    for piece, word in enumerate(side.word):
+        if word != NONE:
+            table[word, piece] = 1
+    return table
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """How well one head of cross-attention aligns words."""
+
+    head: Head
+    counts: Counts
+    """Against gold, where it is known."""
+    penalty: float
+    """Without gold: how far it is from one source word for each target word, and the other way round."""
+
+
+def penalty(words: Tensor) -> float:
+    """Coverage and absentmindedness of word weights (T, S); 0 for a one-to-one alignment.  Rikters and Fishel 2017."""
+    if not words.numel():
+        return 0.0
+    coverage = -(1 + (1 - words.sum(dim=0)).abs().pow(6)).log().mean()
+    spread = (words * words.clamp(min=1e-30).log()).sum(dim=1).mean()
+    return -float(coverage + spread)
+
+
+def align_heads(model: EncoderDecoder, examples: Sequence[Example]) -> list[Aligned]:
+    """Every head of cross-attention as an aligner, best first: by gold where it is known, else by its penalty.
+
+    The row that writes a word is the one that aligns it.
+    """
+    crosses = [site for site in sites(model) if site.kind == "cross"]
+    totals = {head: Counts() for site in crosses for head in site.heads}
+    penalties = dict.fromkeys(totals, 0.0)
+    for example, looks in zip(examples, weights(model, examples), strict=True):
+        assert example.target is not None
+        for site in crosses:
+            words = to_words(looks[site.name].float(), example.target, example.source)
+            for head, own in zip(site.heads, words, strict=True):
+                penalties[head] += penalty(own) / len(examples)
+                if example.alignment is not None:
+                    totals[head] += compare(link(own), example.alignment)
+    found = [Aligned(head, totals[head], penalties[head]) for head in totals]
+    gold = any(example.alignment is not None for example in examples)
+    return sorted(found, key=lambda one: one.counts.error_rate if gold else one.penalty)
+
+
+def pharaoh(links: Iterable[tuple[int, int]]) -> str:
+    """Links as people exchange them: `0-0 1-2`, source word and target word."""
+    return " ".join(f"{s}-{t}" for s, t in sorted(links))

@@ -115,6 +115,10 @@ def _shape(stack: Stack | Decoder) -> dict[str, Any]:
     ]
     if any(attention.weigh is not normalise for attention in attentions):
         raise ModelError("model.attention: CTranslate2 knows softmax alone, and cannot run this model")
+    if any(
+        attention.numbers != tuple(range(first.self.out.out_features // attention.width)) for attention in attentions
+    ):
+        raise ModelError("model.pruned: CTranslate2 wants as many heads in all layers; translate with --engine torch")
     return {
         "num_layers": len(_layers(stack)),
         "num_heads": first.self.heads,

@@ -68,6 +68,8 @@ def reasons_against(m: ModelConfig) -> Iterator[str]:
     for name, (value, why) in expected.items():
         if getattr(m, name) != value:
             yield f"model.{name} is {getattr(m, name)}, not {value}: {why}"
+    if m.pruned:
+        yield f"{len(m.pruned)} heads were pruned, and all its layers have as many"
     if m.activation not in ACTIVATIONS.values():
         yield f"model.activation is {m.activation}, not one of {', '.join(sorted(set(ACTIVATIONS.values())))}"
     for positions in {m.encoder.positions or m.positions, m.decoder.positions or m.positions}:

@@ -1,18 +1,38 @@
-"""Look at what a translator attends to while it writes a given translation."""
+"""Look into a model: what it attends to while it reads and writes, as plain numbers for pages, figures and files."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from regard.architecture import Head
 from regard.data.batch import collate
 from regard.data.corpora import GoldPair, spans
-from regard.inspection.alignment import Counts, by_words, compare, link
-from regard.inspection.record import cross_weights
+from regard.inspection import decompose, norms
+from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, to_words
+from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients
+from regard.inspection.example import Example, Side
+from regard.inspection.heads import HeadFacts
+from regard.inspection.record import Look, Site, Trace, cross_weights, trace
+from regard.jobs.heads import HeadTable, letter
+from regard.jobs.subject import Subject
+from regard.report import Table, Value
+from regard.run import Run
 from regard.tasks.translate import Translator
+from regard.train import log
 
 BATCH = 64
+CAVEATS = (
+    "A weight says where a head looks, not that the output depends on it: see cost of removal.",
+    "Norms do not add up; rollout mixes each layer by its measured ratio, but averages heads and forgets feed-forward.",
+    "In deep layers all rollouts look alike, by construction.",
+    "Roles are measured on a corpus; a sentence may be an exception, and a head may do several things.",
+    "Removing one head at a time hides what heads do for each other.",
+)
 
 
 @dataclass(frozen=True)
@@ -64,3 +84,229 @@ def _attention(translator: Translator, sources: Sequence[str], targets: Sequence
             )
         )
     return found
+
+
+def look_data(
+    subject: Subject, example: Example, table: HeadTable | None = None, means: decompose.Common | None = None
+) -> dict[str, Any]:
+    """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
+    seen, model = trace(subject.model, example), subject.model
+    gradient = gradients(model, example)
+    found = flow(seen)
+    names = {"encoder": ("source", "source"), "decoder": ("target", "read"), "cross": ("target", "source")}
+    present = [kind for kind in names if seen.kind(kind)]
+    sides = {"source": example.source, "target": example.target, "read": example.read}
+    m = subject.config.model
+    places = {"encoder": m.encoder.positions or m.positions, "decoder": m.decoder.positions or m.positions}
+    return {
+        "version": 1,
+        "run": subject.run.folder.resolve().name,
+        "architecture": m.architecture,
+        "norm": m.norm,
+        "positions": {stack: own.kind for stack, own in places.items() if stack in present},
+        "pruned": list(m.pruned),
+        "sides": {name: _side(side) for name, side in sides.items() if side is not None},
+        "kinds": {
+            kind: _kind(subject, seen, names[kind], seen.kind(kind), (gradient, table, means)) for kind in present
+        },
+        "flow": _flow(seen, found, gradient),
+        "corpus": {
+            "sentences": len(table.examples) if table else 0,
+            "what": table.what if table else "",
+            "baseline": "the same model with random weights",
+        },
+        "alignment": _aligned(seen, table),
+        "history": history(subject.run),
+        "caveats": list(CAVEATS),
+    }
+
+
+def common_of(subject: Subject, examples: Sequence[Example], most: int = 50) -> decompose.Common:
+    """What tokens have in common over some sentences: what position and content are told apart by."""
+    return decompose.common(subject.model, [trace(subject.model, example) for example in examples[:most]])
+
+
+def history(run: Run) -> list[dict[str, Any]]:
+    """What was measured of heads through training."""
+    return list(log.read(run.heads)) if run.heads.exists() else []
+
+
+def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of `look_data` by flat names, for an NPZ file: cross.2.weights, flow.source …"""
+    found: dict[str, Any] = {}
+    for kind, own in data["kinds"].items():
+        for what in ("weights", "scores", "value_norms", "norms", "gradient"):
+            for layer, array in enumerate(own[what] or ()):
+                found[f"{kind}.{layer}.{what}"] = array
+        for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
+            found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
+    found |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
+    for name, side in data["sides"].items():
+        found[f"pieces.{name}"] = np.array(side["pieces"])
+    return found
+
+
+def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
+    """One head as a table: a row for each query and key that it may look at."""
+    own = data["kinds"][kind]
+    queries, keys = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
+    rows: list[dict[str, Value]] = []
+    for i, query in enumerate(queries):
+        for j, key in enumerate(keys):
+            score = float(own["scores"][layer][row, i, j])
+            if math.isnan(score):
+                continue
+            terms = own["terms"]["values"][layer][row, :, i, j].tolist()
+            rows.append(
+                {
+                    "query": i,
+                    "key": j,
+                    "from": query,
+                    "to": key,
+                    "weight": float(own["weights"][layer][row, i, j]),
+                    "score": score,
+                    "norm": float(own["norms"][layer][row, i, j]),
+                    **dict(zip(own["terms"]["names"], terms, strict=True)),
+                }
+            )
+    return Table.of(rows)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "text": side.text,
+        "pieces": list(side.pieces),
+        "word": list(side.word),
+        "words": list(side.words),
+        "special": list(side.special),
+    }
+
+
+def _kind(
+    subject: Subject,
+    seen: Trace,
+    sides: tuple[str, str],
+    looks: Sequence[Look],
+    given: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
+) -> dict[str, Any]:
+    gradient, table, means = given
+    terms = [decompose.terms(subject.model, seen, look, means) for look in looks]
+    kind = looks[0].site.kind
+    data: dict[str, Any] = {
+        "rows": sides[0],
+        "columns": sides[1],
+        "causal": kind == "decoder",
+        "weights": [_array(look.weights) for look in looks],
+        "scores": [_array(_hidden(look.scores, one.keep)) for look, one in zip(looks, terms, strict=True)],
+        "value_norms": [_array(norms.value_norms(look)) for look in looks],
+        "norms": [_array(norms.norms(look)) for look in looks],
+        "terms": {
+            "names": list(decompose.NAMES),
+            "values": [_array(_hidden(one.six, one.keep[:, None])) for one in terms],
+            "shares": [_array(decompose.shares(one.six, one.keep)) for one in terms],
+        },
+        "gradient": [_array(gradient[look.site.name]) for look in looks] if gradient else None,
+        "heads": [_heads(look.site, table) for look in looks],
+    }
+    if kind != "cross":
+        data["toeplitz"] = [decompose.toeplitz([look]).share.astype(np.float32) for look in looks]
+    return data
+
+
+def _heads(site: Site, table: HeadTable | None) -> list[dict[str, Any]]:
+    known = {facts.head: facts for facts in table.facts} if table else {}
+    return [_head(head, known.get(head), table) for head in site.heads]
+
+
+def _head(head: Head, facts: HeadFacts | None, table: HeadTable | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": str(head), "layer": head.layer, "head": head.number}
+    best, other = (facts.best, facts.runner_up) if facts else (None, None)
+    cost = table.costs.get(head) if table else None
+    return found | {
+        "role": facts.role.name if facts and facts.role else None,
+        "letter": letter(facts) if facts else "·",
+        "best": best.name if best else None,
+        "lift": best.lift if best else None,
+        "low": best.low if best else None,
+        "high": best.high if best else None,
+        "argmax": best.argmax if best else None,
+        "baseline": best.baseline if best else None,
+        "runner_up": other.name if other else None,
+        "runner_up_lift": other.lift if other else None,
+        "margin": facts.margin if facts else None,
+        "entropy": facts.entropy if facts else None,
+        "effective_keys": facts.effective_keys if facts else None,
+        "confidence": facts.confidence if facts else None,
+        "distance": facts.distance if facts else None,
+        "importance": table.importance.get(head) if table else None,
+        "cost": cost.cost if cost else None,
+        "cost_low": cost.low if cost else None,
+        "cost_high": cost.high if cost else None,
+        "aer": table.error_rate(head) if table else None,
+        "copying": table.copying.get(head) if table else None,
+        "note": facts.note() if facts else "heads were not measured",
+        "evidence": _evidence(head, facts, table) if facts and table else [],
+    }
+
+
+def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, Any]]:
+    found = []
+    kind = "cross" if head.kind == "cross" else head.stack
+    for one in table.evidence(facts):
+        example = table.examples[one.example]
+        rows = example.target if kind != "encoder" else example.source
+        assert rows is not None
+        found.append(
+            {
+                "which": one.which,
+                "lift": one.lift,
+                "rows": list(rows.pieces),
+                "columns": list(example.columns(kind).pieces),
+                "weights": _array(table.weights_of(head, one.example)),
+            }
+        )
+    return found
+
+
+def _flow(seen: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
+    data: dict[str, Any] = {"encoder": _array(found.encoder)}
+    if found.across is not None:
+        data |= {
+            "source": _array(found.across.source),
+            "target": _array(found.across.target),
+            "source_share": _array(found.across.source_share),
+            "max_flow_source": None if found.max_flow_source is None else _array(found.max_flow_source),
+        }
+    return data | {
+        "max_flow": None if found.max_flow is None else _array(found.max_flow),
+        "mixing": {kind: [_array(one) for one in own] for kind, own in found.mixing.items()},
+        "disagreement": {
+            "names": list(NAMES),
+            "correlation": disagreement(answers(seen, found, gradient)).astype(np.float32),
+        },
+    }
+
+
+def _aligned(seen: Trace, table: HeadTable | None) -> dict[str, Any]:
+    """What the best head of cross-attention aligns in this sentence."""
+    if not seen.kind("cross") or table is None or not table.aligned:
+        return {"best": None, "links": [], "pharaoh": "", "aer": None}
+    best = table.aligned[0]
+    look, example = seen.looks[best.head.attention], seen.example
+    assert example.target is not None
+    weights = look.weights[look.site.heads.index(best.head)].float()
+    links = sorted(link(to_words(weights, example.target, example.source)))
+    return {
+        "best": str(best.head),
+        "links": [list(pair) for pair in links],
+        "pharaoh": pharaoh(links),
+        "aer": best.counts.error_rate if table.gold else None,
+    }
+
+
+def _hidden(x: Tensor, keep: Tensor) -> Tensor:
+    return x.masked_fill(~keep, math.nan)
+
+
+def _array(x: Tensor) -> Any:
+    return x.detach().float().cpu().numpy()

@@ -15,6 +15,7 @@ from regard.jobs.load import load, new_model
 from regard.jobs.prepare import Data
 from regard.jobs.report import write_report
 from regard.jobs.score import score_run
+from regard.jobs.watch import HeadWatch
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder, parameters_of
 from regard.run import Run
@@ -89,6 +90,8 @@ class Session:
         self.checker = Checker(judge, translator, data.dev, c.check_sentences, c.batch_tokens)
         self.model = model
         self.log = Log(run.log, self.state.log_bytes) if ranks.first else Silent()
+        self.heads = HeadWatch(run, model, data, c.look_every if ranks.first and not ranks.sharded else 0)
+        self.heads.forget_after(self.state.step)
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
         self.watch = Watch(unigram, c.warmup)
         self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate())
@@ -143,6 +146,7 @@ class Session:
     def _look_after(self, step: Step) -> Iterator[Event]:
         """Log an update, tell of it, and check and save where it is time to."""
         self.log.step(step)
+        self.heads.look(step.number)
         self._recent.add(step.loss)
         yield self._progress(step)
         if slow := self.pace.look(step.tokens, step.seconds):

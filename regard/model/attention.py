@@ -85,18 +85,24 @@ class Attention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         weigh: Weigh = normalise,
+        left: tuple[int, ...] | None = None,
     ):
+        """`left`: the numbers of the heads that pruning has left; None: all."""
         super().__init__()
-        self.heads = heads
+        self.numbers = tuple(range(heads)) if left is None else left
+        self.heads = len(self.numbers)
+        self.width = dim // heads
         self.dropout = dropout
         self.weigh = weigh
         self.positions = positions
-        self.q = nn.Linear(dim, dim, bias)
-        self.k = nn.Linear(dim, dim, bias)
-        self.v = nn.Linear(dim, dim, bias)
-        self.out = nn.Linear(dim, dim, bias)
+        inner = self.heads * self.width  # dim, unless heads were pruned
+        self.q = nn.Linear(dim, inner, bias)
+        self.k = nn.Linear(dim, inner, bias)
+        self.v = nn.Linear(dim, inner, bias)
+        self.out = nn.Linear(inner, dim, bias)
         self.scores = Tap()  # (B, H, Tq, Tk)
         self.weights = Tap()  # (B, H, Tq, Tk)
+        self.mixed = Tap()  # (B, H, Tq, K): what each head hands over; watching it costs the fused path nothing
 
     def look_at(self, x: Tensor, at: Tensor) -> KeyValues:
         """Keys and values of a sequence x (B, Tk, D) that stands at `at`."""
@@ -106,7 +112,7 @@ class Attention(nn.Module):
         """What each token of x (B, Tq, D), standing at `at`, takes from what it looks at: (B, Tq, D)."""
         q = self.positions.turn(self._split(self.q(x)), at)  # (B, H, Tq, K)
         mixed = self.mix(q, seen, keep, at)  # (B, H, Tq, K)
-        return self.out(mixed.transpose(1, 2).flatten(2))  # (B, Tq, H·K = D)
+        return self.out(mixed.transpose(1, 2).flatten(2))  # (B, Tq, H·K) -> (B, Tq, D)
 
     @property
     def fusable(self) -> bool:
@@ -119,11 +125,11 @@ class Attention(nn.Module):
         bias = self.positions.bias(q, at, seen.at)
         dropout = self.dropout if self.training else 0.0
         if self.fusable:
-            return attend_fused(q, seen.k, seen.v, keep, bias, dropout)
+            return self.mixed(attend_fused(q, seen.k, seen.v, keep, bias, dropout))
         weights = self.weights(self.weigh(self.scores(score(q, seen.k, bias)), keep))
         weights = F.dropout(weights, dropout)
         mixed = weights @ seen.v
-        return mixed + self.positions.mix(weights, at, seen.at) if self.positions.mixes else mixed
+        return self.mixed(mixed + self.positions.mix(weights, at, seen.at) if self.positions.mixes else mixed)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, K)
+        return x.unflatten(-1, (self.heads, self.width)).transpose(1, 2)  # (B, T, H·K) -> (B, H, T, K)

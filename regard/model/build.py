@@ -18,7 +18,7 @@ from regard.model.layers import (
     RMSNorm,
     gelu_tanh,
 )
-from regard.model.positions import Positions
+from regard.model.positions import Chosen, Positions
 from regard.model.schemes import SCHEMES, Shape
 from regard.model.transformer import (
     Decoder,
@@ -58,12 +58,12 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     source_words = target_words if share else _words(source_size, c.dim - at_source.width)
     encoder = Stack(
         _embedding(c, source_words, at_source),
-        [_encoder_layer(c, of_source()) for _ in range(c.encoder_layers or c.layers)],
+        [_encoder_layer(c, of_source(), f"encoder.{i}") for i in range(c.depth("encoder"))],
         _last_norm(c),
     )
     decoder = Decoder(
         _embedding(c, target_words, at_target),
-        [_decoder_layer(c, of_target()) for _ in range(c.decoder_layers or c.layers)],
+        [_decoder_layer(c, of_target(), f"decoder.{i}") for i in range(c.depth("decoder"))],
         _last_norm(c),
     )
     tied = c.tie and not at_target.width
@@ -84,11 +84,12 @@ def build_decoder(c: ModelConfig, size: int, pad: int) -> DecoderOnly:
 def _alone(c: ModelConfig, size: int, causal: bool) -> tuple[Stack, Projection]:
     """A stack of its own, and the projection onto its vocabulary."""
     side = (c.decoder if causal else c.encoder).positions or c.positions
-    layers = (c.decoder_layers if causal else c.encoder_layers) or c.layers
+    name = "decoder" if causal else "encoder"
     at, inside = SCHEMES[side.kind].embedding(_shape(c, causal), side), _in_attention(c, side, causal)
     words = _words(size, c.dim - at.width)
     table = words.weight if c.tie and not at.width else _words(size, c.dim).weight
-    stack = Stack(_embedding(c, words, at), [_encoder_layer(c, inside()) for _ in range(layers)], _last_norm(c))
+    layers = [_encoder_layer(c, inside(), f"{name}.{i}") for i in range(c.depth(name))]
+    stack = Stack(_embedding(c, words, at), layers, _last_norm(c))
     return stack, Projection(table, c.output_bias)
 
 
@@ -98,13 +99,13 @@ def _embedding(c: ModelConfig, words: nn.Embedding, positions: Positions) -> Emb
     return Embedding(words, positions, c.dropout, c.word_dropout, c.scale_words, types, norm)
 
 
-def _encoder_layer(c: ModelConfig, positions: Positions) -> EncoderLayer:
-    return EncoderLayer(_attention(c, positions), _feed_forward(c), lambda: _residual(c))
+def _encoder_layer(c: ModelConfig, positions: Positions, name: str) -> EncoderLayer:
+    return EncoderLayer(_attention(c, positions, f"{name}.self"), _feed_forward(c), lambda: _residual(c))
 
 
-def _decoder_layer(c: ModelConfig, positions: Positions) -> DecoderLayer:
-    cross = _attention(c, Positions())  # source and target places are not on one axis
-    return DecoderLayer(_attention(c, positions), cross, _feed_forward(c), lambda: _residual(c))
+def _decoder_layer(c: ModelConfig, positions: Positions, name: str) -> DecoderLayer:
+    cross = _attention(c, Positions(), f"{name}.cross")  # source and target places are not on one axis
+    return DecoderLayer(_attention(c, positions, f"{name}.self"), cross, _feed_forward(c), lambda: _residual(c))
 
 
 def _in_attention(c: ModelConfig, positions: PositionsConfig, causal: bool) -> Callable[[], Positions]:
@@ -116,8 +117,11 @@ def _in_attention(c: ModelConfig, positions: PositionsConfig, causal: bool) -> C
     return lambda: one
 
 
-def _attention(c: ModelConfig, positions: Positions) -> Attention:
-    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, WEIGHINGS[c.attention])
+def _attention(c: ModelConfig, positions: Positions, name: str) -> Attention:
+    left = c.left(name)
+    if positions.by_head and len(left) < c.heads:
+        positions = Chosen(positions, left)
+    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, WEIGHINGS[c.attention], left)
     for linear in (attention.q, attention.k, attention.v, attention.out):
         _start(linear)
     return attention

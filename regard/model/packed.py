@@ -73,9 +73,10 @@ class _Pass:
             x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
         crosses: list[Attention] = [layer.cross for layer in decoder.layers]  # type: ignore[misc]
         together = self.products(encoder.norm(x), tuple(map for cross in crosses for map in (cross.k, cross.v)))
-        parts = spread(together, side.layout, 2 * len(crosses), crosses[0].heads)
-        kv = zip(crosses, parts[::2], parts[1::2], strict=True)
-        return [KeyValues(cross.positions.turn(k, side.at), v, side.at) for cross, k, v in kv]
+        apart = together.split([2 * cross.heads * cross.width for cross in crosses], dim=1)
+        kv = (spread(own, side.layout, 2, cross.heads) for own, cross in zip(apart, crosses, strict=True))
+        turns = (cross.positions.turn for cross in crosses)
+        return [KeyValues(turn(k, side.at), v, side.at) for turn, (k, v) in zip(turns, kv, strict=True)]
 
     def decode(self, ids: Tensor, side: Side, memory: list[KeyValues], source: Side) -> Tensor:
         decoder = self.model.decoder
@@ -125,4 +126,5 @@ class _Pass:
     def _mix(self, attention: Attention, q: Tensor, seen: KeyValues, side: Side, keys: Side) -> Tensor:
         if not attention.fusable or (attention.training and attention.dropout):
             return attention.mix(q, seen, keys.keep, side.at)
-        return attend_kept(q, seen.k, seen.v, keys.hidden, attention.positions.bias(q, side.at, seen.at))
+        bias = attention.positions.bias(q, side.at, seen.at)
+        return attention.mixed(attend_kept(q, seen.k, seen.v, keys.hidden, bias))

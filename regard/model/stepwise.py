@@ -75,8 +75,9 @@ class Walk:
         self._start = torch.cat((self._start, self._start.new_full((rows,), self._length)))
         self._even = not bool(self._start.any())
         # Never written and never looked at, but 0 · nan is nan: so let it be zeros.
-        empty = self._keys[0].new_zeros(rows, *self._keys[0].shape[1:])
-        self._keys, self._values = ([torch.cat((x, empty)) for x in side] for side in (self._keys, self._values))
+        self._keys, self._values = (
+            [torch.cat((x, x.new_zeros(rows, *x.shape[1:]))) for x in side] for side in (self._keys, self._values)
+        )
 
     def step(self, last: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""
@@ -107,9 +108,9 @@ class Walk:
         self._memory, self._keep = memory, keep
         self._length, self._even = 0, True
         self._start = torch.zeros(rows, dtype=torch.long, device=memory[0].k.device)
-        _, heads, _, head = memory[0].k.shape
-        empty = memory[0].k.new_zeros(rows, heads, 0, head)
-        self._keys, self._values = [empty] * len(memory), [empty] * len(memory)
+        own = [layer.self for layer in self.stepwise.layers]
+        empty = [memory[0].k.new_zeros(rows, attention.heads, 0, attention.width) for attention in own]
+        self._keys, self._values = list(empty), list(empty)
 
     def _places(self) -> _Places:
         columns = torch.arange(self._length + 1, device=self._start.device)[None]
@@ -133,8 +134,10 @@ class Walk:
     def _make_room(self) -> None:
         if self._length < self._keys[0].shape[2]:
             return
-        more = self._keys[0].new_zeros(*self._keys[0].shape[:2], PLACES, self._keys[0].shape[3])
-        self._keys, self._values = ([torch.cat((x, more), dim=2) for x in side] for side in (self._keys, self._values))
+        self._keys, self._values = (
+            [torch.cat((x, x.new_zeros(*x.shape[:2], PLACES, x.shape[3])), dim=2) for x in side]
+            for side in (self._keys, self._values)
+        )
 
     def _self(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
         attention, products = layer.self, self.stepwise.products
@@ -150,10 +153,10 @@ class Walk:
     def _cross(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
         attention, products, seen = layer.cross, self.stepwise.products, self._memory[i]
         # The rows of a sentence ask together, like tokens of one sequence: (N, H, width, K).
-        q = products(x, (attention.q,)).view(-1, self.width, attention.heads, x.shape[1] // attention.heads)
+        q = products(x, (attention.q,)).view(-1, self.width, attention.heads, attention.width)
         at = places.at[:: self.width].expand(-1, self.width)
         mixed = attention.mix(q.transpose(1, 2), seen, self._keep, at)
-        return products(mixed.transpose(1, 2).reshape(x.shape), (attention.out,))
+        return products(mixed.transpose(1, 2).reshape(len(x), -1), (attention.out,))
 
 
 def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:

@@ -5,7 +5,7 @@ with record(model, "decoder.*.cross.weights") as seen:
 seen["decoder.0.cross.weights"]      # (B, H, Tq, Tk)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -62,6 +62,28 @@ def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
     handles = [tap.register_forward_hook(watcher(name)) for name, tap in chosen.items()]  # type: ignore[arg-type]
     try:
         yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
+def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Iterator[None]:
+    """Let taps hand on something else than they are given, for as long as the block lasts.
+
+    with alter(model, {"decoder.0.cross.mixed": lambda x: x * gates}):
+        model(source, target)
+    """
+    every = taps(model)
+    if unknown := changes.keys() - every.keys():
+        raise ModelError(f"no tap is called {' or '.join(sorted(unknown))}; there are: {', '.join(every)}")
+
+    def changer(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
+        return lambda module, given, out: change(out)
+
+    handles = [every[name].register_forward_hook(changer(change)) for name, change in changes.items()]
+    try:
+        yield
     finally:
         for handle in handles:
             handle.remove()

@@ -9,6 +9,7 @@ gives the same bytes.
 
 from regard.report.chart import Chart
 from regard.report.charts import bars, curves, histogram
+from regard.report.heads import as_csv, head_figure, head_rows, shares_lines
 from regard.report.heatmap import heatmap
 from regard.report.many import distributions, overlay, panels, profile
 from regard.report.page import (
@@ -26,6 +27,7 @@ from regard.report.page import (
 from regard.report.points import frontier, parallel, pareto, slices
 from regard.report.table import Table, Value
 from regard.report.terminal import alignment, sparkline
+from regard.report.words import layers_scatter
 
 __all__ = [
     "Chart",
@@ -40,18 +42,23 @@ __all__ = [
     "Translations",
     "Value",
     "alignment",
+    "as_csv",
     "bars",
     "curves",
     "distributions",
     "frontier",
+    "head_figure",
+    "head_rows",
     "heatmap",
     "histogram",
+    "layers_scatter",
     "overlay",
     "page",
     "panels",
     "parallel",
     "pareto",
     "profile",
+    "shares_lines",
     "slices",
     "sparkline",
     "write_page",

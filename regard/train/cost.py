@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from regard.architecture import Head
 from regard.config import ModelConfig, PositionsConfig
 
 BYTES = 4
@@ -34,18 +35,20 @@ def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) 
     """How many numbers a model learns."""
     bias, norm = int(c.bias), c.dim * (2 if c.norm_kind == "layer" else 1)
     attention = 4 * (c.dim * c.dim + bias * c.dim)
+    gone = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
+    cut = {stack: gone * sum(name.startswith(stack) for name in c.pruned) for stack in ("encoder", "decoder")}
     into = 2 if c.activation == "swiglu" else 1
     feed = (into + 1) * c.dim * c.ffn + bias * (into * c.ffn + c.dim)
     last = norm if c.norm == "pre" else 0
-    encoder = (c.encoder_layers or c.layers) * (attention + feed + 2 * norm) + last
-    decoder = (c.decoder_layers or c.layers) * (2 * attention + feed + 3 * norm) + last
+    encoder = c.depth("encoder") * (attention + feed + 2 * norm) + last - cut["encoder"]
+    decoder = c.depth("decoder") * (2 * attention + feed + 3 * norm) + last - cut["decoder"]
     at = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
     beside = [side.width if side.kind == "concatenated" else 0 for side in at]
     shared = c.tie and joint and beside[0] == beside[1]
     words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
     words += sum(_places(c, side) for side in at) + (2 * norm if c.embedding_norm else 0)
-    encoder += _distances(c, at[0], c.encoder_layers or c.layers)
-    decoder += _distances(c, at[1], c.decoder_layers or c.layers)
+    encoder += _distances(c, at[0], c.depth("encoder"))
+    decoder += _distances(c, at[1], c.depth("decoder"))
     output = 0 if c.tie and not beside[1] else target_size * c.dim
     return Parts(words, encoder, decoder, output + (target_size if c.output_bias else 0))
 
@@ -68,16 +71,23 @@ def _distances(c: ModelConfig, side: PositionsConfig, layers: int) -> int:
 
 def operations(c: ModelConfig, target_size: int, lengths: Lengths) -> float:
     """Floating-point operations to train on one pair once: forward, and twice that backward."""
-    s, t, d = lengths.source, lengths.target, c.dim
+    s, t, d, k = lengths.source, lengths.target, c.dim, c.dim // c.heads
     feed = (3 if c.activation == "swiglu" else 2) * d * c.ffn
     encoder = s * (4 * d * d + feed) + 2 * s * s * d
     decoder = t * (6 * d * d + feed) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
-    forward = (c.encoder_layers or c.layers) * encoder + (c.decoder_layers or c.layers) * decoder + t * d * target_size
-    return 6 * forward
+    forward = c.depth("encoder") * encoder + c.depth("decoder") * decoder + t * d * target_size
+    # What a pruned head no longer does: four products with its weights, and two with the keys and values.
+    gone = {
+        "encoder.self": 4 * s * d * k + 2 * s * s * k,
+        "decoder.self": 4 * t * d * k + 2 * t * t * k,
+        "decoder.cross": 2 * (s + t) * d * k + 2 * s * t * k,
+    }
+    heads = map(Head.read, c.pruned)
+    return 6 * (forward - sum(gone[f"{head.stack}.{head.kind}"] for head in heads))
 
 
 def training_bytes(c: ModelConfig, parts: Parts, target_size: int, batch_tokens: int) -> int:
     """Roughly how much memory an update takes: weights with their copies, and what backward needs of every token."""
-    layers = (c.encoder_layers or c.layers) + 2 * (c.decoder_layers or c.layers)
+    layers = c.depth("encoder") + 2 * c.depth("decoder")
     kept = batch_tokens * (layers * (12 * c.dim + 3 * c.ffn) + 3 * target_size)
     return BYTES * (COPIES * parts.total + kept)

@@ -6,7 +6,7 @@ padding on the left, caches and packed sentences come out right.
 
 from regard.model.positions.absolute import Absolute, Concatenated, Learned, Sinusoidal, sinusoid
 from regard.model.positions.base import Positions, apart
-from regard.model.positions.relative import T5, Alibi, Bias, Relative, bucket, slopes
+from regard.model.positions.relative import T5, Alibi, Bias, Chosen, Relative, bucket, slopes
 from regard.model.positions.rotary import Rotary
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Absolute",
     "Alibi",
     "Bias",
+    "Chosen",
     "Concatenated",
     "Learned",
     "Positions",

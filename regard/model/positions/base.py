@@ -17,6 +17,9 @@ class Positions(nn.Module):
     mixes = False
     """Whether the scheme has something to add to what attention takes from values. Such attention cannot be fused."""
 
+    by_head = False
+    """Whether `bias` has a row for each head, so that a layer without some of its heads must choose among them."""
+
     def shift(self, at: Tensor, rows: int) -> Tensor:
         """Where the tokens of so many rows are said to stand, given where they do (B or 1, T)."""
         return at

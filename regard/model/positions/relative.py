@@ -1,6 +1,7 @@
 """Schemes that tell attention how far apart a query and a key stand."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +44,8 @@ class Relative(Positions):
 class Bias(Positions):
     """One learned number for each head and distance: 2(T - 1) + 1 of them a head."""
 
+    by_head = True
+
     def __init__(self, heads: int, length: int):
         super().__init__()
         self.limit = length
@@ -79,6 +82,8 @@ def bucket(distance: Tensor, buckets: int, farthest: int, two_sided: bool) -> Te
 class T5(Positions):
     """A learned number for each head and bucket of distances; one table serves all layers of a stack."""
 
+    by_head = True
+
     def __init__(self, heads: int, buckets: int, farthest: int, two_sided: bool):
         super().__init__()
         self.farthest = farthest
@@ -108,6 +113,8 @@ class Alibi(Positions):
     heads look to the left only and half to the right only, so that left and right can be told apart.
     """
 
+    by_head = True
+
     def __init__(self, heads: int, two_sided: bool = False):
         super().__init__()
         self.two_sided = two_sided
@@ -123,3 +130,18 @@ class Alibi(Positions):
         left = torch.arange(len(self.slopes), device=q.device)[:, None, None] < -(-len(self.slopes) // 2)
         # A quarter of the lowest number, not -inf: a row of padding that sees nothing must stay finite.
         return fall.masked_fill(torch.where(left, distance > 0, distance < 0), torch.finfo(q.dtype).min / 4)
+
+
+class Chosen(Positions):
+    """Another scheme, for a layer of which only some heads are left: of what is learnt by head, theirs."""
+
+    def __init__(self, of: Positions, numbers: Sequence[int]):
+        super().__init__()
+        self.of = of
+        self.limit = of.limit
+        self.numbers = list(numbers)
+
+    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+        every = self.of.bias(q, q_at, k_at)
+        assert every is not None
+        return every[:, self.numbers]

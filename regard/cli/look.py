@@ -1,0 +1,213 @@
+"""regard look, regard heads"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.jobs.heads import HeadTable
+    from regard.jobs.subject import Subject
+
+
+def look(
+    run: Path | None = typer.Argument(None, help="Run folder."),
+    texts: list[str] = typer.Argument(None, help="A sentence, or a sentence and its translation, or files of pairs."),
+    head: str | None = typer.Option(None, help="One head, as in decoder.3.cross.5: for the figures and files below."),
+    sentences: int = typer.Option(100, min=1, help="How many sentences of a corpus heads are measured on."),
+    svg: Path | None = typer.Option(None, help="Write the head's figure as SVG."),
+    png: Path | None = typer.Option(None, help="Write the head's figure as PNG."),
+    csv: Path | None = typer.Option(None, help="Write the head's weights, scores and their terms, a row a cell."),
+    npz: Path | None = typer.Option(None, help="Write every array of the sentence (numpy)."),
+    measure: bool = typer.Option(True, help="Whether heads are measured on a corpus first; --no-measure is faster."),
+    selftest: bool = typer.Option(False, "--selftest", help="Prove every measure on this machine, and stop."),
+    device: str = typer.Option("cpu", help="cpu, cuda …"),
+) -> None:
+    """Look into a model: where each head looks, what it is for, and why; as a summary, figures and files."""
+    if selftest:
+        _selftest()
+        return
+    if run is None or not texts:
+        raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
+    from regard.jobs.load import use_threads
+    from regard.jobs.subject import open_subject
+
+    use_threads(0)
+    subject = open_subject(run, device)
+    if _is_file(texts[0]):
+        _corpus(subject, texts, sentences)
+        return
+    if len(texts) > 2:
+        raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
+    place = subject.head(head) if head else None
+    wanted = {"--svg": svg, "--png": png, "--csv": csv}
+    if place is None and (missing := [name for name, path in wanted.items() if path]):
+        raise ConfigError(f"{missing[0]} shows one head: say which with --head, as in --head encoder.0.self.0")
+    data, table = _data(subject, texts, sentences, measure)
+    for line in _summary(data, table):
+        print(line)
+    if place is not None:
+        _write_head(data, place, svg, png, csv)
+    if npz is not None:
+        _write_npz(data, npz)
+
+
+def heads(
+    run: Path = typer.Argument(..., help="Run folder."),
+    files: list[str] = typer.Argument(None, help="Pairs to measure on; unset: the run's own dev set."),
+    sentences: int = typer.Option(200, min=1, help="How many of them."),
+    grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus, which know grammar."),
+    ablate: str = typer.Option("zero", help="How a head is taken away for its cost: zero, mean or resample."),
+    csv: Path | None = typer.Option(None, help="Write the whole table, more columns than are printed."),
+    device: str = typer.Option("cpu", help="cpu, cuda …"),
+) -> None:
+    """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
+    from regard.jobs.heads import measure_heads
+    from regard.jobs.load import use_threads
+    from regard.jobs.subject import given_examples, grammar_examples, open_subject, own_examples
+    from regard.report import as_csv
+
+    use_threads(0)
+    subject = open_subject(run, device)
+    examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
+    if grammar:
+        examples, what = examples + grammar_examples(subject), f"{what} and the built-in corpus"
+    table = measure_heads(subject, examples, what, way=ablate)
+    _tell(table)
+    if csv is not None:
+        _write(csv, as_csv(table.as_table()).encode())
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a file's name: it is a sentence
+        return False
+
+
+def _selftest() -> None:
+    from regard.jobs.selftest import proofs
+
+    failed = 0
+    for proof in proofs():
+        failed += not proof.holds
+        print(f"{'holds' if proof.holds else 'FAILS'}  {proof.claim}: {proof.measured}")
+    if failed:
+        print(f"{failed} proofs failed: do not trust what `regard look` shows on this machine")
+        raise typer.Exit(1)
+
+
+def _corpus(subject: "Subject", texts: list[str], sentences: int) -> None:
+    from regard.jobs.heads import measure_heads
+    from regard.jobs.subject import given_examples
+
+    examples, what = given_examples(subject, texts, sentences)
+    table = measure_heads(subject, examples, what)
+    _tell(table)
+    for facts in table.facts:
+        if facts.role is not None and (found := table.evidence(facts)):
+            told = "; ".join(f"{one.which} {one.lift:.2f}: {table.examples[one.example].source.text}" for one in found)
+            print(f"{facts.head} as {facts.role.name}: {told}")
+
+
+def _tell(table: "HeadTable") -> None:
+    from regard.inspection.patterns import RELATIONS
+    from regard.report import head_rows
+
+    print(head_rows(table.as_table()))
+    roles = {facts.role.name for facts in table.facts if facts.role}
+    asked = {role.name for facts in table.facts for role in facts.roles}
+    print(f"\nmeasured on {len(table.examples):,} sentences of {table.what}; lift 1 is perfect, 0 is chance;")
+    print("(in brackets): no sure role, only the nearest; worth: gradient of a gate; cost: nats per piece without it")
+    if asked & set(RELATIONS) and not roles & set(RELATIONS):
+        print("grammar: no head has an agreement role that a fixed distance could not explain")
+    for facts in table.facts:
+        if facts.role and facts.role.name in RELATIONS:
+            print(f"grammar: {facts.head} looks from {facts.role.name}")
+    if table.aligned:
+        best = table.aligned[0]
+        error = f"AER {best.counts.error_rate:.3f} against gold" if table.gold else "no gold, so judged by its shape"
+        print(f"best aligner: {best.head} ({error})")
+
+
+def _data(
+    subject: "Subject", texts: list[str], sentences: int, measure: bool
+) -> "tuple[dict[str, Any], HeadTable | None]":
+    from regard.jobs.heads import measure_heads
+    from regard.jobs.look import common_of, look_data
+    from regard.jobs.subject import own_examples
+
+    example = subject.example(texts[0], texts[1] if len(texts) > 1 else None)
+    if not measure:
+        return look_data(subject, example), None
+    examples, what = own_examples(subject, sentences)
+    table = measure_heads(subject, examples, what, costed=sentences // 3)
+    return look_data(subject, example, table, common_of(subject, examples)), table
+
+
+def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
+    from regard.report import alignment, head_rows, shares_lines
+
+    lines = [data["sides"]["source"]["text"]]
+    if "target" in data["sides"]:
+        lines += [data["sides"]["target"]["text"], ""]
+    best = data["alignment"]
+    if best["best"]:
+        source, target = data["sides"]["source"], data["sides"]["target"]
+        links = [(s, t) for s, t in best["links"]]
+        lines += [f"{best['best']} aligns them {best['pharaoh']}"]
+        lines += [alignment(source["words"], target["words"], pairs=links), ""]
+    if table is not None:
+        lines += [head_rows(table.as_table()), ""]
+        lines += [f"heads measured on {len(table.examples)} sentences of {table.what}"]
+    for kind, own in data["kinds"].items():
+        shares = sum(layer.sum(axis=0) for layer in own["terms"]["shares"])
+        count = sum(len(layer) for layer in own["terms"]["shares"])
+        lines.append(f"scores of {kind} attention: {shares_lines(own['terms']['names'], (shares / count).tolist())}")
+    if "source_share" in data["flow"]:
+        share = data["flow"]["source_share"]
+        lines.append(
+            f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
+        )
+    return lines
+
+
+def _write_head(
+    data: dict[str, Any], place: tuple[str, int], svg: Path | None, png: Path | None, csv: Path | None
+) -> None:
+    from regard.jobs.look import cells
+    from regard.report import as_csv, head_figure
+
+    attention, row = place
+    stack, layer, kind = attention.split(".")
+    kind = "cross" if kind == "cross" else stack
+    chart = head_figure(data, kind, int(layer), row)
+    print(f"{chart.title}")
+    if svg is not None:
+        _write(svg, chart.svg().encode())
+    if png is not None:
+        _write(png, chart.png())
+    if csv is not None:
+        _write(csv, as_csv(cells(data, kind, int(layer), row)).encode())
+
+
+def _write_npz(data: dict[str, Any], path: Path) -> None:
+    import io
+
+    import numpy
+
+    from regard.jobs.look import arrays
+
+    out = io.BytesIO()
+    numpy.savez_compressed(out, **arrays(data))
+    _write(path, out.getvalue())
+
+
+def _write(path: Path, content: bytes) -> None:
+    from regard.run import aside
+
+    with aside(path) as temporary:
+        temporary.write_bytes(content)
+    typer.echo(f"written: {path}", err=True)

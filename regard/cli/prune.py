@@ -1,0 +1,54 @@
+"""regard prune"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from regard.jobs.prune import Pruned
+
+
+def prune(
+    run: Path = typer.Argument(..., help="Run folder."),
+    keep: str = typer.Option("50%", help="Heads to keep: a share such as 50%, or a number."),
+    dev: list[str] = typer.Option([], help="Pairs to choose and score on: two aligned files, or one .tsv."),
+    out: Path = typer.Option(..., help="Run folder to make."),
+    method: str = typer.Option("importance", help="importance (by gradients, in rounds) or gates (learned, L0)."),
+    mend: int = typer.Option(600, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+) -> None:
+    """Cut the least important heads out of the weights, and say what that costs: BLEU, parameters, time."""
+    from regard.cli.show import show
+    from regard.formats import read_pairs
+    from regard.jobs import prune as job
+    from regard.jobs.load import use_threads
+    from regard.run import open_run
+
+    config = open_run(run).load_config()
+    job.require_translator(config, run)
+    use_threads(0)
+    pairs = list(read_pairs(dev, config.data.source, config.data.target)) if dev else []
+    last = show(job.prune(run, out, pairs, job.Wish(keep, method, mend, overwrite, device)))
+    if isinstance(last, job.Pruned):
+        _tell(last)
+
+
+def _tell(found: "Pruned") -> None:
+    before, after = found.sizes
+    print("heads left   loss   BLEU, the others shut and nothing mended")
+    for point in found.curve:
+        score = point.bleu
+        print(f"{point.left:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
+    print(f"before: {found.before}")
+    mended = f"after {found.mended} steps of mending" if found.mended else "nothing mended"
+    print(f"after:  {found.after}   ({mended})")
+    print(f"{found.difference}")
+    share = found.after.value / found.before.value if found.before.value else 0.0
+    print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")
+    print(f"parameters {before.parameters:,} → {after.parameters:,}")
+    print(f"operations a pair {before.operations:,.0f} → {after.operations:,.0f}")
+    print(f"seconds to translate {before.seconds:.2f} → {after.seconds:.2f} (one measurement; see benchmarks/)")
+    print(f"removed: {', '.join(found.removed) or 'nothing'}")
+    print(f"written: {found.run.folder}")

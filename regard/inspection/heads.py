@@ -1,0 +1,223 @@
+"""What each head is for: the pattern it follows best, how surely, and what else it might be.
+
+A score without a chance level is no finding. So every pattern has one lift over chance, an interval over sentences, the
+same lift in a model with random weights, and a runner-up; and a head has a role only where all of these agree.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.architecture import Head
+from regard.inspection import measures
+from regard.inspection.example import Example
+from regard.inspection.measures import Fit, Numbers
+from regard.inspection.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
+from regard.inspection.record import Model, Site, sites, weights
+from regard.model.transformer import EncoderDecoder
+
+SURE = 0.35  # lift below which no role is told
+CLEAR = 0.15  # by how much the interval must stand above that of random weights, which differ from draw to draw
+NEARLY = 0.75  # of the largest lift: a more specific role that reaches so much of it is preferred
+MORE_THAN_AN_OFFSET = 0.10  # by how much a grammatical role must beat a fixed distance.  Voita et al. 2019
+PROBES, PROBE_LENGTH = 12, 11
+BASELINE_SENTENCES = 64
+
+
+@dataclass(frozen=True)
+class Role:
+    """How well a head follows one pattern."""
+
+    name: str
+    lift: float
+    low: float
+    high: float
+    argmax: float
+    baseline: float
+    """The same lift in the model with random weights."""
+    sure: bool
+    """Whether it stands above chance, above random weights and, for grammar, above a fixed distance."""
+
+
+@dataclass(frozen=True)
+class HeadFacts:
+    """What is known of a head on a corpus."""
+
+    head: Head
+    entropy: float
+    effective_keys: float
+    confidence: float
+    distance: float | None
+    """None in cross-attention, where places are not on one axis."""
+    roles: tuple[Role, ...]
+    """Every pattern that could be measured, largest lift first."""
+
+    @property
+    def role(self) -> Role | None:
+        """The most specific of the roles that are sure and nearly the best."""
+        sure = [role for role in self.roles if role.sure]
+        if not sure:
+            return None
+        near = [role for role in sure if role.lift >= NEARLY * sure[0].lift]
+        return min(near, key=lambda role: ORDER.index(role.name))
+
+    @property
+    def best(self) -> Role | None:
+        """The role, or where none is sure the pattern with the largest lift."""
+        return self.role or (self.roles[0] if self.roles else None)
+
+    @property
+    def runner_up(self) -> Role | None:
+        """The next best pattern."""
+        return next((role for role in self.roles if role is not self.best), None)
+
+    @property
+    def margin(self) -> float | None:
+        """How far the role is ahead; below 0 where a pattern that contains it fits even better."""
+        best, other = self.best, self.runner_up
+        return None if best is None or other is None else best.lift - other.lift
+
+    def note(self) -> str:
+        """One sentence for people."""
+        best, other = self.best, self.runner_up
+        if best is None:
+            return "nothing could be measured"
+        told = f"{best.name}, lift {best.lift:.2f} ({best.low:.2f} to {best.high:.2f})"
+        beside = f", runner-up {other.name} {other.lift:.2f}" if other else ""
+        return (told if best.sure else f"no sure role; nearest {told}") + beside
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Which sentences follow a head's pattern best, middling and worst."""
+
+    which: str
+    example: int
+    lift: float
+
+
+@dataclass(frozen=True)
+class Fits:
+    """How well the heads of each attention follow each pattern in each sentence."""
+
+    by_site: dict[str, dict[str, Fit]]
+    numbers: dict[str, Numbers]
+    """(H, 4): entropy, effective keys, confidence, distance; means over rows, then over sentences."""
+
+
+def head_facts(
+    model: Model,
+    examples: Sequence[Example],
+    random: Model | None = None,
+    counts: Counts | None = None,
+    found: Fits | None = None,
+) -> list[HeadFacts]:
+    """Every head of a model on these sentences; `random` is the same model before it was trained."""
+    counts = counts or Counts.of(examples)
+    found = found or fits(model, examples, counts)
+    baseline = None if random is None else fits(random, examples[:BASELINE_SENTENCES], counts)
+    facts: list[HeadFacts] = []
+    for site in sites(model):
+        roles = {
+            name: _roles(name, one, site, examples, _at_random(name, site, model, baseline))
+            for name, one in found.by_site[site.name].items()
+        }
+        for h, head in enumerate(site.heads):
+            own = sorted((role[h] for role in roles.values() if role), key=lambda role: -role.lift)
+            e, keys, sure, far = found.numbers[site.name][h].tolist()
+            facts.append(HeadFacts(head, e, keys, sure, None if site.kind == "cross" else far, tuple(own)))
+    return facts
+
+
+def _at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> tuple[Numbers, Numbers]:
+    """The lift of a pattern in the heads of an attention with random weights, and the most that it may be by luck.
+
+    That most is over all layers, since random weights differ from one to the next: a scheme of positions may look
+    nearby by itself (ALiBi does), each head by its own slope, a little more here and a little less there.
+    """
+    zero = np.zeros(site.attention.heads)
+    if baseline is None or not baseline.by_site[site.name][name].rows.sum():
+        return zero, zero
+    most: dict[int, float] = {}
+    for other in sites(model):
+        if other.kind == site.kind:
+            highs = baseline.by_site[other.name][name].interval()[1].tolist()
+            for number, high in zip(other.attention.numbers, highs, strict=True):
+                most[number] = max(high, most.get(number, high))
+    return baseline.by_site[site.name][name].lift(), np.array([most[number] for number in site.attention.numbers])
+
+
+def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
+    """Every pattern in every attention, sentence by sentence; what needs random tokens on random tokens."""
+    asked = probes(_vocabulary(model), PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder))
+    parts: dict[str, dict[str, list[Fit]]] = {site.name: {} for site in sites(model)}
+    numbers: dict[str, list[Numbers]] = {site.name: [] for site in sites(model)}
+    for group, probing in ((examples, False), (asked, True)):
+        for example, looks in zip(group, weights(model, group), strict=True):
+            every = {kind: patterns(example, kind, counts) for kind in {site.kind for site in sites(model)}}
+            for site in sites(model):
+                _one(site, example, looks[site.name], every[site.kind], parts[site.name], probing)
+                if not probing:
+                    numbers[site.name].append(_numbers(looks[site.name], site.kind))
+    joined = {site: {name: Fit.join(list_) for name, list_ in own.items()} for site, own in parts.items()}
+    return Fits(joined, {site: np.stack(rows).mean(axis=0) for site, rows in numbers.items()})
+
+
+def evidence(fit: Fit, h: int) -> list[Evidence]:
+    """The sentences that fit a head's pattern best, middling and worst."""
+    lifts = fit.by_sentence()[:, h]
+    order = [int(i) for i in np.argsort(-lifts) if not math.isnan(lifts[i])]
+    if not order:
+        return []
+    chosen = {"best": order[0], "median": order[len(order) // 2], "worst": order[-1]}
+    return [Evidence(which, i, float(lifts[i])) for which, i in chosen.items()]
+
+
+def keep_of(kind: str, rows: int, columns: int) -> Pattern:
+    """Which keys may be looked at where there is no padding: a decoder sees what is before it."""
+    every = np.ones((rows, columns), dtype=bool)
+    return np.tril(every) if kind == "decoder" else every
+
+
+def _one(
+    site: Site, example: Example, w: Tensor, every: dict[str, Pattern], parts: dict[str, list[Fit]], probing: bool
+) -> None:
+    """Add one sentence of one attention to the lists of its patterns."""
+    keep = keep_of(site.kind, len(example.rows(site.kind)), len(example.columns(site.kind)))
+    for name, pattern in every.items():
+        if (name in ON_PROBES) == probing:
+            parts.setdefault(name, []).append(measures.fit(w, pattern, keep))
+    if not probing:
+        parts.setdefault("vertical", []).append(measures.vertical(w, keep))
+
+
+def _numbers(w: Tensor, kind: str) -> Numbers:
+    """Entropy, effective keys, confidence and distance of heads (H, Tq, Tk); a causal first row says nothing."""
+    rows = w[:, 1:] if kind == "decoder" and w.shape[1] > 1 else w
+    e = measures.entropy(rows)
+    far = measures.distance(w).mean(dim=-1) if kind != "cross" else e.new_zeros(len(w))
+    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(rows).mean(dim=-1), far)
+    return np.asarray(torch.stack(columns, dim=1).double().numpy())
+
+
+def _roles(
+    name: str, fit: Fit, site: Site, examples: Sequence[Example], at_random: tuple[Numbers, Numbers]
+) -> list[Role]:
+    """One pattern in all heads of an attention; none where it never said anything."""
+    if not fit.rows.sum():
+        return []
+    lift, (low, high), argmax, (base, base_high) = fit.lift(), fit.interval(), fit.argmax(), at_random
+    least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
+    sure = (lift >= SURE) & (low > base_high + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
+    columns = zip(
+        lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base.tolist(), sure.tolist(), strict=True
+    )
+    return [Role(name, *row) for row in columns]
+
+
+def _vocabulary(model: Model) -> int:
+    return min(module.num_embeddings for module in model.modules() if isinstance(module, torch.nn.Embedding))

@@ -1,0 +1,162 @@
+"""Where a state comes from, through all layers: rollout and flow, in the encoder and on into the decoder."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+LONGEST_FLOW = 14  # pieces: one maximal flow a pair of tokens is slow
+TINY = 1e-12
+
+
+def step(weights: Tensor, mix: Tensor | float = 0.5) -> Tensor:
+    """Â = (1 - r) I + r A, rows sum to 1: a layer's attention (T, T) beside its residual.
+
+    r = 0.5 is an assumption of Abnar and Zuidema 2020; `mix` may be the ratio that was measured, row by row. A row
+    that looks at nothing keeps itself.
+    """
+    n = len(weights)
+    ratio = torch.as_tensor(mix, dtype=weights.dtype, device=weights.device).expand(n)[:, None]
+    mixed = (1 - ratio) * torch.eye(n, dtype=weights.dtype, device=weights.device) + ratio * weights
+    return mixed / mixed.sum(dim=1, keepdim=True)
+
+
+def rollout(layers: Sequence[Tensor], mix: Sequence[Tensor | float] | None = None) -> Tensor:
+    """R = Â_L … Â_1: how much of each final state comes from each word.  Abnar and Zuidema 2020, section 4.1.
+
+    `layers` are weights (T, T), averaged over heads, first layer first.
+    """
+    ratios: Sequence[Tensor | float] = [0.5] * len(layers) if mix is None else mix
+    whole = torch.eye(len(layers[0]), dtype=layers[0].dtype, device=layers[0].device)
+    for weights, ratio in zip(layers, ratios, strict=True):
+        whole = step(weights, ratio) @ whole
+    return whole
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Where each state of the decoder comes from: the source, and the target so far. Together 1."""
+
+    source: Tensor
+    """(T, S)"""
+    target: Tensor
+    """(T, T)"""
+
+    @property
+    def source_share(self) -> Tensor:
+        """(T,)"""
+        return self.source.sum(dim=1)
+
+
+Ratio = Tensor | float
+
+
+def rollout_across(
+    encoder: Tensor, self_: Sequence[Tensor], cross: Sequence[Tensor], mix: Sequence[tuple[Ratio, Ratio]] | None = None
+) -> Shares:
+    """Rollout of a decoder whose cross-attention (T, S) reads what the encoder's rollout (S, S) has mixed.
+
+    `mix` has a layer's ratios of self- and cross-attention. At 0.5 for all, the source's share is 1 - 2^-L whatever the
+    sentence: only ratios that were measured say anything about it.
+    """
+    size, words = cross[0].shape
+    ratios = [(0.5, 0.5)] * len(cross) if mix is None else mix
+    source = cross[0].new_zeros(size, words)
+    target = torch.eye(size, dtype=source.dtype, device=source.device)
+    for own, other, (of_self, of_cross) in zip(self_, cross, ratios, strict=True):
+        mixed = step(own, of_self)
+        ratio = torch.as_tensor(of_cross, dtype=source.dtype, device=source.device).expand(size)[:, None]
+        source, target = mixed @ source, mixed @ target
+        source, target = (1 - ratio) * source + ratio * (other @ encoder), (1 - ratio) * target
+    return Shares(source, target)
+
+
+def flow(layers: Sequence[Tensor]) -> Tensor | None:
+    """The largest flow from each final state to each word, edges as wide as Â.  Abnar and Zuidema 2020, section 4.2.
+
+    None above 14 pieces. At least the rollout, at most 1.
+    """
+    n = len(layers[0])
+    if n > LONGEST_FLOW:
+        return None
+    graph = _layered([step(weights).double().cpu().numpy() for weights in layers])
+    top = len(layers) * n
+    found = [[max_flow(graph, top + i, j) for j in range(n)] for i in range(n)]
+    return torch.tensor(found, dtype=layers[0].dtype)
+
+
+def flow_across(encoder: Sequence[Tensor], self_: Sequence[Tensor], cross: Sequence[Tensor]) -> Tensor | None:
+    """The largest flow from each final state of the decoder to each word of the source."""
+    size, words = cross[0].shape
+    if max(size, words) > LONGEST_FLOW:
+        return None
+    below = [step(weights).double().cpu().numpy() for weights in encoder]
+    graph = _layered(below, room=size * (2 * len(self_) + 1))
+    start, top = words * (len(below) + 1), words * len(below)
+    for layer, (own, other) in enumerate(zip(self_, cross, strict=True)):
+        a, b, c = (start + size * (2 * layer + n) for n in range(3))
+        graph[b : b + size, a : a + size] = step(own).double().cpu().numpy()
+        graph[c : c + size, b : b + size] = 0.5 * np.eye(size)
+        graph[c : c + size, top : top + words] = 0.5 * other.double().cpu().numpy()
+    last = start + size * 2 * len(self_)
+    found = [[max_flow(graph, last + i, j) for j in range(words)] for i in range(size)]
+    return torch.tensor(found, dtype=cross[0].dtype)
+
+
+def _layered(steps: Sequence[NDArray[np.float64]], room: int = 0) -> NDArray[np.float64]:
+    """Capacities from node to node: layer l's token i is node l·n + i, edges go down a layer."""
+    n = len(steps[0])
+    graph = np.zeros((n * (len(steps) + 1) + room,) * 2)
+    for layer, matrix in enumerate(steps):
+        graph[n * (layer + 1) : n * (layer + 2), n * layer : n * (layer + 1)] = matrix
+    return graph
+
+
+def max_flow(capacity: NDArray[np.float64], source: int, sink: int) -> float:
+    """The largest flow between two nodes, by widening the shortest open path.  Edmonds and Karp 1972."""
+    left, total = capacity.copy(), 0.0
+    while (path := _open_path(left, source, sink)) is not None:
+        width = min(left[a, b] for a, b in path)
+        for a, b in path:
+            left[a, b] -= width
+            left[b, a] += width
+        total += float(width)
+    return total
+
+
+def _open_path(left: NDArray[np.float64], source: int, sink: int) -> list[tuple[int, int]] | None:
+    came, queue = {source: source}, deque([source])
+    while queue:
+        a = queue.popleft()
+        for b in np.flatnonzero(left[a] > TINY).tolist():
+            if b in came:
+                continue
+            came[b] = a
+            if b == sink:
+                return _walk(came, source, sink)
+            queue.append(b)
+    return None
+
+
+def _walk(came: dict[int, int], source: int, sink: int) -> list[tuple[int, int]]:
+    path, b = [], sink
+    while b != source:
+        path.append((came[b], b))
+        b = came[b]
+    return path
+
+
+def receptive(layers: Sequence[Tensor]) -> list[frozenset[int]]:
+    """Which words each final state can know of if every head takes its best key alone, and the residual stays.
+
+    R(i) = R'(i) ∪ R'(argmax_j A_ij) over heads: at most (heads + 1)^layers words. `layers` are weights (H, T, T).
+    """
+    known = [frozenset({i}) for i in range(layers[0].shape[-1])]
+    for weights in layers:
+        best = weights.argmax(dim=-1).T.tolist()  # (T, H)
+        known = [known[i].union(*(known[j] for j in row)) for i, row in enumerate(best)]
+    return known

@@ -1,0 +1,120 @@
+"""The table of heads: what each is for, how surely, and what it is worth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.architecture import Head
+from regard.inspection.alignment import Aligned, align_heads
+from regard.inspection.example import Example
+from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
+from regard.inspection.importance import Cost, ablated, importance
+from regard.inspection.patterns import LETTERS, ON_PROBES, Counts
+from regard.inspection.prune import ov_copying
+from regard.inspection.record import Model, sites, weights
+from regard.jobs.subject import Subject
+from regard.model.transformer import EncoderDecoder
+from regard.report import Table, Value
+
+COSTED = 60
+"""Sentences on which each head is taken away: one pass for every head and sentence."""
+
+
+@dataclass(frozen=True)
+class HeadTable:
+    """All that is known of a model's heads on a corpus."""
+
+    facts: list[HeadFacts]
+    importance: dict[Head, float]
+    costs: dict[Head, Cost]
+    aligned: list[Aligned]
+    """Heads of cross-attention as aligners, best first."""
+    gold: bool
+    """Whether alignments were compared with the truth."""
+    copying: dict[Head, float]
+    examples: list[Example]
+    what: str
+    """Where the sentences come from."""
+    fits: Fits
+    model: Model
+
+    def evidence(self, facts: HeadFacts) -> list[Evidence]:
+        """The sentences that fit a head's pattern best, middling and worst; none where random tokens were asked."""
+        if facts.best is None or facts.best.name in ON_PROBES:
+            return []
+        numbers = [other.head for other in self.facts if other.head.attention == facts.head.attention]
+        return evidence(self.fits.by_site[facts.head.attention][facts.best.name], numbers.index(facts.head))
+
+    def weights_of(self, head: Head, example: int) -> Tensor:
+        """What a head looked at in one of the sentences: (Tq, Tk)."""
+        own = next(site for site in sites(self.model) if site.name == head.attention)
+        return weights(self.model, [self.examples[example]])[0][head.attention][own.heads.index(head)]
+
+    def error_rate(self, head: Head) -> float | None:
+        """AER of a head of cross-attention, where gold is known."""
+        return next((one.counts.error_rate for one in self.aligned if one.head == head and self.gold), None)
+
+    def as_table(self) -> Table:
+        """A row a head."""
+        return Table.of(self._row(facts) for facts in self.facts)
+
+    def _row(self, facts: HeadFacts) -> dict[str, Value]:
+        best, other, cost = facts.best, facts.runner_up, self.costs.get(facts.head)
+        return {
+            "head": str(facts.head),
+            "role": facts.role.name if facts.role else None,
+            "best": best.name if best else None,
+            "lift": best.lift if best else None,
+            "low": best.low if best else None,
+            "high": best.high if best else None,
+            "argmax": best.argmax if best else None,
+            "random": best.baseline if best else None,
+            "runner-up": other.name if other else None,
+            "margin": facts.margin,
+            "entropy": facts.entropy,
+            "keys": facts.effective_keys,
+            "confidence": facts.confidence,
+            "distance": facts.distance,
+            "importance": self.importance.get(facts.head),
+            "cost": cost.cost if cost else None,
+            "cost low": cost.low if cost else None,
+            "cost high": cost.high if cost else None,
+            "AER": self.error_rate(facts.head),
+            "copying": self.copying.get(facts.head),
+        }
+
+
+def measure_heads(
+    subject: Subject, examples: Sequence[Example], what: str, way: str = "zero", costed: int = COSTED
+) -> HeadTable:
+    """Every measure of every head on these sentences."""
+    model, examples = subject.model, list(examples)
+    counts = subject.counts() or Counts.of(examples)
+    found = fits(model, examples, counts)
+    facts = head_facts(model, examples, subject.random(), counts, found)
+    translates = isinstance(model, EncoderDecoder)
+    costs = ablated(model, examples[:costed], way=way) if translates and costed else []
+    copying = {
+        head: value
+        for site in sites(model)
+        for head, value in zip(site.heads, ov_copying(model, site), strict=True)
+        if value == value
+    }
+    return HeadTable(
+        facts=facts,
+        importance=importance(model, examples) if translates else {},
+        costs={cost.head: cost for cost in costs},
+        aligned=align_heads(model, examples) if isinstance(model, EncoderDecoder) else [],
+        gold=any(example.alignment for example in examples),
+        copying=copying,
+        examples=examples,
+        what=what,
+        fits=found,
+        model=model,
+    )
+
+
+def letter(facts: HeadFacts) -> str:
+    """One letter for a badge."""
+    return LETTERS[facts.role.name] if facts.role else "·"

@@ -1,0 +1,202 @@
+"""A run as something to look into: its model, how it reads text, and sentences to measure on."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.architecture import Head
+from regard.config import Config
+from regard.data.corpora import GoldPair, english_french
+from regard.data.corpora.gold import read_row
+from regard.data.store import open_corpus
+from regard.decode import Greedy
+from regard.errors import DataError, ModelError, RegardError
+from regard.formats import Pair, files, read_lines, read_pairs
+from regard.inspection.example import Example, pair_example, text_example
+from regard.inspection.patterns import Counts
+from regard.inspection.record import Model, sites
+from regard.jobs.load import load, load_encoder, new_encoder, new_model
+from regard.jobs.prune import training_store
+from regard.run import Run, open_run
+from regard.tasks.embed import Embedder
+from regard.tasks.translate import Translator
+
+LONGEST = 512
+"""Pieces of a sentence that can still be looked at: every head holds a square of them."""
+ENOUGH = 100
+"""Sentences of a run's own dev set that heads are measured on where nobody gives others."""
+GRAMMAR_SEED = 20_260
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model and how it reads."""
+
+    run: Run
+    config: Config
+    reader: Translator | Embedder
+
+    @property
+    def model(self) -> Model:
+        return self.reader.model
+
+    @property
+    def translates(self) -> bool:
+        return isinstance(self.reader, Translator)
+
+    def example(self, source: str, target: str | None = None, gold: GoldPair | None = None) -> Example:
+        """A sentence as the model reads it; a translator that is given no target writes its own."""
+        if not source.strip():
+            raise DataError("there is no sentence to look at: the text is empty")
+        if isinstance(self.reader, Embedder):
+            example = text_example(self.reader.tokenizer, source, LONGEST * 1000, gold)
+        else:
+            self._fits(len(self.reader.tokenizers.source.encode([source])[0]) + 1, source)
+            written = self.reader.translate([source])[0] if target is None else target
+            example = pair_example(self.reader.tokenizers, source, written, gold)
+            self._fits(len(example.rows("decoder")), written)
+        self._fits(len(example.source), source)
+        return example
+
+    def random(self) -> Model:
+        """The same model before anybody trained it."""
+        if isinstance(self.reader, Embedder):
+            return new_encoder(self.config, self.reader.tokenizer.pad).eval()
+        return new_model(self.config, self.reader.tokenizers).to(next(self.model.parameters()).device).eval()
+
+    def counts(self) -> Counts | None:
+        """How often each piece stands in the training text, where the run has kept it."""
+        store = training_store(self.run)
+        if not isinstance(self.reader, Translator) or not store.pieces_ready.exists():
+            return None
+        corpus = open_corpus(store.store, "train", self.reader.tokenizers)
+        sides: list[Any] = []
+        for ids in (corpus.source_ids, corpus.target_ids):
+            known, often = np.unique(np.asarray(ids.values), return_counts=True)
+            sides.append(Counter(dict(zip(known.tolist(), often.tolist(), strict=True))))
+        return Counts(*sides)
+
+    def head(self, name: str) -> tuple[str, int]:
+        """The attention of a head and its row there; a name that fits none is told which there are."""
+        try:
+            wanted = Head.read(name)
+        except ValueError as error:
+            raise ModelError(str(error)) from None
+        every = {site.name: site for site in sites(self.model)}
+        if wanted.attention not in every:
+            raise ModelError(f"there is no head {name}: this model has {_range(list(every))}")
+        numbers = every[wanted.attention].attention.numbers
+        if wanted.number not in numbers:
+            there = (
+                f"{numbers[0]} to {numbers[-1]}" if len(numbers) == numbers[-1] + 1 else ", ".join(map(str, numbers))
+            )
+            raise ModelError(f"there is no head {name}: {wanted.attention} has heads {there}")
+        return wanted.attention, numbers.index(wanted.number)
+
+    def _fits(self, pieces: int, text: str) -> None:
+        if pieces > LONGEST:
+            raise DataError(
+                f"'{text[:40]}…' is {pieces:,} pieces long; {LONGEST} is the most that can be looked at, since every "
+                f"head holds a square of them. Look at a part of it."
+            )
+
+
+def open_subject(folder: Path, device: str = "cpu") -> Subject:
+    """A run of either kind."""
+    run = open_run(folder)
+    config = run.load_config()
+    if config.model.architecture == "encoder":
+        return Subject(run, config, load_encoder(folder, device))
+    return Subject(run, config, load(folder, device))
+
+
+def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[list[Example], str]:
+    """The examples of files: aligned text, a .tsv (with gold, if it is a built-in corpus), or text for an encoder."""
+    what = " ".join(Path(text).name for text in texts)
+    if len(texts) == 1 and files.suffix(Path(texts[0])) == ".tsv" and (gold := _gold(Path(texts[0]), most)):
+        return [_of_gold(subject, pair) for pair in gold], what
+    if not subject.translates:
+        lines = [line for line in read_lines(Path(texts[0])) if line.strip()][:most]
+        return _fitting(subject, [Pair(line, "") for line in lines]), what
+    pairs: list[Pair] = []
+    for pair in read_pairs(list(texts), subject.config.data.source, subject.config.data.target):
+        if pair.source.strip() and pair.target.strip():
+            pairs.append(pair)
+        if len(pairs) == most:
+            break
+    found = _fitting(subject, pairs)
+    if not found:
+        raise DataError(f"{what}: no pair of at most {LONGEST} pieces to measure on")
+    return found, what
+
+
+def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
+    """Sentences to measure on where none are given: the run's dev set, else the built-in corpus."""
+    store = training_store(subject.run)
+    if isinstance(subject.reader, Translator) and store.pieces_ready.exists():
+        corpus = open_corpus(store.store, "dev", subject.reader.tokenizers)
+        pairs = [pair for pair in corpus.pairs(most) if pair.source.strip() and pair.target.strip()]
+        return _fitting(subject, pairs), "the run's dev set"
+    return grammar_examples(subject, most), "the built-in corpus"
+
+
+def grammar_examples(subject: Subject, most: int = ENOUGH) -> list[Example]:
+    """English sentences that know their grammar; a translator into another language than French writes its own."""
+    pairs = list(english_french.generate(most, GRAMMAR_SEED))
+    if isinstance(subject.reader, Translator) and subject.config.data.target not in ("", "fr"):
+        written = subject.reader.translate([pair.source for pair in pairs], Greedy())
+        pairs = [
+            GoldPair(pair.source, text or pair.target, (), pair.source_links)
+            for pair, text in zip(pairs, written, strict=True)
+        ]
+    return [_of_gold(subject, pair) for pair in pairs]
+
+
+def _of_gold(subject: Subject, pair: GoldPair) -> Example:
+    return subject.example(pair.source, pair.target if subject.translates else None, pair)
+
+
+def _fitting(subject: Subject, pairs: Sequence[Pair]) -> list[Example]:
+    """Examples of the pairs that are not too long."""
+    found = []
+    for pair in pairs:
+        try:
+            found.append(subject.example(pair.source, pair.target if subject.translates else None))
+        except DataError:
+            continue
+    return found
+
+
+def _gold(path: Path, most: int) -> list[GoldPair]:
+    """The rows of a built-in corpus; nothing if it is another kind of table."""
+    found = []
+    for line in read_lines(path):
+        try:
+            found.append(read_row(line))
+        except RegardError:
+            return []
+        if len(found) == most:
+            break
+    return found
+
+
+def _range(names: Sequence[str]) -> str:
+    """Every attention of a model in a few words: encoder.0.self to encoder.3.self, …"""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        stack, _, kind = name.split(".")
+        kinds.setdefault(f"{stack}.{kind}", []).append(name)
+    return ", ".join(f"{own[0]} to {own[-1]}" if len(own) > 1 else own[0] for own in kinds.values())
+
+
+__all__ = [
+    "Subject",
+    "given_examples",
+    "grammar_examples",
+    "open_subject",
+    "own_examples",
+]

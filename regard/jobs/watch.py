@@ -1,0 +1,52 @@
+"""Heads through training: what each does, every so many updates, on the same few sentences of dev."""
+
+import json
+
+from regard.inspection.example import pair_example
+from regard.inspection.heads import head_facts
+from regard.inspection.patterns import Counts
+from regard.jobs.prepare import Data
+from regard.model.transformer import EncoderDecoder
+from regard.run import Run, write_text
+from regard.train import log
+
+WATCHED = 24
+"""Sentences: few, so that a look costs about as much as some updates."""
+LONGEST = 64
+
+
+class HeadWatch:
+    """Adds a line to heads.jsonl whenever it is time to; training is not changed by it."""
+
+    def __init__(self, run: Run, model: EncoderDecoder, data: Data, every: int):
+        self.run, self.model, self.every = run, model, every
+        pairs = data.dev.pairs(4 * WATCHED) if every else []
+        made = [pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
+        fitting = [one for one in made if max(len(one.source), len(one.rows("decoder"))) <= LONGEST]
+        self.examples = fitting[:WATCHED]
+        self.counts = Counts.of(self.examples)
+
+    def look(self, step: int) -> None:
+        """Measure all heads if this update is one to look after."""
+        if not self.every or step % self.every or not self.examples:
+            return
+        training = self.model.training
+        facts = head_facts(self.model, self.examples, None, self.counts)
+        self.model.train(training)
+        heads = {
+            str(one.head): {
+                "entropy": round(one.entropy, 4),
+                "confidence": round(one.confidence, 4),
+                "role": one.role.name if one.role else None,
+                "lift": round(one.best.lift, 4) if one.best else None,
+            }
+            for one in facts
+        }
+        with self.run.heads.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(json.dumps({"step": step, "heads": heads}) + "\n")
+
+    def forget_after(self, step: int) -> None:
+        """Drop what a run that was killed has written beyond the checkpoint it goes on from."""
+        if self.every and self.run.heads.exists():
+            kept = [record for record in log.read(self.run.heads) if record["step"] <= step]
+            write_text(self.run.heads, "".join(json.dumps(record) + "\n" for record in kept))

@@ -1,0 +1,39 @@
+"""Two systems on the same sentences: how far apart they are, and how sure that is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+
+from regard.metrics.resample import SEED
+from regard.metrics.score import RESAMPLES, Score, paired
+
+
+def bleu_difference(hypotheses: Sequence[str], others: Sequence[str], references: Sequence[str]) -> Score:
+    """BLEU of the first system less that of the second, with the middle 95 % over sentences drawn for both at once.
+
+    Koehn 2004. Statistics are sacreBLEU's, so the two values are those that `bleu` gives.
+    """
+    paired(hypotheses, references)
+    paired(others, references)
+    metric = BLEU()
+    stats = [
+        np.array(metric._extract_corpus_statistics(list(side), [list(references)]), dtype=np.int64)
+        for side in (hypotheses, others)
+    ]
+    rng = np.random.default_rng(SEED)
+    drawn = rng.integers(len(references), size=(RESAMPLES, len(references)))
+    differences = [_score(metric, stats[0][rows]) - _score(metric, stats[1][rows]) for rows in drawn]
+    low, high = np.percentile(differences, (2.5, 97.5)).tolist()
+    value = _score(metric, stats[0]) - _score(metric, stats[1])
+    signature = f"paired bootstrap|bs:{RESAMPLES}|seed:{SEED}|{_signature(metric, hypotheses, references)}"
+    return Score("BLEU difference", value, low, high, signature)
+
+
+def _score(metric: BLEU, rows: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> float:
+    return float(metric._compute_score_from_stats(rows.sum(axis=0).tolist()).score)
+
+
+def _signature(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> str:
+    metric.corpus_score(list(hypotheses)[:1], [list(references)[:1]])  # sacreBLEU knows it only after a score
+    return str(metric.get_signature())

@@ -1,0 +1,52 @@
+"""A word on its way through the layers: points that stay together or part."""
+
+from __future__ import annotations
+
+from regard.report.chart import Chart, compose
+from regard.report.table import Table, Value
+from regard.report.theme import PALETTE, SOFT_INK
+
+SIDE = 170
+COLUMNS = 4
+SHAPES = ("circle", "triangle-up", "square", "diamond", "cross")
+
+
+def layers_scatter(table: Table, *, title: str) -> Chart:
+    """A small picture for each layer of a table with columns layer, x, y and sense; senses differ in colour and shape.
+
+    Each layer has axes of its own: what counts is who stands with whom, not how far apart.
+    """
+    import altair as alt
+
+    order = list(dict.fromkeys(str(name) for name in table["layer"]))
+    senses = sorted({str(sense) for sense in table["sense"]})
+    rows: list[dict[str, Value]] = [{name: row[name] for name in ("layer", "x", "y", "sense")} for row in table.rows()]
+    for row in rows:
+        row["place"] = order.index(str(row["layer"]))
+    blank = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
+    told = len(senses) > 1
+    legend = alt.Legend(title=None, orient="top", symbolSize=90) if told else None
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, size=70, opacity=0.85)
+        .encode(
+            alt.X("x:Q", axis=blank, scale=alt.Scale(zero=False, padding=14)),
+            alt.Y("y:Q", axis=blank, scale=alt.Scale(zero=False, padding=14)),
+            color=alt.Color(
+                "sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(PALETTE[: len(senses)]))
+            ),
+            shape=alt.Shape(
+                "sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(SHAPES[: len(senses)]))
+            ),
+        )
+        .properties(width=SIDE, height=SIDE)
+    )
+    frame = alt.Chart().mark_rect(fill=None, stroke=SOFT_INK, strokeOpacity=0.25)
+    labels = alt.Header(labelExpr=f"{order!r}[datum.value]", labelFontSize=13, title=None)
+    chart = (
+        alt.layer(frame, points)
+        .properties(width=SIDE, height=SIDE)
+        .facet(facet=alt.Facet("place:O", header=labels), data=alt.NamedData("points"), columns=COLUMNS)
+        .resolve_scale(x="independent", y="independent")
+    )
+    return compose(title, chart, {"points": rows}).named("word")

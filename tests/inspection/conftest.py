@@ -1,0 +1,72 @@
+"""Small models of every scheme, and sentences without text for them to read."""
+
+import pytest
+import torch
+
+from regard.config import ModelConfig, PositionsConfig
+from regard.data.tokenizer import BOS, EOS, PAD
+from regard.inspection.example import Example, bare_side
+from regard.model.build import build
+
+SIZE = 47
+KINDS = (
+    {"kind": "none"},
+    {"kind": "sinusoidal"},
+    {"kind": "learned", "length": 64},
+    {"kind": "concatenated", "width": 6},
+    {"kind": "concatenated", "width": 6, "table": "learned", "length": 64},
+    {"kind": "relative", "clip": 3},
+    {"kind": "relative", "clip": 3, "values": True},
+    {"kind": "bias", "length": 64},
+    {"kind": "t5", "buckets": 8, "farthest": 20},
+    {"kind": "alibi"},
+    {"kind": "alibi", "sides": "two-sided"},
+    {"kind": "rotary"},
+    {"kind": "rotary", "share": 0.5, "layout": "interleaved"},
+)
+
+
+def name_of(positions: dict) -> str:
+    return "-".join(str(value) for key, value in positions.items() if key != "length")
+
+
+def config_of(positions: dict, **more) -> ModelConfig:
+    return ModelConfig(
+        **{"dim": 24, "heads": 3, "ffn": 13, "layers": 2, "positions": PositionsConfig(**positions)} | more
+    )
+
+
+def model_of(config: ModelConfig, seed: int = 5):
+    """A model whose every parameter has left its start, so that no zero hides a fault."""
+    torch.manual_seed(seed)
+    model = build(config, SIZE, SIZE, joint=True, pad=PAD).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def example_of(source: list[int], target: list[int]) -> Example:
+    return Example(bare_side([*source, EOS]), bare_side([BOS, *target]), bare_side([*target, EOS]))
+
+
+@pytest.fixture
+def examples() -> list[Example]:
+    torch.manual_seed(3)
+    lengths = ((7, 5), (4, 9), (11, 6), (3, 3), (8, 8))
+    return [example_of(*(torch.randint(4, SIZE, (n,)).tolist() for n in pair)) for pair in lengths]
+
+
+@pytest.fixture(params=KINDS, ids=name_of)
+def positions(request) -> dict:
+    return request.param
+
+
+@pytest.fixture(params=["pre", "post"])
+def norm(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["layer", "rms"])
+def norm_kind(request) -> str:
+    return request.param

@@ -1,0 +1,116 @@
+"""Static and contextual vectors, and places: what must be true of their numbers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from regard.config import ModelConfig
+from regard.errors import DataError
+from regard.inspection import embeddings
+from regard.inspection.example import Example, Side
+from regard.inspection.places import places
+from regard.model.build import build_encoder
+
+from .conftest import config_of, model_of, name_of
+
+
+def sentence(*words: str) -> Example:
+    ids = tuple(5 + sum(map(ord, word)) % 40 for word in words)
+    return Example(Side(" ".join(words), ids, words, tuple(range(len(words))), words, (False,) * len(words)))
+
+
+SENTENCES = [
+    sentence("we", "sat", "on", "the", "bank"),
+    sentence("the", "bank", "was", "green"),
+    sentence("my", "bank", "lends", "money", "now"),
+    sentence("a", "bank", "paid"),
+]
+SENSES = ["river", "river", "money", "money"]
+
+
+def encoder(kind: str):
+    config = ModelConfig(architecture="encoder", dim=24, heads=3, ffn=13, layers=2, positions={"kind": kind})
+    torch.manual_seed(3)
+    return build_encoder(config, 47, 0).eval()
+
+
+def test_a_word_is_itself_in_the_static_layer_whatever_the_sentence():
+    found = embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank")
+    assert [layer.name for layer in found] == ["static", "with position", "layer 0", "layer 1"]
+    assert embeddings.mean_cosine(found[0].vectors) == pytest.approx(1)
+    assert embeddings.explained(found[0].vectors) == pytest.approx(1)
+    assert embeddings.mean_cosine(found[1].vectors) < 1 - 1e-6
+    told = embeddings.contextuality(found[0], SENSES)
+    assert told.senses == 0.5 and told.nearest == pytest.approx(1 / 3)  # chance, since all are one vector
+
+
+def test_without_positions_a_word_changes_only_by_its_sentence():
+    found = embeddings.layers_of(encoder("none"), SENTENCES, "bank")
+    assert embeddings.mean_cosine(found[1].vectors) == pytest.approx(1)
+    assert embeddings.mean_cosine(found[2].vectors) < 1 - 1e-6
+    twice = embeddings.layers_of(encoder("none"), [SENTENCES[0], SENTENCES[0]], "bank")
+    assert all(embeddings.mean_cosine(layer.vectors) == pytest.approx(1) for layer in twice)
+
+
+def test_a_rogue_coordinate_is_seen_through():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(200, 50))
+    rows[:, 3] += 30
+    layer = embeddings.Layer("x", rows[:20], rows[20:40], tuple(rows[i : i + 10] for i in range(0, 200, 10)))
+    told = embeddings.contextuality(layer)
+    assert told.baseline > 0.8  # what raw cosines would call alike
+    assert abs(told.self_similarity) < 0.05 and abs(told.standard_similarity) < 0.05
+    assert told.senses is None and told.nearest is None
+
+
+def test_senses_that_lie_apart_are_separated():
+    rng = np.random.default_rng(1)
+    ends = np.stack([np.eye(7)[0], np.eye(7)[0], np.eye(7)[1], np.eye(7)[1]]) + 0.1 * rng.normal(size=(4, 7))
+    assert embeddings.separation(ends, SENSES) == 1 and embeddings.nearest_sense(ends, SENSES) == 1
+    assert embeddings.separation(ends, ["a", "b", "a", "b"]) < 0.5
+    assert math.isnan(embeddings.separation(ends[:1], ["a"]))
+
+
+def test_a_projection_has_two_dimensions_a_layer_and_does_not_flip():
+    found = embeddings.projection(embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank"))
+    assert [flat.shape for flat in found] == [(4, 2)] * 4
+    for one, two in itertools.pairwise(found):
+        assert ((one * two).sum(axis=0) >= -1e-9).all()
+
+
+def test_a_word_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(DataError, match=r"'river' is not in the sentence 'we sat on the bank'; its words are: we, sat"):
+        embeddings.layers_of(encoder("none"), SENTENCES, "river")
+
+
+def test_the_nearest_row_of_a_table_is_found():
+    table = torch.eye(5)
+    assert embeddings.neighbours(table, np.array([0.1, 0, 1, 0.5, 0]), 2) == [
+        (2, pytest.approx(0.8909, abs=1e-3)),
+        (3, pytest.approx(0.4454, abs=1e-3)),
+    ]
+    assert embeddings.neighbours(table, np.eye(5)[2], 1, skip=[2])[0][1] == 0
+
+
+def test_waves_have_one_length_and_know_only_distances():
+    found = places(model_of(config_of({"kind": "sinusoidal"})), "encoder", 17)
+    assert found.scheme == "sinusoidal" and found.vectors.shape == (17, 24)
+    assert np.diag(found.gram) == pytest.approx(np.full(17, 12.0), rel=1e-5)
+    for k in range(5):
+        assert np.ptp(np.diag(found.gram, k)) < 1e-4
+
+
+def test_every_scheme_shows_its_places(positions):
+    found = places(model_of(config_of(positions)), "decoder", 9)
+    kind = positions["kind"]
+    assert (found.vectors is not None) == (kind in ("sinusoidal", "learned", "concatenated")), name_of(positions)
+    assert (found.kernel is not None) == (kind == "rotary")
+    assert bool(found.effects) == (kind in ("relative", "bias", "t5", "alibi"))
+    for effect in found.effects.values():
+        assert effect.shape == (3, 9, 9)
+        if kind in ("bias", "t5", "alibi"):
+            for k in range(-8, 9):
+                assert len({round(float(v), 5) for v in np.diagonal(effect[0], k)}) == 1  # distances alone

@@ -1,0 +1,250 @@
+"""What a head is worth, and what becomes of a model without it."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.architecture import Head
+from regard.config import ModelConfig
+from regard.data.tokenizer import PAD
+from regard.errors import ModelError
+from regard.inspection import gates
+from regard.inspection.importance import (
+    ablated,
+    gated,
+    importance,
+    loss_by_sentence,
+    losses,
+    mean_outputs,
+    paired,
+    tokens,
+)
+from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
+from regard.inspection.record import inputs, sites, weights
+from regard.model.build import build, build_encoder
+from regard.model.packed import Packed
+from regard.model.stepwise import Stepwise
+from regard.model.taps import alter
+from regard.model.transformer import parameters_of
+from regard.train.cost import Lengths, operations, parameters
+
+from .conftest import SIZE, config_of, model_of
+
+SOME = ("encoder.0.self.1", "encoder.1.self.0", "encoder.1.self.2", "decoder.0.cross.0", "decoder.1.self.2")
+
+
+def kill(model, name: str) -> None:
+    """Make a head hand over nothing."""
+    head = Head.read(name)
+    site = next(site for site in sites(model) if site.name == head.attention)
+    width = site.attention.width
+    with torch.no_grad():
+        site.attention.out.weight[:, head.number * width : (head.number + 1) * width] = 0
+
+
+@pytest.fixture
+def model(positions):
+    return model_of(config_of(positions)).double()
+
+
+def test_importance_is_the_slope_of_the_loss_along_a_gate(examples):
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    site, step = sites(model)[1], 1e-5
+    one = examples[:1]
+
+    def loss(change: float) -> float:
+        gate = torch.ones(3, dtype=torch.float64)
+        gate[1] += change
+        with torch.no_grad(), alter(model, gated(site, gate)):
+            return float(losses(model, one)[0]) / tokens(one)[0]
+
+    slopes = [abs(loss(step) - loss(-step)) / (2 * step)]
+    found = importance(model, one)
+    for layer in ("encoder.0.", "encoder.1.", "decoder.0.", "decoder.1."):
+        assert math.hypot(*(value for head, value in found.items() if str(head).startswith(layer))) == pytest.approx(1)
+    others = []
+    for h in range(3):
+        gate = torch.ones(1, 3, dtype=torch.float64, requires_grad=True)
+        with alter(model, gated(site, gate)):
+            (gradient,) = torch.autograd.grad(losses(model, one).sum() / tokens(one)[0], gate)
+        others.append(abs(float(gradient[0, h])))
+    assert others[1] == pytest.approx(slopes[0], rel=1e-6)
+    assert found[site.heads[1]] == pytest.approx(others[1] / math.hypot(*others), rel=1e-6)
+
+
+def test_a_dead_head_is_worth_nothing_and_costs_nothing(examples, positions):
+    model = model_of(config_of(positions))
+    kill(model, "decoder.1.cross.2")
+    dead = Head.read("decoder.1.cross.2")
+    assert importance(model, examples)[dead] == 0
+    for way in ("zero", "mean", "resample"):
+        (cost,) = ablated(model, examples, [dead], way)
+        assert (cost.cost, cost.low, cost.high) == (0, 0, 0)
+
+
+def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
+    model = model_of(config_of({"kind": "rotary"})).double()
+    once, twice = importance(model, examples), importance(model, [*examples, *examples])
+    assert once == pytest.approx(twice, rel=1e-9)
+    alone = [importance(model, [example], by_layer=False) for example in examples]
+    mean = {head: sum(one[head] for one in alone) / len(alone) for head in once}  # absolute before the mean
+    assert importance(model, examples, by_layer=False) == pytest.approx(mean, rel=1e-9)
+
+
+def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    head = Head.read("decoder.0.cross.1")
+    (cost,) = ablated(model, examples, [head])
+    without = loss_by_sentence(model, examples, lambda _: masked(model, [head]))
+    expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
+    assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
+    assert abs(cost.cost) > 1e-6
+
+
+def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    (one,) = mean_outputs(model, examples[:1])["encoder.0.self"][None].unbind(0)
+    assert one.shape == (3, len(examples[0].source), 8)
+    both = mean_outputs(model, [examples[0], examples[0]])["encoder.0.self"]
+    assert_close(both, one)
+    (cost,) = ablated(model, examples[:1], [Head.read("encoder.0.self.1")], "mean")
+    assert abs(cost.cost) < 1e-9  # the mean of one sentence is that sentence
+
+
+def test_an_interval_pairs_the_same_sentences():
+    rng = np.random.default_rng(1)
+    count = np.full(40, 7.0)
+    value, low, high = paired(np.full(40, 0.7), count)
+    assert (value, low, high) == pytest.approx((0.1, 0.1, 0.1))
+    value, low, high = paired(rng.normal(0.7, 1, 40), count)
+    assert low < value < high
+
+
+def test_pruned_equals_masked(positions, norm, examples):
+    config = config_of(positions, norm=norm)
+    whole = model_of(config).double()
+    small = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD).double().eval()
+    narrow(whole, small)
+    shut = [Head.read(name) for name in SOME]
+    given = inputs(whole, examples)
+    with torch.no_grad():
+        with alter(whole, masked(whole, shut)):
+            expected = whole(*given)
+        assert_close(small(*given), expected, rtol=0, atol=1e-12)
+        assert not torch.allclose(whole(*given), expected)
+        packed = Packed(small)(*given)
+        real = given[1] != PAD
+        assert_close(packed, expected[real], rtol=0, atol=1e-12)
+
+
+def test_a_pruned_model_decodes_step_by_step_as_it_does_at_once(positions):
+    config = config_of(positions)
+    whole = model_of(config).double()
+    small = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD).double().eval()
+    narrow(whole, small)
+    source, target = torch.randint(4, SIZE, (3, 5)), torch.randint(4, SIZE, (3, 4))
+    with torch.no_grad():
+        walk = Stepwise(small).begin(1)
+        walk.enter(source[:2])
+        first = walk.step(target[:2, 0])
+        walk.enter(source[2:])
+        walk.step(torch.cat((target[:2, 1], target[2:, 0])))
+        logits = walk.step(torch.cat((target[:2, 2], target[2:, 1])))
+        whole_pass = small.output(small(source, target))
+        assert_close(first, whole_pass[:2, 0], rtol=0, atol=1e-12)
+        assert_close(logits, torch.cat((whole_pass[:2, 2], whole_pass[2:, 1])), rtol=0, atol=1e-12)
+
+
+def test_the_order_of_pruning_does_not_matter_and_twice_is_as_good_as_once(positions):
+    config = config_of(positions)
+    whole = model_of(config)
+    at_once = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD)
+    narrow(whole, at_once)
+    half = build(config.model_copy(update={"pruned": SOME[:2]}), SIZE, SIZE, joint=True, pad=PAD)
+    narrow(whole, half)
+    then = build(config.model_copy(update={"pruned": SOME[::-1]}), SIZE, SIZE, joint=True, pad=PAD)
+    narrow(half, then)
+    for one, other in zip(at_once.parameters(), then.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_parameters_and_operations_fall_as_computed(positions, bias):
+    config = config_of(positions, bias=bias)
+    pruned = config.model_copy(update={"pruned": SOME})
+    counts = [parameters_of(build(c, SIZE, SIZE, joint=True, pad=PAD)) for c in (config, pruned)]
+    assert counts[0] - counts[1] == len(SOME) * (4 * 24 * 8 + (3 * 8 if bias else 0))
+    assert counts == [parameters(c, SIZE, SIZE, joint=True).total for c in (config, pruned)]
+    lengths = Lengths(11.0, 7.0)
+    fallen = operations(config, SIZE, lengths) - operations(pruned, SIZE, lengths)
+    encoder, own = 4 * 11 * 24 * 8 + 2 * 11 * 11 * 8, 4 * 7 * 24 * 8 + 2 * 7 * 7 * 8
+    cross = 2 * (11 + 7) * 24 * 8 + 2 * 11 * 7 * 8
+    assert fallen == pytest.approx(6 * (3 * encoder + own + cross))
+
+
+def test_weights_of_a_pruned_model_bear_the_names_of_what_is_left():
+    config = config_of({"kind": "t5", "buckets": 8, "farthest": 20}, pruned=SOME)
+    (site,) = [site for site in sites(model_of(config)) if site.name == "encoder.1.self"]
+    assert [str(head) for head in site.heads] == ["encoder.1.self.1"]
+
+
+def test_heads_are_shut_a_tenth_at_a_time_and_each_attention_keeps_one(examples):
+    model = model_of(config_of({"kind": "sinusoidal"}))
+    kill(model, "encoder.0.self.2")
+    stages = list(by_importance(model, examples, 1))
+    assert [stage.left for stage in stages][:3] == [18, 16, 14] and stages[-1].left == 6
+    assert Head.read("encoder.0.self.2") in stages[1].shut  # what is worth nothing goes first
+    assert all(set(a.shut) < set(b.shut) for a, b in itertools.pairwise(stages))
+    assert {head.attention for head in stages[-1].shut} == {site.name for site in sites(model)}
+
+
+def test_gates_learn_to_shut_a_head_that_does_harm(examples):
+    model = model_of(config_of({"kind": "sinusoidal"}))
+    before = loss_by_sentence(model, examples)
+    kill(model, "decoder.0.cross.1")
+    alphas = gates.learn(model, examples, steps=60, penalty=0.02)
+    dead = Head.read("decoder.0.cross.1")
+    assert alphas[dead] < gates.START and alphas[dead] <= sorted(alphas.values())[len(alphas) // 2]
+    order = sorted(alphas, key=alphas.__getitem__)
+    stages = list(by_gates(model, examples, order, 9))
+    assert stages[-1].left == 9 and all(p.requires_grad for p in model.parameters())
+    assert before.shape == (len(examples),)
+
+
+def test_gates_are_shut_open_and_between_as_published():
+    alpha = torch.tensor([-9.0, 0.0, 9.0])
+    assert gates.still(alpha).tolist() == [0, 0.5, 1]
+    assert gates.open_chance(torch.tensor(0.0)) == pytest.approx(1 / (1 + (0.1 / 1.1) ** 0.33), rel=1e-5)
+    u = torch.linspace(0.001, 0.999, 2001)
+    shut = (gates.noisy(torch.tensor(-0.7), u) == 0).float().mean()
+    assert float(shut) == pytest.approx(1 - float(gates.open_chance(torch.tensor(-0.7))), abs=2e-3)
+
+
+def test_what_to_keep_is_a_share_or_a_number():
+    assert heads_to_keep("50%", 48) == 24 and heads_to_keep("7", 48) == 7 and heads_to_keep("33.4%", 9) == 4
+    for wrong in ("0%", "101%", "49", "0", "half", "-3"):
+        with pytest.raises(ModelError, match="--keep"):
+            heads_to_keep(wrong, 48)
+
+
+def test_heads_that_never_were_cannot_be_pruned():
+    for pruned, match in (
+        (("encoder.0.self.9",), "never had a head encoder.0.self.9"),
+        (("encoder.0.cross.0",), "is no head's name"),
+        (("encoder.0",), "is no head's name"),
+        (tuple(f"encoder.1.self.{h}" for h in range(3)), "has lost all of its heads"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            config_of({"kind": "none"}, pruned=pruned)
+
+
+def test_an_encoder_alone_has_no_loss_but_weights(examples):
+    config = ModelConfig(architecture="encoder", dim=24, heads=3, ffn=13, layers=2, pruned=("encoder.0.self.1",))
+    model = build_encoder(config, SIZE, PAD).eval()
+    with pytest.raises(ModelError, match="an encoder alone predicts nothing"):
+        importance(model, examples)
+    assert [w.shape[0] for w in weights(model, examples)[0].values()] == [2, 3]

@@ -1,0 +1,117 @@
+"""Planted heads are recovered, random ones are not, and what a pattern means is what it says."""
+
+import numpy as np
+import pytest
+import torch
+
+from regard.inspection import measures
+from regard.inspection.alignment import align_heads, pharaoh, to_words
+from regard.inspection.heads import head_facts
+from regard.inspection.patterns import LETTERS, ORDER, best_offset, block, duplicate, induction, offset
+from regard.inspection.planted import plant, planted_examples, roles_of
+from regard.inspection.record import sites
+from regard.inspection.selftest import SIZE, small_model
+from regard.model.build import build
+from regard.model.taps import alter
+
+from .conftest import config_of
+
+EXAMPLES = planted_examples(SIZE)
+
+
+@pytest.mark.parametrize("name", ["encoder.1.self", "decoder.0.self", "decoder.1.cross"])
+def test_planted_heads_of_every_role_are_recovered(name):
+    model = small_model("sinusoidal")
+    kind = next(site.kind for site in sites(model) if site.name == name)
+    roles = roles_of(kind)
+    for start in range(0, len(roles), 4):
+        chosen = (roles[start : start + 4] + roles)[:4]
+        with alter(model, plant(model, name, chosen, EXAMPLES)):
+            facts = [one for one in head_facts(model, EXAMPLES) if one.head.attention == name]
+        assert [one.role and one.role.name for one in facts] == chosen
+        assert all(one.role.low - 1e-9 <= one.role.lift <= one.role.high + 1e-9 for one in facts)
+        assert all(one.runner_up.name != one.role.name for one in facts)
+
+
+def test_heads_whose_weights_look_by_distance_are_named_by_it():
+    """Not planted by hand: the weights of a scheme with a number for each distance."""
+    config = config_of({"kind": "bias", "length": 64}, dim=32, heads=4)
+    model = build(config, SIZE, SIZE, joint=True, pad=0).eval()
+    site = sites(model)[0]
+    with torch.no_grad():
+        site.attention.q.weight.zero_()
+        for h, step in enumerate((-1, 1, -2, 0)):
+            site.attention.positions.table[h, 63 + step] = 9
+    facts = head_facts(model, EXAMPLES)[:4]
+    assert [one.role.name for one in facts] == ["previous", "next", "offset -2", "self"]
+    assert all(one.role.lift > 0.9 and one.role.argmax > 0.95 for one in facts)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "alibi", "rotary", "t5", "bias"])
+def test_a_model_with_random_weights_has_no_sure_role(kind):
+    models = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        models.append(
+            build(config_of({"kind": kind, "length": 64}, dim=32, heads=4), SIZE, SIZE, joint=True, pad=0).eval()
+        )
+    assert [str(one.head) for one in head_facts(models[0], EXAMPLES, models[1]) if one.role] == []
+
+
+def test_a_role_that_random_weights_have_too_is_not_told():
+    model = small_model("sinusoidal")
+    with alter(model, plant(model, "encoder.0.self", ["previous"] * 4, EXAMPLES)):
+        (one, *_) = head_facts(model, EXAMPLES, model)
+    assert one.role is None and one.best.name == "previous" and "no sure role" in one.note()
+
+
+def test_rows_are_queries_and_minus_one_is_the_token_before():
+    assert np.array_equal(offset(4, 1), np.eye(4, 4, 1, dtype=bool))  # query i looks at i + 1
+    assert np.array_equal(offset(4, -1), np.eye(4, 4, -1, dtype=bool))
+    assert np.argwhere(duplicate([7, 8, 7, 7])).tolist() == [[2, 0], [3, 0], [3, 2]]
+    assert np.argwhere(induction([7, 8, 7])).tolist() == [[2, 1]]
+    assert not block(EXAMPLES[0].source)[-1].any() and block(EXAMPLES[0].source)[0, 0]
+
+
+def test_uniform_attention_has_no_lift_and_a_perfect_head_has_one():
+    keep = np.tril(np.ones((6, 6), dtype=bool))
+    pattern = offset(6, -1)
+    even = torch.from_numpy(keep / keep.sum(axis=1, keepdims=True))[None]
+    perfect = torch.from_numpy(np.where(np.arange(6)[:, None] == 0, np.eye(6), pattern.astype(float)))[None]
+    assert measures.fit(even, pattern, keep).lift()[0] == pytest.approx(0)
+    assert measures.fit(perfect, pattern, keep).lift()[0] == pytest.approx(1)
+    assert measures.fit(perfect, pattern, keep).argmax()[0] == 1
+    assert measures.fit(perfect, offset(6, 0), keep).lift()[0] < 0
+
+
+def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
+    even = torch.full((1, 2, 16), 1 / 16)
+    assert measures.entropy(even)[0, 0].exp() == pytest.approx(16, rel=1e-5)
+    one = torch.nn.functional.one_hot(torch.tensor([3]), 16).float()
+    assert measures.entropy(one) == 0 and measures.confidence(one) == 1
+    torch.manual_seed(1)
+    w = torch.randn(3, 16).softmax(-1)
+    torch.testing.assert_close(measures.entropy(w), measures.entropy(w[:, torch.randperm(16)]))
+    assert measures.distance(torch.eye(5)[[0, 0, 1, 2, 3]])[1:].tolist() == [1, 1, 1, 1]
+
+
+def test_a_fixed_distance_is_known_for_every_relation():
+    assert 0 < best_offset(EXAMPLES, "verb to subject", "encoder") < 0.5
+    assert best_offset([], "verb to subject", "encoder") == 0
+
+
+def test_every_role_has_its_letter_and_its_place():
+    assert set(ORDER) == set(LETTERS)
+
+
+def test_an_aligning_head_is_the_best_aligner_and_words_sum_to_one():
+    model = small_model("sinusoidal")
+    with alter(model, plant(model, "decoder.1.cross", ["rare", "alignment", "diagonal", "separator"], EXAMPLES)):
+        found = align_heads(model, EXAMPLES)
+    assert str(found[0].head) == "decoder.1.cross.1" and found[0].counts.error_rate < 0.01
+    assert found[-1].counts.error_rate > 0.5
+    torch.manual_seed(1)
+    w = torch.randn(17, 17).softmax(-1)
+    words = to_words(w, EXAMPLES[0].target, EXAMPLES[0].source)
+    torch.testing.assert_close(words.sum(dim=1), torch.ones(16))
+    assert pharaoh([(2, 1), (0, 0)]) == "0-0 2-1"

@@ -1,0 +1,95 @@
+"""Rollout and flow: what must be true of them, by closed forms."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.inspection import norms, rollout
+from regard.inspection.record import trace
+
+from .conftest import config_of, example_of, model_of
+
+
+def random_weights(count: int, n: int, m: int | None = None, seed: int = 1) -> list[torch.Tensor]:
+    torch.manual_seed(seed)
+    return [torch.randn(n, m or n, dtype=torch.float64).softmax(dim=-1) for _ in range(count)]
+
+
+def test_rollout_of_no_attention_is_the_identity():
+    assert torch.equal(rollout.rollout([torch.zeros(7, 7)] * 5), torch.eye(7))
+
+
+def test_rollout_of_uniform_attention_has_a_closed_form():
+    n, layers = 7, 5
+    found = rollout.rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
+    share = 2.0**-layers
+    assert_close(found, share * torch.eye(n, dtype=torch.float64) + (1 - share) / n, rtol=0, atol=1e-15)
+
+
+def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
+    layers = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(4, 9)]
+    found = rollout.rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
+    assert_close(found.sum(dim=1), torch.ones(9, dtype=torch.float64))
+    assert not found.triu(1).any()
+
+
+def test_deep_maps_of_random_attention_look_alike():
+    """Why a rollout is read beside its depth: all rows become one."""
+    apart = [float(torch.pdist(rollout.rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)]
+    assert apart == sorted(apart, reverse=True) and apart[-1] < 1e-3
+
+
+def test_flow_through_one_layer_is_its_edges_and_through_two_the_sum_of_narrowest():
+    (one, two) = random_weights(2, 6)
+    a, b = rollout.step(one), rollout.step(two)
+    assert_close(rollout.flow([one]), a, rtol=0, atol=1e-12)
+    narrowest = torch.minimum(b[:, :, None], a[None]).sum(dim=1)
+    assert_close(rollout.flow([one, two]), narrowest, rtol=0, atol=1e-12)
+
+
+def test_flow_lies_between_rollout_and_one():
+    layers = random_weights(3, 5)
+    flow, rolled = rollout.flow(layers), rollout.rollout(layers)
+    assert bool((flow >= rolled - 1e-12).all()) and bool((flow <= 1 + 1e-12).all())
+    assert rollout.flow([torch.eye(rollout.LONGEST_FLOW + 1)]) is None
+
+
+def test_source_and_target_shares_sum_to_one():
+    own = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(3, 5)]
+    shares = rollout.rollout_across(rollout.rollout(random_weights(2, 7)), own, random_weights(3, 5, 7))
+    assert_close(shares.source_share + shares.target.sum(dim=1), torch.ones(5, dtype=torch.float64))
+    assert not shares.target.triu(1).any()
+    none = rollout.rollout_across(torch.eye(7).double(), own, [torch.zeros(5, 7).double()] * 3)
+    assert not none.source.any()
+
+
+def test_flow_across_the_border_is_at_least_the_rollout_across_it():
+    encoder = random_weights(2, 4)
+    own, cross = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(2, 3)], random_weights(2, 3, 4)
+    flow = rollout.flow_across(encoder, own, cross)
+    assert bool((flow >= rollout.rollout_across(rollout.rollout(encoder), own, cross).source - 1e-12).all())
+
+
+def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
+    own, cross = [torch.eye(3, dtype=torch.float64)], random_weights(1, 3, 4)
+    shares = rollout.rollout_across(torch.eye(4, dtype=torch.float64), own, cross)
+    assert_close(shares.source, cross[0] / 2)
+    assert_close(shares.target, torch.eye(3, dtype=torch.float64) / 2)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_attention_to_oneself_mixes_nothing_and_values_of_one_length_rank_as_weights(norm):
+    model = model_of(config_of({"kind": "alibi"}, norm=norm)).double()
+    model.encoder.layers[0].self.positions.slopes.fill_(1e4)  # so steep that each token sees itself alone
+    look = trace(model, example_of([5, 6, 7], [8])).looks["encoder.0.self"]
+    assert float(norms.mixing(look).max()) < 1e-12
+    same = type(look)(**{**vars(look), "v": look.v[:, :1].expand_as(look.v)})
+    assert_close(norms.norms(same).argsort(dim=-1), same.weights.argsort(dim=-1))
+
+
+def test_signed_shares_of_keys_and_bias_sum_to_one():
+    look = trace(
+        model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])
+    ).looks["decoder.1.self"]
+    of_bias = (look.out @ look.site.attention.out.bias.detach()) / look.out.pow(2).sum(dim=1)
+    assert_close(norms.signed(look).sum(dim=1) + of_bias, torch.ones(3, dtype=torch.float64))

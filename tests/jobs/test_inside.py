@@ -1,0 +1,207 @@
+"""The commands that look inside, on a run that was trained in a second."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from regard import load
+from regard.cli import main
+from regard.data.corpora import english_french, rows
+from regard.jobs.fit import fit
+from regard.jobs.heads import measure_heads
+from regard.jobs.look import arrays, cells, common_of, look_data
+from regard.jobs.prune import Pruned, Wish, prune
+from regard.jobs.subject import given_examples, open_subject, own_examples
+from regard.run import Run
+
+SENTENCE = "The old king saw the red houses."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, files) -> Path:
+    from regard import config as settings
+    from tests.jobs.conftest import TINY
+
+    folder = tmp_path_factory.mktemp("inside") / "run"
+    data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
+    changes = ["train.steps=12", "train.check_every=6", "train.save_every=6", "train.look_every=4", "model.layers=2"]
+    list(fit(folder, settings.override(settings.build({"data": data}), [*TINY, *changes]), False, lambda: False))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("gold") / "gold.tsv"
+    path.write_text("".join(line + "\n" for line in rows(english_french.generate(12, 5))), encoding="utf-8")
+    return path
+
+
+def refuses(capsys, *argv: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(a) for a in argv])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    return error
+
+
+def says(capsys, *argv: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(a) for a in argv])
+    assert not stopped.value.code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
+    subject = open_subject(run)
+    examples, what = given_examples(subject, [str(gold)], 10)
+    table = measure_heads(subject, examples, what, costed=4)
+    data = look_data(
+        subject, subject.example(SENTENCE, "Le vieux roi a vu les maisons rouges."), table, common_of(subject, examples)
+    )
+    assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
+    for own in data["kinds"].values():
+        rows_, columns = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
+        for layer, w in enumerate(own["weights"]):
+            assert w.shape == (2, len(rows_), len(columns)) and w.sum(axis=-1) == pytest.approx(1, abs=1e-5)
+            scores, terms = own["scores"][layer], own["terms"]["values"][layer]
+            assert terms.shape == (2, 6, len(rows_), len(columns))
+            seen = ~np.isnan(scores)
+            assert np.abs(terms.sum(axis=1) - scores)[seen].max() < 1e-4 and not w[~seen].any()
+            assert own["terms"]["shares"][layer].sum(axis=1) == pytest.approx(1, abs=1e-4)
+            assert own["norms"][layer] == pytest.approx(w * own["value_norms"][layer][:, None], rel=1e-4)
+            assert own["gradient"][layer].shape == w.shape
+        for head in (head for layer in own["heads"] for head in layer):
+            assert {one["which"] for one in head["evidence"]} in ({"best", "median", "worst"}, set())
+            json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
+    flow = data["flow"]
+    assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
+    assert [record["step"] for record in data["history"]] == [4, 8, 12]
+    assert "cross.1.weights" in arrays(data) and len(cells(data, "decoder", 0, 1)) == sum(
+        range(1, len(data["sides"]["read"]["pieces"]) + 1)
+    )
+
+
+def test_looks_through_training_do_not_change_it(run, files, tmp_path):
+    from regard import config as settings
+
+    quiet = settings.override(Run(run).load_config(), ["train.look_every=0"])
+    list(fit(tmp_path / "quiet", quiet, False, lambda: False))
+    names = [Run(folder).weights(12).read_bytes() for folder in (run, tmp_path / "quiet")]
+    assert names[0] == names[1]
+    assert not Run(tmp_path / "quiet").heads.exists()
+    (first, *_) = [json.loads(line) for line in Run(run).heads.read_text().strip().split("\n")]
+    assert set(first["heads"]["encoder.0.self.1"]) == {"entropy", "confidence", "role", "lift"}
+
+
+def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
+    out = {kind: tmp_path / f"head.{kind}" for kind in ("svg", "png", "csv", "npz")}
+    options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
+    told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
+    assert "aligns them" in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
+    assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
+    header, first = out["csv"].read_text().split("\n")[:2]
+    assert header.startswith("query,key,from,to,weight,score,norm,content·content")
+    with np.load(out["npz"]) as kept:
+        assert float(first.split(",")[4]) == pytest.approx(float(kept["cross.1.weights"][0, 0, 0]), abs=1e-6)
+
+
+def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
+    told = says(capsys, "heads", run, gold, "--sentences", "8", "--csv", tmp_path / "heads.csv")
+    assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told
+    assert "grammar:" in told and len((tmp_path / "heads.csv").read_text().strip().split("\n")) == 1 + 12
+    corpus = says(capsys, "look", run, gold, "--sentences", "8")
+    assert "measured on 8 sentences of gold.tsv" in corpus
+
+
+def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
+    from regard.formats import read_pairs
+
+    pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:12]
+    out = tmp_path / "half"
+    *_, last = prune(run, out, pairs, Wish("50%", mend=2, device="cpu"))
+    assert isinstance(last, Pruned) and last.sizes[1].heads == 6 and last.curve[0].left == 12
+    assert last.sizes[0].parameters - last.sizes[1].parameters == 6 * (4 * 32 * 16 + 3 * 16)
+    assert last.sizes[1].operations < last.sizes[0].operations
+    assert Run(out).load_config().model.pruned == tuple(sorted(last.removed))
+    assert json.loads(Run(out).pruning.read_text())["after"] == last.after.as_dict()
+    assert isinstance(load(out).translate([SENTENCE])[0], str)
+    assert own_examples(open_subject(out), 5)[1] == "the run's dev set"  # of the run it was cut from
+    says(capsys, "evaluate", out, str(files / "test.en"), str(files / "test.fr"), "--beam", "1")
+    more = ["--set", "train.steps=2", "--set", "train.threads=1", "--set", "train.check_sentences=2"]
+    says(
+        capsys,
+        "train",
+        str(files / "train.en"),
+        str(files / "train.fr"),
+        "--from",
+        out,
+        "--out",
+        tmp_path / "on",
+        *more,
+    )
+    assert Run(tmp_path / "on").load_config().model.pruned == tuple(sorted(last.removed))
+    assert "cannot express this run: " in refuses(capsys, "export", out, "--to", "marian", "--out", tmp_path / "m")
+
+
+def test_pruning_without_mending_is_masking(run, files, tmp_path):
+    from regard.formats import read_pairs
+
+    pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:9]
+    for method in ("importance", "gates"):
+        *_, last = prune(run, tmp_path / method, pairs, Wish("8", method, mend=0, device="cpu"))
+        assert last.after.value == pytest.approx(last.curve[-1].bleu.value) and last.mended == 0
+        assert last.difference.value == pytest.approx(last.after.value - last.before.value)
+        assert last.difference.low <= last.difference.value <= last.difference.high
+
+
+def test_embed_words_tells_every_layer(run, tmp_path, capsys):
+    text = tmp_path / "text.tsv"
+    lines = ("a\tThe king saw a red house.", "a\tThe house was old.", "b\tMy house is green.", "b\tA horse ran.")
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = says(capsys, "embed-words", run, "house", text, "--svg", tmp_path / "w.svg", "--csv", tmp_path / "w.csv")
+    assert "'house' in 3 sentences" in told and "static" in told and "layer 1" in told and "senses (AUC)" in told
+    assert (tmp_path / "w.svg").read_text().startswith("<svg")
+    assert len((tmp_path / "w.csv").read_text().strip().split("\n")) == 1 + 3 * 4
+
+
+@pytest.mark.slow
+def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
+    from regard.jobs import selftest
+    from regard.jobs.selftest import Proof
+
+    told = says(capsys, "look", "--selftest")
+    assert "FAILS" not in told and told.count("holds") >= 18
+    monkeypatch.setattr(selftest, "proofs", lambda: iter([Proof("a planted fault", "seen", False)]))
+    with pytest.raises(SystemExit) as stopped:
+        main(["look", "--selftest"])
+    assert stopped.value.code == 1 and "FAILS  a planted fault" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "match"),
+    [
+        (["look", "RUN", SENTENCE, "--head", "decoder.0.cross.7"], "decoder.0.cross has heads 0 to 1"),
+        (["look", "RUN", SENTENCE, "--head", "decoder.9.cross.0"], "encoder.0.self to encoder.1.self"),
+        (["look", "RUN", SENTENCE, "--head", "nonsense"], "is no head's name"),
+        (["look", "RUN", SENTENCE, "--svg", "x.svg"], "--svg shows one head"),
+        (["look", "RUN", "word " * 10_000], "pieces long; 512 is the most"),
+        (["look", "RUN", "   "], "the text is empty"),
+        (["look", "RUN"], "say what to look at"),
+        (["look", "RUN", "a", "b", "c"], "expected a sentence"),
+        (["look", "nowhere", SENTENCE], "no such run"),
+        (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
+        (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
+        (["prune", "RUN", "--out", "OUT"], "--dev"),
+        (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),
+        (["prune", "RUN", "--dev", "GOLD", "--out", "RUN"], "cannot be pruned in place"),
+        (["embed-words", "RUN", "zebra", "GOLD"], "the word 'zebra' is in none of its sentences"),
+    ],
+)
+def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_path, capsys):
+    places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out")}
+    error = refuses(capsys, *(places.get(part, part) for part in argv))
+    assert match in error and error.count("\n") == 1
