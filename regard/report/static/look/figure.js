@@ -1,0 +1,169 @@
+// The picture in the middle: where everything stands, how it is drawn by either hand, what lies under the pointer.
+
+import { axesOf, entryOf } from "./axes.js";
+import { headColour, headDash, inks } from "./colour.js";
+import { measureOf, placeOf } from "./data.js";
+import { drawHeat, drawLegend, heatHit, topRoom } from "./heat.js";
+import { BAR, NUMBER, drawCurves, drawLooks, drawShares } from "./lines.js";
+import { fitted, widthOf } from "./painter.js";
+import { chosenHeads, focus, mainHead, pins, state } from "./state.js";
+import { shortName } from "./written.js";
+
+const HEADER = 40; // the line with the heads' names and the legend
+const GAP = 10;
+const WIDEST_LABEL = 150;
+
+/** {width, height, draw(painter), hit(x, y)} for the present state in a given width. */
+export function figureFor(width) {
+  const axes = axesOf(state);
+  const scene = { axes, heads: chosenHeads(), marks: marksOn(axes), ...sizes(axes) };
+  const make = { lines: linesFigure, heat: heatFigure, both: bothFigure }[state.view];
+  return make(scene, Math.max(280, width));
+}
+
+/** Focus and pins as entries of the axes. */
+function marksOn(axes) {
+  const place = ({ q, k, letter }) => ({ row: entryOf(axes.rows, q), column: entryOf(axes.columns, k), letter });
+  const now = place(focus());
+  const pinned = pins().map(place);
+  return [now, ...pinned].filter(({ row, column }) => row >= 0 || column >= 0);
+}
+
+function sizes(axes) {
+  const most = Math.max(axes.rows.entries.length, axes.columns.entries.length);
+  const pitch = most <= 16 ? 26 : most <= 28 ? 22 : most <= 48 ? 18 : 14;
+  const size = pitch >= 22 ? 13 : pitch >= 18 ? 12 : 11;
+  const widest = (side) => Math.ceil(Math.min(WIDEST_LABEL, Math.max(...side.entries.map((entry) => widthOf(entry.label, size, 700)))));
+  return { pitch, size, rowRoom: widest(axes.rows) + 8, columnRoom: widest(axes.columns) + 8 };
+}
+
+function linesFigure(scene, width) {
+  const { axes, pitch, size, rowRoom, columnRoom } = scene;
+  const shares = BAR + NUMBER * Math.min(2, scene.heads.length);
+  const left = NUMBER + rowRoom;
+  const gap = Math.max(110, Math.min(380, width - left - columnRoom - shares - 2 * GAP));
+  const box = { y: HEADER + 26, pitch, size, left: left + GAP, right: left + gap };
+  const end = box.right + GAP + columnRoom;
+  return {
+    width: Math.max(width, end + shares),
+    height: box.y + pitch * longest(axes) + 16,
+    draw(painter) {
+      drawHeader(painter, scene, Math.max(width, end + shares));
+      drawTitles(painter, box, left, box.right + GAP);
+      drawLabels(painter, axes.rows, left, box, scene.marks, "row");
+      drawLabels(painter, axes.columns, box.right + GAP, box, scene.marks, "column");
+      drawCurves(painter, box, scene.heads, scene.marks);
+      drawShares(painter, end, box, scene.heads, scene.marks);
+      drawLooks(painter, NUMBER - 6, box, mainHead(), scene.marks);
+    },
+    hit: (x, y) => tokenHit(axes, box, x, y),
+  };
+}
+
+function heatFigure(scene, width) {
+  const { axes, heads, rowRoom, size, pitch } = scene;
+  const across = Math.min(heads.length, Math.max(1, Math.floor(width / (rowRoom + 16 * 9))), 3);
+  const fitting = (width / across - rowRoom - 34) / axes.columns.entries.length;
+  const cell = state.fit ? Math.max(4, Math.min(heads.length > 1 ? 26 : 40, fitting)) : Math.max(14, Math.min(40, fitting));
+  const high = state.fit ? Math.min(Math.max(cell, 4), 30) : Math.min(Math.max(cell, pitch), 30);
+  const top = topRoom(axes.columns.entries, cell, size);
+  const each = { width: rowRoom + cell * axes.columns.entries.length + 34, height: top + high * axes.rows.entries.length + 36 };
+  const boxes = heads.map((_, i) => ({
+    x: (i % across) * each.width + rowRoom, y: HEADER + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: Math.min(size, Math.max(10, high)), top,
+  }));
+  return {
+    width: Math.max(width, across * each.width),
+    height: HEADER + Math.ceil(heads.length / across) * each.height + 8,
+    draw(painter) {
+      drawHeader(painter, scene, Math.max(width, across * each.width));
+      boxes.forEach((box, i) => {
+        if (heads.length > 1) painter.text(box.x - rowRoom, box.y - top - 4, shortName(heads[i]), { fill: headColour(placeOf(heads[i])), size: 13, weight: 700 });
+        drawLabels(painter, axes.rows, box.x - 8, box, scene.marks, "row");
+        drawHeat(painter, box, axes, heads[i], scene.marks);
+      });
+    },
+    hit: (x, y) => boxes.map((box) => heatHit(box, axes, x, y) ?? labelHit(axes, box, x, y, rowRoom)).find(Boolean) ?? null,
+  };
+}
+
+/** Heat map and lines side by side: one column of tokens is the map's rows and the lines' beginning. */
+function bothFigure(scene, width) {
+  const { axes, pitch, size, rowRoom, columnRoom } = scene;
+  const shares = BAR + NUMBER * Math.min(2, scene.heads.length);
+  const count = axes.columns.entries.length;
+  const rest = width - rowRoom - columnRoom - shares - 3 * GAP;
+  const cell = Math.max(5, Math.min(pitch, (rest - 120) / count));
+  const gap = Math.max(110, Math.min(300, rest - cell * count - 8));
+  const top = topRoom(axes.columns.entries, cell, size);
+  const heat = { x: 8, y: HEADER + Math.max(26, top), cell, pitch, size, top };
+  const left = heat.x + cell * count + GAP + rowRoom;
+  const box = { ...heat, left: left + GAP, right: left + gap };
+  const end = box.right + GAP + columnRoom;
+  return {
+    width: Math.max(width, end + shares),
+    height: heat.y + pitch * longest(axes) + 16,
+    draw(painter) {
+      drawHeader(painter, scene, Math.max(width, end + shares));
+      drawHeat(painter, heat, axes, mainHead(), scene.marks);
+      drawTitles(painter, box, left, box.right + GAP);
+      drawLabels(painter, axes.rows, left, box, scene.marks, "row");
+      drawLabels(painter, axes.columns, box.right + GAP, box, scene.marks, "column");
+      drawCurves(painter, box, scene.heads, scene.marks);
+      drawShares(painter, end, box, scene.heads, scene.marks);
+    },
+    hit: (x, y) => (x < left - rowRoom ? heatHit(heat, axes, x, y) : tokenHit(axes, box, x, y)),
+  };
+}
+
+function longest(axes) {
+  return Math.max(axes.rows.entries.length, axes.columns.entries.length);
+}
+
+/** The chosen heads with their colour and dash, and the scale. */
+function drawHeader(painter, scene, width) {
+  let x = 0;
+  for (const head of scene.heads) {
+    const place = placeOf(head);
+    painter.curve([x, 14], [x + 22, 14], { stroke: headColour(place), line: 3, dash: scene.heads.length > 1 ? headDash(place) : [] });
+    painter.text(x + 28, 14, shortName(head), { fill: inks().ink, size: 13, weight: 600 });
+    x += 28 + widthOf(shortName(head), 13, 600) + 18;
+  }
+  const room = 190 + widthOf(measureOf(state.measure).label, 12);
+  if (x + room < width) drawLegend(painter, width - 184, 14, measureOf(state.measure));
+}
+
+function drawTitles(painter, box, left, right) {
+  painter.text(left, box.y - 14, "looks", { fill: inks().soft, size: 11, align: "right" });
+  painter.text(right, box.y - 14, "is looked at", { fill: inks().soft, size: 11 });
+}
+
+/** Tokens one below another, right-aligned to the lines where they are rows. */
+function drawLabels(painter, side, x, box, marks, which) {
+  const every = Math.max(1, Math.ceil(11 / box.pitch));
+  side.entries.forEach((entry, i) => {
+    const mark = marks.find((each) => each[which] === i);
+    const near = every > 1 && marks.some((each) => each[which] >= 0 && Math.abs(each[which] - i) * box.pitch < 11);
+    if (!mark && (i % every || near)) return;
+    const y = box.y + (i + 0.5) * box.pitch;
+    const align = which === "row" ? "right" : "left";
+    const text = fitted(entry.label, box.size, WIDEST_LABEL, mark ? 700 : 400);
+    if (mark && box.pitch >= 14) {
+      const wide = widthOf(text, box.size, 700) + 8;
+      painter.rect(which === "row" ? x - wide + 4 : x - 4, y - box.pitch / 2 + 1, wide, box.pitch - 2, { fill: inks().quiet, radius: 4 });
+    }
+    painter.text(x, y, text, { fill: entry.special ? inks().soft : inks().ink, size: box.size, weight: mark ? 700 : 400, align });
+  });
+}
+
+function tokenHit(axes, box, x, y) {
+  const at = Math.floor((y - box.y) / box.pitch);
+  const middle = (box.left + box.right) / 2;
+  if (at < 0) return null;
+  if (x < middle) return at < axes.rows.entries.length ? { row: at, column: -1 } : null;
+  return at < axes.columns.entries.length ? { row: -1, column: at } : null;
+}
+
+function labelHit(axes, box, x, y, room) {
+  const row = Math.floor((y - box.y) / box.pitch);
+  return x < box.x && x > box.x - room && row >= 0 && row < axes.rows.entries.length ? { row, column: -1 } : null;
+}

@@ -1,0 +1,90 @@
+// Where the page begins: reads the address, wires the controls, and draws whenever something changes.
+
+import { drawCentre, watchPointer } from "./centre.js";
+import { facts, measureOf, settled, whenRead } from "./data.js";
+import { watchKeys } from "./keys.js";
+import { drawMap } from "./map.js";
+import { byId, fill, make } from "./page.js";
+import { drawReadout } from "./readout.js";
+import { savePng, saveSvg } from "./save.js";
+import { change, readAddress, state, whenChanged } from "./state.js";
+import { drawWhy } from "./why.js";
+import { dark } from "./colour.js";
+
+const night = matchMedia("(prefers-color-scheme: dark)");
+let asked = null; // what the next frame has to draw; many changes make one drawing
+
+function redraw({ pointing }) {
+  const first = asked === null;
+  asked = { pointing: pointing && (asked?.pointing ?? true) };
+  if (first) requestAnimationFrame(frame);
+}
+
+function frame() {
+  const how = asked;
+  asked = null;
+  drawTheme();
+  drawControls();
+  drawReadout();
+  drawCentre(how);
+  drawWhy(how);
+  if (!how.pointing) drawMap();
+  document.body.dataset.ready = "yes";
+}
+
+function drawTheme(forced = null) {
+  const theme = forced ?? (state.theme === "auto" ? (night.matches ? "dark" : "light") : state.theme);
+  document.documentElement.dataset.theme = theme;
+}
+
+function drawControls() {
+  for (const button of document.querySelectorAll("[data-kind]")) press(button, button.dataset.kind === state.kind, "aria-selected");
+  for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === state.view, "aria-pressed");
+  for (const box of document.querySelectorAll("[data-switch]")) box.checked = state[box.dataset.switch];
+  byId("order").value = state.order;
+  const menu = byId("measure");
+  const here = facts.measures.filter((measure) => measure.menu && measure.kinds[state.kind]);
+  const names = here.map(({ name }) => name).join();
+  if (menu.dataset.names !== names) fill(menu, ...here.map(({ name, label }) => make("option", { value: name }, label)));
+  menu.dataset.names = names;
+  menu.value = state.measure;
+  menu.title = measureOf(state.measure).help;
+  byId("told").textContent = `${measureOf(state.measure).help} ${measureOf(state.measure).kinds[state.kind].told}`;
+}
+
+function press(button, on, attribute) {
+  button.setAttribute(attribute, on);
+}
+
+function build() {
+  fill(byId("kinds"), ...facts.kinds.map(({ name, label, heads }, i) => make(
+    "button", { type: "button", role: "tab", "data-kind": name, title: `key ${i + 1}`, onclick: () => change({ kind: name, q: null, k: null, pins: [] }) },
+    label, " ", make("small", {}, `${heads.flat().length} heads`),
+  )));
+  for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => change({ view: button.dataset.view }));
+  for (const box of document.querySelectorAll("[data-switch]")) box.addEventListener("change", () => change({ [box.dataset.switch]: box.checked }));
+  byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
+  byId("order").addEventListener("change", (event) => change({ order: event.target.value }));
+  byId("theme").addEventListener("click", () => change({ theme: dark() ? "light" : "dark" }));
+  byId("svg").addEventListener("click", saveSvg);
+  byId("png").addEventListener("click", savePng);
+  byId("helpbutton").addEventListener("click", () => byId("help").showModal());
+  byId("letters").append(...Object.entries(facts.letters).map(([role, letter]) => make("li", {}, make("b", { class: "badge" }, letter), ` ${role}`)));
+}
+
+build();
+watchPointer();
+watchKeys();
+whenChanged(redraw);
+whenRead(() => redraw({ pointing: false }));
+new ResizeObserver(() => redraw({ pointing: false })).observe(byId("stage"));
+night.addEventListener("change", () => redraw({ pointing: false }));
+window.addEventListener("hashchange", readAddress);
+// Paper is white, whatever the screen is.
+window.addEventListener("beforeprint", () => {
+  drawTheme("light");
+  drawCentre({ pointing: false });
+});
+window.addEventListener("afterprint", () => redraw({ pointing: false }));
+readAddress();
+settled().then(() => (document.body.dataset.settled = "yes"));

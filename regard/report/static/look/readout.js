@@ -1,0 +1,81 @@
+// The read-out: what is in focus, in words and numbers, always on the page.
+
+import { axesOf, entryOf, hiddenMass, shown } from "./axes.js";
+import { headColour } from "./colour.js";
+import { measureOf, placeOf } from "./data.js";
+import { byId, fill, make } from "./page.js";
+import { chosenHeads, focus, mainHead, pin, pins, state } from "./state.js";
+import { decimalsOf, figure, longName, ordinal, shortName, summary } from "./written.js";
+
+export function drawReadout() {
+  const head = mainHead();
+  fill(byId("crumb"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
+  fill(byId("readout"), line(focus(), ""), ...pins().map((each) => line(each, each.letter)));
+}
+
+function line({ q, k }, letter) {
+  const axes = axesOf(state);
+  const place = { row: entryOf(axes.rows, q), column: entryOf(axes.columns, k) };
+  if (letter && place.row < 0 && place.column < 0) return null;
+  const badge = letter ? make("button", { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) }, letter) : null;
+  const given = letter ? {} : { id: "now", "aria-live": "polite" };
+  return make("p", given, badge, ...told(axes, place));
+}
+
+function told(axes, { row, column }) {
+  const from = axes.rows.entries[row]?.label;
+  const to = axes.columns.entries[column]?.label;
+  if (row < 0 && column < 0) return [make("span", { class: "hint" }, "Point at a token or a cell to read its number; click to pin it; press ? for the keys.")];
+  const pair = make("span", { class: "pair" }, token(from ?? "every token"), " → ", token(to ?? "its strongest"));
+  return [pair, ...chosenHeads().map((head) => number(head, axes, row, column)), note(row, column)];
+}
+
+function token(text) {
+  return make("bdi", {}, text);
+}
+
+/** A head's number for the place: of a cell its value, of a row its strongest key, of a column its mean. */
+function number(head, axes, row, column) {
+  const values = shown(state, head);
+  const decimals = decimalsOf(state.measure, state.kind);
+  const at = values ? valueAt(values, row, column) : { value: NaN };
+  const label = make("small", {}, shortName(head));
+  label.style.color = headColour(placeOf(head));
+  const where = at.column === undefined ? null : make("span", {}, token(axes.columns.entries[at.column].label), " ");
+  const mean = at.mean ? make("small", {}, "mean ") : null;
+  return make("span", { class: "value" }, state.heads.length > 1 ? label : null, where, mean, make("output", {}, figure(at.value, decimals)));
+}
+
+function valueAt({ rows, columns, values }, row, column) {
+  if (row >= 0 && column >= 0) return { value: values[row * columns + column] };
+  if (row >= 0) {
+    const best = strongest(values.subarray(row * columns, (row + 1) * columns));
+    return { value: values[row * columns + best], column: best };
+  }
+  const all = Array.from({ length: rows }, (_, r) => values[r * columns + column]).filter((value) => !Number.isNaN(value));
+  return { value: all.reduce((a, b) => a + b, 0) / all.length, mean: true };
+}
+
+function strongest(row) {
+  return row.reduce((best, value, i) => (Math.abs(value) > Math.abs(row[best]) || Number.isNaN(row[best]) ? i : best), 0);
+}
+
+/** Rank among the keys of the row, and what is hidden from it. */
+function note(row, column) {
+  const head = mainHead();
+  const values = shown(state, head);
+  if (!values || row < 0) return null;
+  const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
+  const parts = [];
+  if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
+  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value) => !Number.isNaN(value)).length} keys`);
+  if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
+  const mass = hiddenMass(state, head, row);
+  if (mass > 0.0005) parts.push(`${figure(mass)} goes to hidden tokens`);
+  return make("span", { class: "note" }, parts.join(" · "));
+}
+
+function absent() {
+  const { kept } = measureOf(state.measure).kinds[state.kind];
+  return kept ? `not kept: only the ${kept} strongest keys of each row are in this page` : "masked: this token may not look there";
+}
