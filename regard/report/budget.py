@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,18 @@ Layers = Sequence[Array]  # (H, Tq, Tk) each; H may differ
 
 # How fine the grid is and how many keys a row keeps, the best first. Every line is right to three decimals.
 LADDER = ((FINEST, 0), (17, 0), (5, 0), (1, 0), (1, 64), (1, 32), (1, 16), (1, 8))
+
+
+MOST = 0.998  # of the cells lie inside the scale of colours
+KEPT = "To stay small this page keeps only the {} strongest keys of each row for: {}."
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where colours end, and whether some numbers lie beyond."""
+
+    top: float
+    clipped: bool
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,7 @@ class Measure:
     averaged: bool = False  # a word's number is the mean of its pieces', not the sum over keys
     signed: bool = False
     shared: bool = False  # the same for all heads
-    scale: str = ""  # the measure whose scale it shares; its own by default
+    group: str = ""  # the measure that it is a part of, whose scale of colours it shares
 
 
 @dataclass
@@ -50,31 +63,43 @@ class Blobs:
 
 
 def packed_measures(measures: Sequence[Measure], blobs: Blobs, budget: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Each measure as finely as its part of the budget allows; what had to be left out is told in sentences."""
-    tops = {measure.name: _top(measure) for measure in measures}
+    """Each measure as finely as its part of the budget allows; what had to be left out is told in sentences.
+
+    Measures of one group stay together, or go together: terms that add up are worth nothing when one is missing.
+    """
+    scales = {measure.name: _scale(measure) for measure in measures}
     weights = measures[0].kinds
-    written, left_out, thinned = [], [], []
-    for number, measure in enumerate(measures):
-        room = (budget - blobs.size) * max(0.5, 1 / (len(measures) - number))
-        found = _fitting(measure, weights, room)
+    groups = [
+        list(group)
+        for _, group in groupby(measures, key=lambda measure: (measure.group, measure.group or measure.name))
+    ]
+    written, notes, left_out = [], [], []
+    for number, group in enumerate(groups):
+        room = (budget - blobs.size) * max(0.5, 1 / (len(groups) - number))
+        found = _fitting(group, weights, room)
         if found is None:
-            left_out.append(measure.label)
+            left_out += [measure.label for measure in group]
             continue
         packed, keep = found
-        if keep:
-            thinned.append((measure.label, keep))
-        top = tops[measure.scale or measure.name] if measure.scale in tops else tops[measure.name]
-        written.append(_written(measure, packed, keep, top, blobs))
-    return written, _notes(thinned, left_out)
+        notes += [KEPT.format(keep, measure.label) for measure in group if keep]
+        for measure, kinds in zip(group, packed, strict=True):
+            scale = scales.get(measure.group, scales[measure.name])
+            written.append(_written(measure, kinds, keep, scale, blobs))
+    if left_out:
+        notes.append(f"Left out, because the page would be too large: {', '.join(left_out)}.")
+    return written, notes
 
 
-def _fitting(measure: Measure, weights: Mapping[str, Layers], room: float) -> tuple[dict[str, Packed], int] | None:
+def _fitting(
+    group: Sequence[Measure], weights: Mapping[str, Layers], room: float
+) -> tuple[list[dict[str, Packed]], int] | None:
     """The best rung of the ladder that has room; one layer of each kind tells beforehand which are hopeless."""
+    every = [(measure, kind) for measure in group for kind in measure.kinds]
     for finest, keep in LADDER:
-        if sum(_guess(measure, kind, weights.get(kind), finest, keep) for kind in measure.kinds) > room:
+        if sum(_guess(measure, kind, weights.get(kind), finest, keep) for measure, kind in every) > room:
             continue
-        packed = {kind: _packed(measure, kind, weights.get(kind), finest, keep) for kind in measure.kinds}
-        if sum(each.size for each in packed.values()) <= room:
+        packed = [{kind: _packed(m, kind, weights.get(kind), finest, keep) for kind in m.kinds} for m in group]
+        if sum(each.size for kinds in packed for each in kinds.values()) <= room:
             return packed, keep
     return None
 
@@ -94,7 +119,7 @@ def _packed(measure: Measure, kind: str, weights: Layers | None, finest: int, ke
     return pack([np.where(top_keys(w, keep), layer, np.nan) for layer, w in zip(layers, by, strict=True)], finest)
 
 
-def _written(measure: Measure, packed: Mapping[str, Packed], keep: int, top: float, blobs: Blobs) -> dict[str, Any]:
+def _written(measure: Measure, packed: Mapping[str, Packed], keep: int, scale: Scale, blobs: Blobs) -> dict[str, Any]:
     kinds = {}
     for kind, each in packed.items():
         columns = measure.kinds[kind][0].shape[-1]
@@ -110,7 +135,8 @@ def _written(measure: Measure, packed: Mapping[str, Packed], keep: int, top: flo
         "label": measure.label,
         "help": measure.told,
         "signed": measure.signed,
-        "top": top,
+        "top": scale.top,
+        "clipped": scale.clipped,
         "keys": "mean" if measure.averaged else "sum",
         "total": measure.total,
         "menu": True,
@@ -125,26 +151,20 @@ def _told(packed: Packed, keep: int) -> str:
     )
 
 
-def _top(measure: Measure) -> float:
-    """The end of the colour scale: 1 for shares, else a round number above the largest."""
+def _scale(measure: Measure) -> Scale:
+    """0 to 1 for shares; else to a round number that all but a few cells stay below, so that those few do not pale
+    the rest."""
     if measure.total:
-        return 1.0
+        return Scale(1.0, False)
     arrays = [np.abs(layer[np.isfinite(layer)]) for layers in measure.kinds.values() for layer in layers]
-    largest = max((float(array.max()) for array in arrays if array.size), default=1.0)
-    return _round_above(largest) if largest > 0 else 1.0
+    numbers = np.concatenate(arrays) if arrays else np.zeros(0)
+    if not numbers.size or not numbers.max():
+        return Scale(1.0, False)
+    top = _round_above(float(np.quantile(numbers, MOST)) or float(numbers.max()))
+    return Scale(top, bool(numbers.max() > top))
 
 
 def _round_above(value: float) -> float:
     power = 10.0 ** np.floor(np.log10(value))
     step = next(step for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-9))
     return float(f"{step * power:.3g}")
-
-
-def _notes(thinned: Sequence[tuple[str, int]], left_out: Sequence[str]) -> list[str]:
-    notes = [
-        f"To stay small this page keeps only the {keep} strongest keys of each row for: {label}."
-        for label, keep in thinned
-    ]
-    if left_out:
-        notes.append(f"Left out, because the page would be too large: {', '.join(left_out)}.")
-    return notes

@@ -112,7 +112,7 @@ def _term(data: Data, index: int, name: str) -> Measure:
         if given.get("terms")
     }
     told = "One of the terms that add up to the score."
-    return Measure(f"term{index}", f"Score: {name}", told, kinds, averaged=True, signed=True, scale="score")
+    return Measure(f"term{index}", f"Score: {name}", told, kinds, averaged=True, signed=True, group="score")
 
 
 def _shared(data: Data, name: str, label: str, told: str, keys: tuple[str, str, str]) -> Measure:

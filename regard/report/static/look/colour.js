@@ -58,10 +58,6 @@ export function shade(value, measure = state.measure) {
   return table[Math.round((signed ? (part + 1) / 2 : part) * (table.length - 1))];
 }
 
-export function css([r, g, b]) {
-  return `rgb(${r},${g},${b})`;
-}
-
 /** Ink that reads on a ground. */
 export function inkOn([r, g, b]) {
   return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#1f2328" : "#ffffff";

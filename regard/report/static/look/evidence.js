@@ -52,6 +52,6 @@ function plain(piece) {
 
 /** The sentence as it was written, as far as pieces tell. */
 function joined(pieces) {
-  const text = pieces.map((piece) => (piece.startsWith("##") ? piece.slice(2) : piece.startsWith("▁") ? ` ${piece.slice(1)}` : piece)).join("").trim();
+  const text = pieces.filter((piece) => !/^<.*>$/.test(piece)).map((piece) => (piece.startsWith("##") ? piece.slice(2) : piece.startsWith("▁") ? ` ${piece.slice(1)}` : piece)).join("").trim();
   return text.length > 150 ? `${text.slice(0, 150)}…` : text;
 }

@@ -31,8 +31,8 @@ function marksOn(axes) {
 
 function sizes(axes) {
   const most = Math.max(axes.rows.entries.length, axes.columns.entries.length);
-  const pitch = most <= 16 ? 26 : most <= 28 ? 22 : most <= 48 ? 18 : 14;
-  const size = pitch >= 22 ? 13 : pitch >= 18 ? 12 : 11;
+  const pitch = most <= 12 ? 32 : most <= 20 ? 28 : most <= 28 ? 24 : most <= 48 ? 18 : 14;
+  const size = pitch >= 28 ? 14 : pitch >= 24 ? 13 : pitch >= 18 ? 12 : 11;
   const widest = (side) => Math.ceil(Math.min(WIDEST_LABEL, Math.max(...side.entries.map((entry) => widthOf(entry.label, size, 700)))));
   return { pitch, size, rowRoom: widest(axes.rows) + 8, columnRoom: widest(axes.columns) + 8 };
 }
@@ -49,7 +49,7 @@ function linesFigure(scene, width) {
     height: box.y + pitch * longest(axes) + 16,
     draw(painter) {
       drawHeader(painter, scene, Math.max(width, end + shares));
-      drawTitles(painter, box, left, box.right + GAP);
+      drawTitles(painter, box, left, box.right + GAP, end + shares - 8);
       drawLabels(painter, axes.rows, left, box, scene.marks, "row");
       drawLabels(painter, axes.columns, box.right + GAP, box, scene.marks, "column");
       drawCurves(painter, box, scene.heads, scene.marks);
@@ -62,14 +62,15 @@ function linesFigure(scene, width) {
 
 function heatFigure(scene, width) {
   const { axes, heads, rowRoom, size, pitch } = scene;
-  const across = Math.min(heads.length, Math.max(1, Math.floor(width / (rowRoom + 16 * 9))), 3);
+  const across = Math.min(heads.length === 4 ? 2 : heads.length, Math.max(1, Math.floor(width / (rowRoom + 150))), 3);
   const fitting = (width / across - rowRoom - 34) / axes.columns.entries.length;
   const cell = state.fit ? Math.max(4, Math.min(heads.length > 1 ? 26 : 40, fitting)) : Math.max(14, Math.min(40, fitting));
   const high = state.fit ? Math.min(Math.max(cell, 4), 30) : Math.min(Math.max(cell, pitch), 30);
-  const top = topRoom(axes.columns.entries, cell, size);
+  const labels = Math.min(size, Math.max(10, Math.round(cell * 0.75)));
+  const top = topRoom(axes.columns.entries, cell, labels);
   const each = { width: rowRoom + cell * axes.columns.entries.length + 34, height: top + high * axes.rows.entries.length + 36 };
   const boxes = heads.map((_, i) => ({
-    x: (i % across) * each.width + rowRoom, y: HEADER + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: Math.min(size, Math.max(10, high)), top,
+    x: (i % across) * each.width + rowRoom, y: HEADER + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, top,
   }));
   return {
     width: Math.max(width, across * each.width),
@@ -92,7 +93,7 @@ function bothFigure(scene, width) {
   const shares = BAR + NUMBER * Math.min(2, scene.heads.length);
   const count = axes.columns.entries.length;
   const rest = width - rowRoom - columnRoom - shares - 3 * GAP;
-  const cell = Math.max(5, Math.min(pitch, (rest - 120) / count));
+  const cell = Math.max(1.5, Math.min(1.15 * pitch, (rest - 170) / count));
   const gap = Math.max(110, Math.min(300, rest - cell * count - 8));
   const top = topRoom(axes.columns.entries, cell, size);
   const heat = { x: 8, y: HEADER + Math.max(26, top), cell, pitch, size, top };
@@ -105,7 +106,7 @@ function bothFigure(scene, width) {
     draw(painter) {
       drawHeader(painter, scene, Math.max(width, end + shares));
       drawHeat(painter, heat, axes, mainHead(), scene.marks);
-      drawTitles(painter, box, left, box.right + GAP);
+      drawTitles(painter, box, left, box.right + GAP, end + shares - 8);
       drawLabels(painter, axes.rows, left, box, scene.marks, "row");
       drawLabels(painter, axes.columns, box.right + GAP, box, scene.marks, "column");
       drawCurves(painter, box, scene.heads, scene.marks);
@@ -132,7 +133,9 @@ function drawHeader(painter, scene, width) {
   if (x + room < width) drawLegend(painter, width - 184, 14, measureOf(state.measure));
 }
 
-function drawTitles(painter, box, left, right) {
+function drawTitles(painter, box, left, right, end) {
+  const mark = marksOn(axesOf(state)).find(({ row }) => row >= 0);
+  if (!mark) painter.text(end, box.y - 14, "mean over rows", { fill: inks().soft, size: 11, align: "right" });
   painter.text(left, box.y - 14, "looks", { fill: inks().soft, size: 11, align: "right" });
   painter.text(right, box.y - 14, "is looked at", { fill: inks().soft, size: 11 });
 }

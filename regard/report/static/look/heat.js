@@ -2,7 +2,7 @@
 
 import { shown } from "./axes.js";
 import { placeOf } from "./data.js";
-import { css, headColour, inkOn, inks, shade } from "./colour.js";
+import { headColour, inkOn, inks, shade } from "./colour.js";
 import { fitted, widthOf } from "./painter.js";
 import { figure } from "./written.js";
 import { state } from "./state.js";
@@ -90,15 +90,14 @@ function drawLetter(painter, x, y, letter, colour) {
 }
 
 /** The scale of colours with its ends written out. */
-export function drawLegend(painter, x, y, { top, signed: hasSign, label }) {
+export function drawLegend(painter, x, y, { top, signed: hasSign, label, clipped }) {
   const width = 120;
-  const colour = (_, c) => shade(hasSign ? (c / 30 - 1) * top : state.root ? (c / 60) * top : (c / 60) * top);
+  const colour = (_, c) => shade(hasSign ? (c / 30 - 1) * top : (c / 60) * top);
   painter.text(x - 8, y, label, { fill: inks().soft, size: 12, align: "right" });
   painter.cells(x + 28, y - 6, width, 12, { rows: 1, columns: 61, colour });
   painter.rect(x + 27.5, y - 6.5, width + 1, 13, { stroke: inks().line });
   painter.text(x + 24, y, hasSign ? ends(-top) : "0", { fill: inks().ink, size: 12, align: "right" });
-  painter.text(x + 28 + width + 5, y, ends(top), { fill: inks().ink, size: 12 });
-  return css(shade(top));
+  painter.text(x + 28 + width + 5, y, `${ends(top)}${clipped ? "+" : ""}`, { fill: inks().ink, size: 12 });
 }
 
 function ends(value) {

@@ -16,7 +16,7 @@ export const NUMBER = 46;
 export function drawCurves(painter, box, heads, marks) {
   const found = heads.flatMap((head) => (marks.length ? focused(head, marks) : strongest(head)));
   found.sort((a, b) => Math.abs(a.strength) - Math.abs(b.strength));
-  for (const line of found.slice(-MOST_LINES)) drawCurve(painter, box, line, heads.length);
+  for (const line of found.slice(-MOST_LINES)) drawCurve(painter, box, line, apart(box, heads, line.head));
 }
 
 /** Bars and numbers beside the tokens that are looked at. */
@@ -55,13 +55,18 @@ function drawBar(painter, x, box, c, { value, head, bar, quiet }) {
   painter.text(x + bar + NUMBER - 8, y, figure(value), { fill, size: Math.min(12, box.size), align: "right", weight: !quiet && part > 0.2 ? 700 : 400 });
 }
 
-function drawCurve(painter, box, line, heads) {
+/** Heads that look at the same token run side by side, not over one another. */
+function apart(box, heads, head) {
+  return (heads.indexOf(head) - (heads.length - 1) / 2) * Math.min(5, (0.7 * box.pitch) / heads.length);
+}
+
+function drawCurve(painter, box, line, shift) {
   const size = Math.abs(line.strength);
-  const from = [box.left, box.y + (line.row + 0.5) * box.pitch];
-  const to = [box.right, box.y + (line.column + 0.5) * box.pitch];
+  const from = [box.left, box.y + (line.row + 0.5) * box.pitch + shift];
+  const to = [box.right, box.y + (line.column + 0.5) * box.pitch + shift];
   const colour = measureOf(state.measure).signed ? signColour(line.value) : headColour(placeOf(line.head));
-  const alpha = Math.min(1, (line.focused ? 0.25 : 0.12) + 0.85 * size) * (line.quiet ? 0.35 : 1);
-  painter.curve(from, to, { stroke: colour, line: 0.7 + 4 * size, alpha, dash: heads > 1 ? headDash(placeOf(line.head)) : [] });
+  const alpha = Math.min(1, (line.focused ? 0.25 : 0.12) + 0.85 * size) * (line.quiet ? 0.6 : 1);
+  painter.curve(from, to, { stroke: colour, line: 0.7 + 4 * size, alpha, dash: state.heads.length > 1 ? headDash(placeOf(line.head)) : [] });
 }
 
 function focused(head, marks) {

@@ -26,7 +26,8 @@ function told(axes, { row, column }) {
   const from = axes.rows.entries[row]?.label;
   const to = axes.columns.entries[column]?.label;
   if (row < 0 && column < 0) return [make("span", { class: "hint" }, "Point at a token or a cell to read its number; click to pin it; press ? for the keys.")];
-  const pair = make("span", { class: "pair" }, token(from ?? "every token"), " → ", token(to ?? "its strongest"));
+  const alone = row >= 0 && column < 0 && state.heads.length === 1 ? axes.columns.entries[strongestOf(row)]?.label : undefined;
+  const pair = make("span", { class: "pair" }, token(from ?? "every token"), " → ", token(to ?? alone ?? "its strongest"));
   return [pair, ...chosenHeads().map((head) => number(head, axes, row, column)), note(row, column)];
 }
 
@@ -41,7 +42,7 @@ function number(head, axes, row, column) {
   const at = values ? valueAt(values, row, column) : { value: NaN };
   const label = make("small", {}, shortName(head));
   label.style.color = headColour(placeOf(head));
-  const where = at.column === undefined ? null : make("span", {}, token(axes.columns.entries[at.column].label), " ");
+  const where = at.column === undefined || state.heads.length === 1 ? null : make("span", {}, token(axes.columns.entries[at.column].label), " ");
   const mean = at.mean ? make("small", {}, "mean ") : null;
   return make("span", { class: "value" }, state.heads.length > 1 ? label : null, where, mean, make("output", {}, figure(at.value, decimals)));
 }
@@ -54,6 +55,11 @@ function valueAt({ rows, columns, values }, row, column) {
   }
   const all = Array.from({ length: rows }, (_, r) => values[r * columns + column]).filter((value) => !Number.isNaN(value));
   return { value: all.reduce((a, b) => a + b, 0) / all.length, mean: true };
+}
+
+function strongestOf(row) {
+  const values = shown(state, mainHead());
+  return values ? strongest(values.values.subarray(row * values.columns, (row + 1) * values.columns)) : -1;
 }
 
 function strongest(row) {
@@ -69,6 +75,7 @@ function note(row, column) {
   const parts = [];
   if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
   else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value) => !Number.isNaN(value)).length} keys`);
+  if (column < 0) parts.push("its strongest key");
   if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);
   if (mass > 0.0005) parts.push(`${figure(mass)} goes to hidden tokens`);

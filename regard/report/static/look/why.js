@@ -14,7 +14,15 @@ const folded = new Set(); // titles of sections that the reader has closed
 export function drawWhy({ pointing }) {
   const head = mainHead();
   const cell = cellInFocus(head);
-  fill(byId("cellwhy"), section("Where it looks", keys(head, cell)), section("Why this score", score(head, cell)), section("How much it hands over", norm(head, cell)), section("Through all layers", flow(cell)));
+  const nowhere = cell.row < 0 ? section("Why", hint("Point at a token on the left, or at a cell, to see what it looks at and why.")) : null;
+  fill(
+    byId("cellwhy"),
+    nowhere,
+    section("Where it looks", keys(head, cell)),
+    section("Why this score", score(head, cell)),
+    section("How much it hands over", norm(head, cell)),
+    section("Through all layers", flow(cell)),
+  );
   if (pointing) return; // what follows depends on the head alone
   fill(
     byId("headwhy"),
@@ -52,7 +60,7 @@ function hint(text) {
 
 function keys(head, { axes, row }) {
   const values = row >= 0 ? shown(state, head) : null;
-  if (!values) return hint("Point at a token on the left to see what it looks at.");
+  if (!values) return null;
   const items = [...rowOf(values, row)].map((value, c) => ({ value, label: axes.columns.entries[c].label, c }))
     .filter(({ value }) => !Number.isNaN(value)).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, MOST_KEYS);
   const { signed: hasSign } = measureOf(state.measure);
@@ -62,19 +70,20 @@ function keys(head, { axes, row }) {
 
 /** The terms that add up to the score before softmax. */
 function score(head, { axes, row, column }) {
-  if (!measureOf("score")?.kinds[state.kind]) return null;
-  if (row < 0 || column < 0) return hint("Point at a cell to see the terms that its score is made of.");
-  const names = facts.terms.filter((name) => measureOf(name)?.kinds[state.kind]);
+  if (!measureOf("score")?.kinds[state.kind] || row < 0 || column < 0) return null;
+  const names = facts.terms.filter((name) => measureOf(name)?.kinds[state.kind]); // all of them, or none
   const read = (name) => cellOf(shown(state, head, name), row, column);
   const total = read("score");
-  const items = names.map((name) => ({ label: measureOf(name).label, value: read(name) }));
+  const items = names.map((name) => ({ label: facts.termLabels[facts.terms.indexOf(name)], value: read(name) }));
   if (Number.isNaN(total)) return hint("This cell is masked, or its score was not kept.");
+  const whole = items.length > 0 && items.every(({ value }) => !Number.isNaN(value));
   const decimals = decimalsOf("score", state.kind);
   const pair = make("p", { class: "pair" }, make("bdi", {}, axes.rows.entries[row].label), " → ", make("bdi", {}, axes.columns.entries[column].label));
   const weight = make("p", { class: "equation" }, `softmax over the row: weight ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
-  const all = [...items.filter(({ value }) => !Number.isNaN(value)), { label: items.length ? "sum = score" : "score", value: total }];
+  const all = whole ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
   const top = Math.max(...all.map(({ value }) => Math.abs(value)));
-  return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), weight, shares(head)];
+  const short = whole ? null : make("p", { class: "note" }, "The terms of this score are not in this page, to keep it small.");
+  return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), short, weight, shares(head)];
 }
 
 function shares(head) {
@@ -86,8 +95,7 @@ function shares(head) {
 
 /** A large weight on a short vector hands over little. */
 function norm(head, { row, column }) {
-  if (!measureOf("norm")?.kinds[state.kind]) return null;
-  if (row < 0 || column < 0) return null;
+  if (!measureOf("norm")?.kinds[state.kind] || row < 0 || column < 0) return null;
   const weight = cellOf(shown(state, head, "weight"), row, column);
   const handed = cellOf(shown(state, head, "norm"), row, column);
   const norms = shown(state, head, "norm");
@@ -102,10 +110,8 @@ function norm(head, { row, column }) {
 }
 
 function flow({ axes, row }) {
-  const stored = measureOf("rollout")?.kinds[state.kind];
-  if (!stored) return null;
-  if (row < 0) return null;
-  const values = shown(state, mainHead(), "rollout");
+  const known = measureOf("rollout")?.kinds[state.kind] && row >= 0;
+  const values = known ? shown(state, mainHead(), "rollout") : null;
   if (!values) return null;
   const items = [...rowOf(values, row)].map((value, c) => ({ value, label: axes.columns.entries[c].label })).sort((a, b) => b.value - a.value).slice(0, 5);
   const parts = axes.rows.entries[row].parts;
@@ -121,15 +127,15 @@ function about(head) {
   const from = head.low === null ? "" : ` (${figure(head.low, 2)} to ${figure(head.high, 2)})`;
   const rows = [
     ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)}${from}`],
-    ["the same, random weights", number(head.baseline, 2)],
-    ["largest weight on the pattern", percent(head.argmax)],
+    ["with random weights", number(head.baseline, 2)],
+    ["largest weight on it", percent(head.argmax)],
     ["runner-up", head.runner_up ? `${facts.roles[head.runner_up] ?? head.runner_up} ${figure(head.runner_up_lift, 2)}` : null],
-    ["effective number of keys", number(head.effective_keys, 1)],
-    ["confidence (mean largest weight)", number(head.confidence, 2)],
+    ["effective keys", number(head.effective_keys, 1)],
+    ["mean largest weight", number(head.confidence, 2)],
     ["mean distance", number(head.distance, 1)],
-    ["depends on distance alone", percent(head.toeplitz)],
-    ["importance in its layer", number(head.importance, 2)],
-    ["copies what it looks at (−1 to 1)", number(head.copying, 2)],
+    ["by distance alone", percent(head.toeplitz)],
+    ["importance", number(head.importance, 2)],
+    ["copying, −1 to 1", number(head.copying, 2)],
     ["alignment error rate", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
