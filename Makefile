@@ -38,7 +38,7 @@ wheel: $(READY)  ## dist/regard-*.whl
 	$(BIN)/python -m build --wheel
 
 system:          ## Debian packages that some tests want (as root); without them those tests skip
-	apt-get update -qq && apt-get install -y -qq gettext
+	apt-get update -qq && apt-get install -y -qq gettext chromium
 
 clean:           ## everything that can be made again
 	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache

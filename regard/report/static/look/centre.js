@@ -20,6 +20,8 @@ export function drawCentre({ pointing }) {
   now = figureFor(byId("stage").clientWidth - 8);
   const context = sharpen(byId("picture"), now.width, now.height);
   now.draw(canvasPainter(context));
+  const { x, y, cell, pitch } = now.origin;
+  Object.assign(byId("picture").dataset, { x, y, cell, pitch }); // where the first cell lies, for those who test the page
 }
 
 export function watchPointer() {

@@ -13,7 +13,7 @@ const HEADER = 40; // the line with the heads' names and the legend
 const GAP = 10;
 const WIDEST_LABEL = 150;
 
-/** {width, height, draw(painter), hit(x, y)} for the present state in a given width. */
+/** {width, height, draw(painter), hit(x, y), origin: the first cell} for the present state in a given width. */
 export function figureFor(width) {
   const axes = axesOf(state);
   const scene = { axes, heads: chosenHeads(), marks: marksOn(axes), ...sizes(axes) };
@@ -56,6 +56,7 @@ function linesFigure(scene, width) {
       drawShares(painter, end, box, scene.heads, scene.marks);
       drawLooks(painter, NUMBER - 6, box, mainHead(), scene.marks);
     },
+    origin: { x: left - 20, y: box.y, cell: 0, pitch },
     hit: (x, y) => tokenHit(axes, box, x, y),
   };
 }
@@ -83,6 +84,7 @@ function heatFigure(scene, width) {
         drawHeat(painter, box, axes, heads[i], scene.marks);
       });
     },
+    origin: boxes[0],
     hit: (x, y) => boxes.map((box) => heatHit(box, axes, x, y) ?? labelHit(axes, box, x, y, rowRoom)).find(Boolean) ?? null,
   };
 }
@@ -112,6 +114,7 @@ function bothFigure(scene, width) {
       drawCurves(painter, box, scene.heads, scene.marks);
       drawShares(painter, end, box, scene.heads, scene.marks);
     },
+    origin: heat,
     hit: (x, y) => (x < left - rowRoom ? heatHit(heat, axes, x, y) : tokenHit(axes, box, x, y)),
   };
 }

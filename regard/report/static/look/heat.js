@@ -1,6 +1,6 @@
 // The heat map: a cell a pair, rows look, columns are looked at.
 
-import { shown } from "./axes.js";
+import { masked, shown } from "./axes.js";
 import { placeOf } from "./data.js";
 import { headColour, inkOn, inks, shade } from "./colour.js";
 import { fitted, widthOf } from "./painter.js";
@@ -21,7 +21,7 @@ export function drawHeat(painter, box, axes, head, marks) {
   const values = shown(state, head);
   if (!values) return;
   const { rows, columns } = values;
-  const colour = (r, c) => shade(values.values[r * columns + c]);
+  const colour = (r, c) => shade(masked(state, r, c) ? NaN : values.values[r * columns + c]);
   painter.cells(box.x, box.y, box.cell * columns, box.pitch * rows, { rows, columns, colour });
   if (box.cell >= 9) drawGaps(painter, box, rows, columns);
   if (box.cell >= ROOM_FOR_A_NUMBER && box.pitch >= 16) drawNumbers(painter, box, values);

@@ -12,6 +12,8 @@ import { drawWhy } from "./why.js";
 import { dark } from "./colour.js";
 
 const night = matchMedia("(prefers-color-scheme: dark)");
+const paper = matchMedia("print");
+let printing = false;
 let asked = null; // what the next frame has to draw; many changes make one drawing
 
 function redraw({ pointing }) {
@@ -21,7 +23,7 @@ function redraw({ pointing }) {
 }
 
 function frame() {
-  const how = asked;
+  const how = asked ?? { pointing: false };
   asked = null;
   drawTheme();
   drawControls();
@@ -32,9 +34,10 @@ function frame() {
   document.body.dataset.ready = "yes";
 }
 
-function drawTheme(forced = null) {
-  const theme = forced ?? (state.theme === "auto" ? (night.matches ? "dark" : "light") : state.theme);
-  document.documentElement.dataset.theme = theme;
+/** As asked for, else as the system has it; but paper is white, whatever the screen is. */
+function drawTheme() {
+  const wished = state.theme === "auto" ? (night.matches ? "dark" : "light") : state.theme;
+  document.documentElement.dataset.theme = printing || paper.matches ? "light" : wished;
 }
 
 function drawControls() {
@@ -80,11 +83,12 @@ whenRead(() => redraw({ pointing: false }));
 new ResizeObserver(() => redraw({ pointing: false })).observe(byId("stage"));
 night.addEventListener("change", () => redraw({ pointing: false }));
 window.addEventListener("hashchange", readAddress);
-// Paper is white, whatever the screen is.
-window.addEventListener("beforeprint", () => {
-  drawTheme("light");
-  drawCentre({ pointing: false });
-});
-window.addEventListener("afterprint", () => redraw({ pointing: false }));
+for (const [event, now] of [["beforeprint", true], ["afterprint", false]]) {
+  window.addEventListener(event, () => {
+    printing = now;
+    asked ??= { pointing: false };
+    frame(); // at once: the printer does not wait for the next frame
+  });
+}
 readAddress();
 settled().then(() => (document.body.dataset.settled = "yes"));

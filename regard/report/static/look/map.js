@@ -1,6 +1,6 @@
 // The map on the left: every head of a kind as a small picture, with its role's letter and its importance.
 
-import { shown } from "./axes.js";
+import { masked, shown } from "./axes.js";
 import { shade } from "./colour.js";
 import { facts, headsOf, kindOf, measureOf, placeOf } from "./data.js";
 import { byId, fill, make, sharpen } from "./page.js";
@@ -106,7 +106,7 @@ function shrunk({ rows, columns, values }, high, wide) {
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
       const at = Math.floor((r * high) / rows) * wide + Math.floor((c * wide) / columns);
-      const value = values[r * columns + c];
+      const value = masked(state, r, c) ? NaN : values[r * columns + c];
       if (Number.isNaN(small[at]) || Math.abs(value) > Math.abs(small[at])) small[at] = value;
     }
   }

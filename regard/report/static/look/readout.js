@@ -1,6 +1,6 @@
 // The read-out: what is in focus, in words and numbers, always on the page.
 
-import { axesOf, entryOf, hiddenMass, shown } from "./axes.js";
+import { axesOf, entryOf, hiddenMass, masked, shown } from "./axes.js";
 import { headColour } from "./colour.js";
 import { measureOf, placeOf } from "./data.js";
 import { byId, fill, make } from "./page.js";
@@ -73,8 +73,9 @@ function note(row, column) {
   if (!values || row < 0) return null;
   const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
   const parts = [];
-  if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
-  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value) => !Number.isNaN(value)).length} keys`);
+  if (column >= 0 && masked(state, row, column)) parts.push("masked: this token may not look there, it comes later");
+  else if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
+  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value, c) => !Number.isNaN(value) && !masked(state, row, c)).length} keys`);
   if (column < 0) parts.push("its strongest key");
   if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);
@@ -84,5 +85,5 @@ function note(row, column) {
 
 function absent() {
   const { kept } = measureOf(state.measure).kinds[state.kind];
-  return kept ? `not kept: only the ${kept} strongest keys of each row are in this page` : "masked: this token may not look there";
+  return kept ? `not kept: only the ${kept} strongest keys of each row are in this page` : "no number: this token may not look there";
 }
