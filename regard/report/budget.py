@@ -14,7 +14,7 @@ from regard.report.packed import FINEST, Array, Packed, pack, top_keys
 Layers = Sequence[Array]  # (H, Tq, Tk) each; H may differ
 
 # How fine the grid is and how many keys a row keeps, the best first. Every line is right to three decimals.
-LADDER = ((FINEST, 0), (17, 0), (5, 0), (1, 0), (1, 64), (1, 32), (1, 16), (1, 8))
+LADDER = ((FINEST, 0), (17, 0), (5, 0), (1, 0), (1, 64), (1, 32), (1, 16), (1, 8), (1, 4))
 
 
 MOST = 0.998  # of the cells lie inside the scale of colours

@@ -59,10 +59,11 @@ export function merged(pieces, axes, summed) {
   return { rows: rows.length, columns: columns.length, values };
 }
 
-/** Whether a row may not look at a column: it comes later. */
-export function masked(state, row, column) {
-  const axes = axesOf(state);
-  return kindOf(state.kind).causal && axes.columns.entries[column].parts[0] > axes.rows.entries[row].parts.at(-1);
+/** A test for cells: whether a row may not look at a column, because it comes later. */
+export function maskOf(state) {
+  const { rows, columns } = axesOf(state);
+  if (!kindOf(state.kind).causal) return () => false;
+  return (row, column) => columns.entries[column].parts[0] > rows.entries[row].parts.at(-1);
 }
 
 /** How much of a row goes to columns that are hidden. */

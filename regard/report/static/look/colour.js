@@ -42,20 +42,36 @@ export function headDash(place) {
   return DASHES[Math.max(0, state.heads.indexOf(place)) % 8];
 }
 
-/** How strong a value is on the scale of its measure: 0..1, or -1..1 where it has a sign. */
-export function strength(value, measure = state.measure) {
+/** How strong values are on the scale of a measure: 0..1, or -1..1 where they have a sign. */
+export function scale(measure = state.measure) {
   const { top, signed } = measureOf(measure);
-  const part = Math.max(signed ? -1 : 0, Math.min(1, value / top));
-  return state.root ? Math.sign(part) * Math.sqrt(Math.abs(part)) : part;
+  const { root } = state;
+  return (value) => {
+    const part = Math.max(signed ? -1 : 0, Math.min(1, value / top));
+    return root ? Math.sign(part) * Math.sqrt(Math.abs(part)) : part;
+  };
 }
 
-/** The colour of a value as [r, g, b]; a cell without a number is a warm grey that no shade has. */
-export function shade(value, measure = state.measure) {
-  if (Number.isNaN(value)) return rgb(inks().empty);
+export function strength(value) {
+  return scale()(value);
+}
+
+/** Colours of a measure's values as [r, g, b]; a cell without a number is a warm grey that no shade has. */
+export function shader(measure = state.measure) {
   const { signed } = measureOf(measure);
-  const part = strength(value, measure);
+  const strengthOf = scale(measure);
   const table = shades(signed ? SIGNED : AMOUNT);
-  return table[Math.round((signed ? (part + 1) / 2 : part) * (table.length - 1))];
+  const empty = rgb(inks().empty);
+  const most = table.length - 1;
+  return (value) => {
+    if (Number.isNaN(value)) return empty;
+    const part = strengthOf(value);
+    return table[Math.round((signed ? (part + 1) / 2 : part) * most)];
+  };
+}
+
+export function shade(value, measure = state.measure) {
+  return shader(measure)(value);
 }
 
 /** Ink that reads on a ground. */

@@ -1,6 +1,6 @@
 // Sentences of the corpus where the head does what it is named for: the best, the median and the worst.
 
-import { shade } from "./colour.js";
+import { shader } from "./colour.js";
 import { facts, numbers } from "./data.js";
 import { make, sharpen } from "./page.js";
 import { figure } from "./written.js";
@@ -40,8 +40,9 @@ function paint(canvas, rows, columns, values) {
   const scale = SIDE / Math.max(rows.length, columns.length);
   const context = sharpen(canvas, Math.max(24, columns.length * scale), Math.max(24, rows.length * scale));
   const [wide, high] = [parseFloat(canvas.style.width) / columns.length, parseFloat(canvas.style.height) / rows.length];
+  const shadeOf = shader("weight");
   rows.forEach((_, r) => columns.forEach((__, c) => {
-    context.fillStyle = `rgb(${shade(values[r * columns.length + c], "weight").join()})`;
+    context.fillStyle = `rgb(${shadeOf(values[r * columns.length + c]).join()})`;
     context.fillRect(c * wide, r * high, wide + 0.5, high + 0.5);
   }));
 }

@@ -1,8 +1,8 @@
 // The heat map: a cell a pair, rows look, columns are looked at.
 
-import { masked, shown } from "./axes.js";
+import { maskOf, shown } from "./axes.js";
 import { placeOf } from "./data.js";
-import { headColour, inkOn, inks, shade } from "./colour.js";
+import { headColour, inkOn, inks, shade, shader } from "./colour.js";
 import { fitted, widthOf } from "./painter.js";
 import { figure } from "./written.js";
 import { state } from "./state.js";
@@ -21,8 +21,10 @@ export function drawHeat(painter, box, axes, head, marks) {
   const values = shown(state, head);
   if (!values) return;
   const { rows, columns } = values;
-  const colour = (r, c) => shade(masked(state, r, c) ? NaN : values.values[r * columns + c]);
-  painter.cells(box.x, box.y, box.cell * columns, box.pitch * rows, { rows, columns, colour });
+  const [masked, shadeOf] = [maskOf(state), shader()];
+  const colour = (r, c) => shadeOf(masked(r, c) ? NaN : values.values[r * columns + c]);
+  const way = `${state.measure}/${state.root}/${inks().paper}`; // what else the colours depend on
+  painter.cells(box.x, box.y, box.cell * columns, box.pitch * rows, { rows, columns, colour, values: values.values, way });
   if (box.cell >= 9) drawGaps(painter, box, rows, columns);
   if (box.cell >= ROOM_FOR_A_NUMBER && box.pitch >= 16) drawNumbers(painter, box, values);
   painter.rect(box.x - 0.5, box.y - 0.5, box.cell * columns + 1, box.pitch * rows + 1, { stroke: inks().line });

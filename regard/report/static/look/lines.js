@@ -1,7 +1,7 @@
 // Lines: who looks (left) at whom (right), the stronger the wider; one token isolated at a time.
 
 import { shown } from "./axes.js";
-import { dark, headColour, headDash, inks, strength } from "./colour.js";
+import { dark, headColour, headDash, inks, scale, strength } from "./colour.js";
 import { measureOf, placeOf } from "./data.js";
 import { state } from "./state.js";
 import { figure } from "./written.js";
@@ -73,12 +73,13 @@ function drawCurve(painter, box, line, shift) {
 function focused(head, marks) {
   const values = shown(state, head);
   if (!values) return [];
+  const strengthOf = scale();
   return marks.flatMap((mark) => {
     const rows = mark.row >= 0 ? [mark.row] : range(values.rows);
     const columns = mark.row >= 0 ? range(values.columns) : [mark.column];
     return rows.flatMap((row) => columns.map((column) => {
       const quiet = mark.row >= 0 && mark.column >= 0 && column !== mark.column;
-      return { ...line(head, values, row, column), focused: true, quiet };
+      return { ...line(head, values, row, column, strengthOf), focused: true, quiet };
     }));
   }).filter(({ strength: size }) => Math.abs(size) > FAINT);
 }
@@ -87,8 +88,9 @@ function focused(head, marks) {
 function strongest(head) {
   const values = shown(state, head);
   if (!values) return [];
+  const strengthOf = scale();
   return range(values.rows).flatMap((row) => {
-    const all = range(values.columns).map((column) => line(head, values, row, column));
+    const all = range(values.columns).map((column) => line(head, values, row, column, strengthOf));
     all.sort((a, b) => Math.abs(b.strength) - Math.abs(a.strength));
     let left = MASS * all.reduce((sum, each) => sum + Math.abs(each.value || 0), 0);
     return all.filter((each) => {
@@ -99,9 +101,9 @@ function strongest(head) {
   });
 }
 
-function line(head, values, row, column) {
+function line(head, values, row, column, strengthOf) {
   const value = values.values[row * values.columns + column];
-  return { head, row, column, value, rows: values.rows, strength: Number.isNaN(value) ? 0 : strength(value) };
+  return { head, row, column, value, rows: values.rows, strength: Number.isNaN(value) ? 0 : strengthOf(value) };
 }
 
 /** What a column gets on average over rows. */

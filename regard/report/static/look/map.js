@@ -1,7 +1,7 @@
 // The map on the left: every head of a kind as a small picture, with its role's letter and its importance.
 
-import { masked, shown } from "./axes.js";
-import { shade } from "./colour.js";
+import { maskOf, shown } from "./axes.js";
+import { shader } from "./colour.js";
 import { facts, headsOf, kindOf, measureOf, placeOf } from "./data.js";
 import { byId, fill, make, sharpen } from "./page.js";
 import { choose, state } from "./state.js";
@@ -29,6 +29,7 @@ function drawThumbs(buttons) {
   const until = performance.now() + 8;
   while (buttons.length && performance.now() < until) drawThumb(buttons.shift());
   if (buttons.length) waiting = requestAnimationFrame(() => drawThumbs(buttons));
+  else if (!byId("map").querySelector("button:not([data-drawn])")) performance.mark("map");
 }
 
 function build() {
@@ -94,7 +95,11 @@ function drawThumb(button) {
   image.height = small.rows;
   const pen = image.getContext("2d");
   const pixels = pen.createImageData(small.columns, small.rows);
-  small.values.forEach((value, i) => pixels.data.set([...shade(value), 255], 4 * i));
+  const shadeOf = shader();
+  small.values.forEach((value, i) => {
+    pixels.data.set(shadeOf(value), 4 * i);
+    pixels.data[4 * i + 3] = 255;
+  });
   pen.putImageData(pixels, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, size, size);
@@ -103,10 +108,11 @@ function drawThumb(button) {
 
 function shrunk({ rows, columns, values }, high, wide) {
   const small = new Float32Array(high * wide).fill(NaN);
+  const masked = maskOf(state);
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
       const at = Math.floor((r * high) / rows) * wide + Math.floor((c * wide) / columns);
-      const value = masked(state, r, c) ? NaN : values[r * columns + c];
+      const value = masked(r, c) ? NaN : values[r * columns + c];
       if (Number.isNaN(small[at]) || Math.abs(value) > Math.abs(small[at])) small[at] = value;
     }
   }

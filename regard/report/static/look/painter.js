@@ -3,11 +3,18 @@
 export const FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif';
 
 const pen = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+const pictures = new WeakMap(); // by the numbers they show: a pointer that moves changes none of them
 
 /** Width of a text in pixels. */
 export function widthOf(text, size, weight = 400) {
-  pen.font = `${weight} ${size}px ${FONT}`;
-  return pen.measureText(text).width;
+  const font = `${weight} ${size}px ${FONT}`;
+  const name = `${font}/${text}`;
+  if (!widths.has(name)) {
+    pen.font = font;
+    widths.set(name, pen.measureText(text).width);
+  }
+  return widths.get(name);
 }
 
 /** A text cut to a width, with an ellipsis; letters that belong together stay together. */
@@ -52,9 +59,12 @@ export function canvasPainter(context) {
       context.restore();
     },
     // A bitmap of one pixel a cell, stretched: as quick for 128 x 128 as for 4 x 4.
-    cells(x, y, width, height, { rows, columns, colour }) {
+    cells(x, y, width, height, { rows, columns, colour, values, way }) {
       context.imageSmoothingEnabled = false;
-      context.drawImage(bitmap(rows, columns, colour), x, y, width, height);
+      const known = values && pictures.get(values);
+      const picture = known && known.way === way ? known.picture : bitmap(rows, columns, colour);
+      if (values) pictures.set(values, { way, picture });
+      context.drawImage(picture, x, y, width, height);
     },
   };
 }
@@ -97,7 +107,7 @@ export function svgPainter() {
 }
 
 /** A small picture of a matrix, a pixel a cell. */
-export function bitmap(rows, columns, colour) {
+function bitmap(rows, columns, colour) {
   const picture = document.createElement("canvas");
   picture.width = columns;
   picture.height = rows;
@@ -105,8 +115,8 @@ export function bitmap(rows, columns, colour) {
   const image = context.createImageData(columns, rows);
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
-      const [red, green, blue] = colour(r, c);
-      image.data.set([red, green, blue, 255], 4 * (r * columns + c));
+      image.data.set(colour(r, c), 4 * (r * columns + c));
+      image.data[4 * (r * columns + c) + 3] = 255;
     }
   }
   context.putImageData(image, 0, 0);

@@ -1,6 +1,6 @@
 // The read-out: what is in focus, in words and numbers, always on the page.
 
-import { axesOf, entryOf, hiddenMass, masked, shown } from "./axes.js";
+import { axesOf, entryOf, hiddenMass, maskOf, shown } from "./axes.js";
 import { headColour } from "./colour.js";
 import { measureOf, placeOf } from "./data.js";
 import { byId, fill, make } from "./page.js";
@@ -72,10 +72,11 @@ function note(row, column) {
   const values = shown(state, head);
   if (!values || row < 0) return null;
   const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
+  const masked = maskOf(state);
   const parts = [];
-  if (column >= 0 && masked(state, row, column)) parts.push("masked: this token may not look there, it comes later");
+  if (column >= 0 && masked(row, column)) parts.push("masked: this token may not look there, it comes later");
   else if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
-  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value, c) => !Number.isNaN(value) && !masked(state, row, c)).length} keys`);
+  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value, c) => !Number.isNaN(value) && !masked(row, c)).length} keys`);
   if (column < 0) parts.push("its strongest key");
   if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);
