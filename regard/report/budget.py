@@ -56,7 +56,13 @@ class Blobs:
         self.texts += packed.blobs
         self.size += packed.size
         names = [f"n{start + i}" for i in range(len(packed.blobs))]
-        return {"blobs": names, "parts": packed.parts, "lowest": packed.lowest, "decimals": packed.decimals}
+        return {
+            "blobs": names,
+            "parts": packed.parts,
+            "lowest": packed.lowest,
+            "decimals": packed.decimals,
+            "width": packed.width,
+        }
 
     def html(self) -> str:
         return "\n".join(f'<script type="text/plain" id="n{i}">{text}</script>' for i, text in enumerate(self.texts))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,21 +37,7 @@ ROLES = {
     "local": "its neighbourhood",
     "block": "its own part",
     "vertical": "one token for all",
-}
-LETTERS = {
-    "previous": "P",
-    "next": "N",
-    "self": "S",
-    "other offset": "O",
-    "duplicate": "D",
-    "induction": "I",
-    "alignment": "A",
-    "rare": "R",
-    "separator": "X",
-    "agreement": "G",
-    "local": "L",
-    "block": "B",
-    "vertical": "V",
+    "diagonal": "its own place on the other side",
 }
 # Name, what the contract calls it, what people call it, one sentence of help.
 MEASURES = (
@@ -150,7 +137,7 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "terms": [f"term{i}" for i in range(len(terms))],
         "termLabels": terms,
         "roles": ROLES,
-        "letters": LETTERS,
+        "letters": _letters(data),
         "history": data.get("history") or [],
         "sourceShare": flow.get("source_share"),
         "mixing": flow.get("mixing") or {},
@@ -158,6 +145,13 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "caveats": list(data.get("caveats") or ()),
         "notes": notes,
     }
+
+
+def _letters(data: Data) -> dict[str, str]:
+    """The roles that are there with their letters, the most frequent first."""
+    heads = [head for given in data["kinds"].values() for layer in given["heads"] for head in layer if head.get("role")]
+    letters = {head["role"]: head["letter"] for head in heads}
+    return {role: letters[role] for role, _ in Counter(head["role"] for head in heads).most_common()}
 
 
 def _kind(name: str, given: Data, pruned: Sequence[str]) -> dict[str, Any]:

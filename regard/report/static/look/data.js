@@ -2,7 +2,6 @@
 
 export const facts = JSON.parse(document.getElementById("facts").textContent);
 
-const MISSING = 65535;
 const layers = new Map(); // "encoder/weight/0" -> Float32Array, or null while it is being read
 const waiting = new Set();
 
@@ -69,11 +68,13 @@ function values(key, stored, layer) {
 
 async function unpacked(stored, id) {
   const bytes = await inflated(document.getElementById(id).textContent);
-  const count = bytes.length / 2; // low bytes first, then high bytes
+  const count = bytes.length / stored.width; // all low bytes first, then all higher ones
+  const missing = 256 ** stored.width - 1;
   const read = new Float32Array(count);
   for (let i = 0; i < count; i++) {
-    const code = bytes[i] | (bytes[count + i] << 8);
-    read[i] = code === MISSING ? NaN : (code + stored.lowest) / stored.parts;
+    let code = 0;
+    for (let n = stored.width - 1; n >= 0; n--) code = (code << 8) | bytes[n * count + i];
+    read[i] = code === missing ? NaN : (code + stored.lowest) / stored.parts;
   }
   return read;
 }

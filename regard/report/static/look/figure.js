@@ -9,7 +9,8 @@ import { fitted, widthOf } from "./painter.js";
 import { chosenHeads, focus, mainHead, pins, state } from "./state.js";
 import { shortName } from "./written.js";
 
-const HEADER = 40; // the line with the heads' names and the legend
+const HEADER = 40; // the line with the heads' names and, where there is room, the legend
+const LEGEND = 196;
 const GAP = 10;
 const WIDEST_LABEL = 150;
 
@@ -42,13 +43,13 @@ function linesFigure(scene, width) {
   const shares = BAR + NUMBER * Math.min(2, scene.heads.length);
   const left = NUMBER + rowRoom;
   const gap = Math.max(110, Math.min(380, width - left - columnRoom - shares - 2 * GAP));
-  const box = { y: HEADER + 26, pitch, size, left: left + GAP, right: left + gap };
-  const end = box.right + GAP + columnRoom;
+  const end = left + gap + GAP + columnRoom;
+  const box = { y: headerOf(scene, end + shares) + 26, pitch, size, left: left + GAP, right: left + gap };
   return {
-    width: Math.max(width, end + shares),
+    width: end + shares,
     height: box.y + pitch * longest(axes) + 16,
     draw(painter) {
-      drawHeader(painter, scene, Math.max(width, end + shares));
+      drawHeader(painter, scene, end + shares);
       drawTitles(painter, box, left, box.right + GAP, end + shares - 8);
       drawLabels(painter, axes.rows, left, box, scene.marks, "row");
       drawLabels(painter, axes.columns, box.right + GAP, box, scene.marks, "column");
@@ -65,19 +66,21 @@ function heatFigure(scene, width) {
   const { axes, heads, rowRoom, size, pitch } = scene;
   const across = Math.min(heads.length === 4 ? 2 : heads.length, Math.max(1, Math.floor(width / (rowRoom + 150))), 3);
   const fitting = (width / across - rowRoom - 34) / axes.columns.entries.length;
-  const cell = state.fit ? Math.max(4, Math.min(heads.length > 1 ? 26 : 40, fitting)) : Math.max(14, Math.min(40, fitting));
+  const cell = state.fit ? Math.max(4, Math.min(heads.length > 1 ? 28 : 44, fitting)) : Math.max(14, Math.min(40, fitting));
   const high = state.fit ? Math.min(Math.max(cell, 4), 30) : Math.min(Math.max(cell, pitch), 30);
   const labels = Math.min(size, Math.max(10, Math.round(cell * 0.75)));
   const top = topRoom(axes.columns.entries, cell, labels);
   const each = { width: rowRoom + cell * axes.columns.entries.length + 34, height: top + high * axes.rows.entries.length + 36 };
+  const content = Math.max(Math.min(width, 560), across * each.width);
+  const header = headerOf(scene, content);
   const boxes = heads.map((_, i) => ({
-    x: (i % across) * each.width + rowRoom, y: HEADER + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, top,
+    x: (i % across) * each.width + rowRoom, y: header + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, top,
   }));
   return {
-    width: Math.max(width, across * each.width),
-    height: HEADER + Math.ceil(heads.length / across) * each.height + 8,
+    width: content,
+    height: header + Math.ceil(heads.length / across) * each.height + 8,
     draw(painter) {
-      drawHeader(painter, scene, Math.max(width, across * each.width));
+      drawHeader(painter, scene, content);
       boxes.forEach((box, i) => {
         if (heads.length > 1) painter.text(box.x - rowRoom, box.y - top - 4, shortName(heads[i]), { fill: headColour(placeOf(heads[i])), size: 13, weight: 700 });
         drawLabels(painter, axes.rows, box.x - 8, box, scene.marks, "row");
@@ -98,15 +101,15 @@ function bothFigure(scene, width) {
   const cell = Math.max(1.5, Math.min(1.15 * pitch, (rest - 170) / count));
   const gap = Math.max(110, Math.min(300, rest - cell * count - 8));
   const top = topRoom(axes.columns.entries, cell, size);
-  const heat = { x: 8, y: HEADER + Math.max(26, top), cell, pitch, size, top };
-  const left = heat.x + cell * count + GAP + rowRoom;
+  const left = 8 + cell * count + GAP + rowRoom;
+  const end = left + gap + GAP + columnRoom;
+  const heat = { x: 8, y: headerOf(scene, end + shares) + Math.max(26, top), cell, pitch, size, top };
   const box = { ...heat, left: left + GAP, right: left + gap };
-  const end = box.right + GAP + columnRoom;
   return {
-    width: Math.max(width, end + shares),
+    width: end + shares,
     height: heat.y + pitch * longest(axes) + 16,
     draw(painter) {
-      drawHeader(painter, scene, Math.max(width, end + shares));
+      drawHeader(painter, scene, end + shares);
       drawHeat(painter, heat, axes, mainHead(), scene.marks);
       drawTitles(painter, box, left, box.right + GAP, end + shares - 8);
       drawLabels(painter, axes.rows, left, box, scene.marks, "row");
@@ -132,13 +135,20 @@ function drawHeader(painter, scene, width) {
     painter.text(x + 28, 14, shortName(head), { fill: inks().ink, size: 13, weight: 600 });
     x += 28 + widthOf(shortName(head), 13, 600) + 18;
   }
-  const room = 190 + widthOf(measureOf(state.measure).label, 12);
-  if (x + room < width) drawLegend(painter, width - 184, 14, measureOf(state.measure));
+  const measure = measureOf(state.measure);
+  const below = headerOf(scene, width) > HEADER;
+  drawLegend(painter, below ? widthOf(measure.label, 12) + 8 : width - LEGEND + 12, below ? 40 : 14, measure);
+}
+
+/** How high the header is: the legend goes below the names where they would meet. */
+function headerOf(scene, width) {
+  const names = scene.heads.reduce((sum, head) => sum + 46 + widthOf(shortName(head), 13, 600), 0);
+  return names + LEGEND + widthOf(measureOf(state.measure).label, 12) < width ? HEADER : HEADER + 26;
 }
 
 function drawTitles(painter, box, left, right, end) {
   const mark = marksOn(axesOf(state)).find(({ row }) => row >= 0);
-  if (!mark) painter.text(end, box.y - 14, "mean over rows", { fill: inks().soft, size: 11, align: "right" });
+  if (!mark) painter.text(end, box.y - 14, "mean", { fill: inks().soft, size: 11, align: "right" });
   painter.text(left, box.y - 14, "looks", { fill: inks().soft, size: 11, align: "right" });
   painter.text(right, box.y - 14, "is looked at", { fill: inks().soft, size: 11 });
 }

@@ -51,7 +51,7 @@ function drawNumbers(painter, box, { rows, columns, values }) {
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
       const value = values[r * columns + c];
-      const text = figure(value, 2);
+      const text = figure(value, Math.abs(value) >= 10 ? 1 : 2);
       if (Number.isNaN(value) || Number(text.replace("−", "-")) === 0) continue;
       const at = [box.x + (c + 0.5) * box.cell, box.y + (r + 0.5) * box.pitch];
       painter.text(...at, text, { fill: inkOn(shade(value)), size: 11, align: "center" });

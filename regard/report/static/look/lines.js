@@ -10,7 +10,7 @@ const MOST_LINES = 2000;
 const MASS = 0.8; // of a row's total is drawn when nothing is in focus; the rest would be fog
 const FAINT = 0.004; // strength below which a line could not be seen
 export const BAR = 64;
-export const NUMBER = 46;
+export const NUMBER = 52;
 
 /** All curves that the state asks for: those of the focused tokens, else the strongest of every row. */
 export function drawCurves(painter, box, heads, marks) {

@@ -61,7 +61,7 @@ function layerRow(kind, layer, wide) {
 /** By role or importance: one run of heads, each with its place written below. */
 function orderedRow() {
   const letters = Object.values(facts.letters);
-  const rank = (head) => (head.role === null ? letters.length : letters.indexOf(head.letter));
+  const rank = (head) => (head.role === null ? letters.length : letters.indexOf(head.letter)); // frequent roles first
   const sorts = { role: (a, b) => rank(a) - rank(b) || b.lift - a.lift, importance: (a, b) => (b.importance ?? b.cost ?? 0) - (a.importance ?? a.cost ?? 0) };
   const heads = [...headsOf(state.kind)].sort(sorts[state.order]);
   return make("div", { role: "row" }, ...heads.map((head) => make("div", { role: "gridcell" }, button(head), make("small", {}, placeOf(head)))));

@@ -92,11 +92,13 @@ export function svgPainter() {
     },
     cells(x, y, width, height, { rows, columns, colour }) {
       const [w, h] = [width / columns, height / rows];
+      parts.push('<g shape-rendering="crispEdges">'); // neighbours would else let the paper shine through
       for (let r = 0; r < rows; r++) {
         for (let c = 0; c < columns; c++) {
           add("rect", { x: x + c * w, y: y + r * h, width: w, height: h, fill: `#${colour(r, c).map((v) => v.toString(16).padStart(2, "0")).join("")}` });
         }
       }
+      parts.push("</g>");
     },
     done(width, height, ground, title) {
       const size = `width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}"`;

@@ -129,7 +129,7 @@ function about(head) {
     ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)}${from}`],
     ["with random weights", number(head.baseline, 2)],
     ["largest weight on it", percent(head.argmax)],
-    ["runner-up", head.runner_up ? `${facts.roles[head.runner_up] ?? head.runner_up} ${figure(head.runner_up_lift, 2)}` : null],
+    ["runner-up", head.runner_up ? `${head.runner_up} ${figure(head.runner_up_lift, 2)}` : null],
     ["effective keys", number(head.effective_keys, 1)],
     ["mean largest weight", number(head.confidence, 2)],
     ["mean distance", number(head.distance, 1)],
