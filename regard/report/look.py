@@ -61,6 +61,9 @@ HEAD = (
     *("runner_up", "runner_up_lift", "margin", "best", "entropy", "effective_keys", "confidence", "distance"),
     *("importance", "cost", "cost_low", "cost_high", "aer", "copying", "note"),
 )
+CURVES = ("lift", "confidence", "entropy")  # what is shown through training
+MOMENTS = 80
+LONGEST = 1024  # tokens; beyond, neither the eye nor the browser would follow
 SHARES = {"weight", "rollout"}  # measures whose rows sum to 1
 AVERAGED = {"score"}  # with its terms: a word's score is the mean of its pieces', not their sum
 
@@ -69,6 +72,11 @@ def look_page(data: Data, *, budget: int = BUDGET) -> str:
     """The page; `budget` is how many characters its packed numbers may take."""
     if not data.get("kinds"):
         raise RegardError("there is nothing to look at: the data has no attention of any kind")
+    longest = max(len(side["pieces"]) for side in data["sides"].values())
+    if longest > LONGEST:
+        raise RegardError(
+            f"the text has {longest:,} tokens and a page shows {LONGEST:,} at most; look at a shorter part of it"
+        )
     blobs = Blobs()
     measures, notes = packed_measures(_measures(data), blobs, budget)
     facts = _facts(data, measures, notes)
@@ -138,13 +146,38 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "termLabels": terms,
         "roles": ROLES,
         "letters": _letters(data),
-        "history": data.get("history") or [],
+        "history": _history(data.get("history") or []),
+        "aligner": (data.get("alignment") or {}).get("best"),
+        "corpus": _corpus(data.get("corpus") or {}),
         "sourceShare": flow.get("source_share"),
         "mixing": flow.get("mixing") or {},
         "disagreement": flow.get("disagreement"),
         "caveats": list(data.get("caveats") or ()),
         "notes": notes,
     }
+
+
+def _history(moments: Sequence[Data]) -> dict[str, Any]:
+    """Measures through training, a list a head and measure; of very many moments every n-th and the last."""
+    every = max(1, math.ceil(len(moments) / MOMENTS))
+    kept = [moment for i, moment in enumerate(moments) if i % every == 0 or i == len(moments) - 1]
+    names = {name for moment in kept for name in moment["heads"]}
+    heads = {
+        name: {key: [_short(moment["heads"].get(name, {}).get(key)) for moment in kept] for key in CURVES}
+        for name in sorted(names)
+    }
+    return {"steps": [moment["step"] for moment in kept], "heads": heads}
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _corpus(corpus: Data) -> str:
+    """What roles and costs were measured on, as a sentence; empty where nothing was."""
+    if not corpus.get("sentences"):
+        return ""
+    return f"Measured on {corpus['sentences']:,} sentences of {corpus['what']}; random weights: {corpus['baseline']}."
 
 
 def _letters(data: Data) -> dict[str, str]:

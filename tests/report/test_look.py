@@ -96,9 +96,22 @@ def test_pruned_heads_leave_gaps():
     assert [(head["head"], head["index"]) for head in found["heads"][1]] == [(0, 0), (1, 1), (3, 2)]
 
 
+def test_a_long_training_is_thinned_out():
+    data = look_data()
+    head = {"encoder.0.self.0": {"entropy": 1.0, "confidence": 0.5, "role": None, "lift": 1 / 3}}
+    data["history"] = [{"step": step, "heads": head} for step in range(1000)]
+    history = facts(look_page(data))["history"]
+    assert history["steps"][0] == 0 and history["steps"][-1] == 999 and len(history["steps"]) <= 82
+    assert set(history["heads"]["encoder.0.self.0"]["lift"]) == {0.333}
+
+
 def test_wrong_data_is_named():
     with pytest.raises(RegardError, match="nothing to look at"):
         look_page({"kinds": {}})
+    data = look_data()
+    data["sides"]["source"]["pieces"] = ["a"] * 10_000
+    with pytest.raises(RegardError, match="the text has 10,000 tokens and a page shows 1,024 at most"):
+        look_page(data)
     data = look_data()
     data["kinds"]["cross"]["weights"][1] = np.zeros((3, 5))
     with pytest.raises(RegardError, match=r"cross\.1\.weights: expected 3 axes, got shape \(3, 5\)"):

@@ -136,7 +136,7 @@ def test_keys_reach_every_cell_and_head(visit):
     assert "kind=cross" in page.url and "pins" not in page.url
     page.keyboard.press("c")
     settle(page)
-    assert page.locator("#map [aria-selected=true]").count() == 2
+    assert page.locator("#map [aria-pressed=true]").count() == 2
 
 
 def test_keys_walk_through_the_map(visit):
@@ -162,6 +162,15 @@ def test_a_token_shows_its_row(visit):
     assert "row sum 1.000" in page.locator("#now").inner_text()
     shown = page.locator("#cellwhy ol").first.locator(".figure").all_inner_texts()
     assert shown == [written(value) for value in sorted(row, reverse=True)[:7]]
+
+
+def test_a_head_shows_how_it_formed_and_what_it_is_worth(visit):
+    page = visit("#kind=encoder&heads=0.0")
+    told = page.locator("#headwhy").inner_text()
+    assert "lift: 0.08 at step 100, 0.67 at step 800" in told
+    assert page.locator("#headwhy .card").count() == 3
+    assert re.search("Without this head the loss|No measurable cost", told)
+    assert "Measured on 200 sentences of test" in told
 
 
 def test_terms_add_up_to_the_score(visit):
@@ -245,7 +254,7 @@ def test_the_address_brings_everything_back(visit):
 
 def test_a_wrong_address_gives_way(visit):
     page = visit("#kind=nowhere&heads=99.99,x&view=upside&measure=luck&q=9999&k=-1&pins=a.b,999.1&order=no&theme=loud")
-    assert page.locator("#map [aria-selected=true]").count() == 1
+    assert page.locator("#map [aria-pressed=true]").count() == 1
     assert page.locator("#readout .pin").count() == 0
 
 

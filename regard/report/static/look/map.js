@@ -16,7 +16,7 @@ export function drawMap() {
   built = wanted;
   for (const button of byId("map").querySelectorAll("button")) {
     const chosen = state.heads.indexOf(button.dataset.place);
-    button.setAttribute("aria-selected", chosen >= 0);
+    button.setAttribute("aria-pressed", chosen >= 0);
     button.dataset.main = chosen >= 0 && chosen === state.heads.length - 1;
     button.tabIndex = button.dataset.main === "true" ? 0 : -1;
   }
@@ -73,7 +73,7 @@ function button(head) {
   const badge = head.letter && head.role ? make("b", { class: "badge" }, head.letter) : null;
   const told = `${longName(state.kind, head)}: ${roleName(head)}`;
   const made = make(
-    "button", { type: "button", "aria-label": told, title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`, "data-place": placeOf(head), "aria-selected": "false" },
+    "button", { type: "button", "aria-label": told, title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`, "data-place": placeOf(head), "aria-pressed": "false" },
     make("canvas", { "aria-hidden": "true" }), badge, worth,
   );
   made.addEventListener("click", (event) => choose(placeOf(head), event.shiftKey || event.ctrlKey || event.metaKey));

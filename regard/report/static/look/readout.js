@@ -10,19 +10,24 @@ import { decimalsOf, figure, longName, ordinal, shortName, summary } from "./wri
 export function drawReadout() {
   const head = mainHead();
   fill(byId("crumb"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
-  fill(byId("readout"), line(focus(), ""), ...pins().map((each) => line(each, each.letter)));
+  fill(byId("now"), ...told(placeOn(focus())));
+  fill(byId("pinned"), ...pins().map(pinned));
 }
 
-function line({ q, k }, letter) {
+function placeOn({ q, k }) {
   const axes = axesOf(state);
-  const place = { row: entryOf(axes.rows, q), column: entryOf(axes.columns, k) };
-  if (letter && place.row < 0 && place.column < 0) return null;
-  const badge = letter ? make("button", { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) }, letter) : null;
-  const given = letter ? {} : { id: "now", "aria-live": "polite" };
-  return make("p", given, badge, ...told(axes, place));
+  return { row: entryOf(axes.rows, q), column: entryOf(axes.columns, k) };
 }
 
-function told(axes, { row, column }) {
+function pinned({ q, k, letter }) {
+  const place = placeOn({ q, k });
+  if (place.row < 0 && place.column < 0) return null; // it belongs to a mark that is hidden
+  const badge = make("button", { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) }, letter);
+  return make("p", {}, badge, ...told(place));
+}
+
+function told({ row, column }) {
+  const axes = axesOf(state);
   const from = axes.rows.entries[row]?.label;
   const to = axes.columns.entries[column]?.label;
   if (row < 0 && column < 0) return [make("span", { class: "hint" }, "Point at a token or a cell to read its number; click to pin it; press ? for the keys.")];

@@ -91,8 +91,10 @@ function defaults() {
   };
 }
 
-/** The head one would like to see first: the surest role, else the first of all. */
+/** The head one would like to see first: the best aligner, else the surest role, else the first of all. */
 function firstHead(kind) {
+  const aligner = headsOf(kind).find((head) => head.name === facts.aligner);
+  if (aligner) return placeOf(aligner);
   const sure = headsOf(kind).filter((head) => head.role !== null && head.lift !== null);
   const best = sure.reduce((a, b) => (a && a.lift >= b.lift ? a : b), null);
   return placeOf(best ?? headsOf(kind)[0]);

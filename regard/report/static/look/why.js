@@ -79,7 +79,7 @@ function score(head, { axes, row, column }) {
   const whole = items.length > 0 && items.every(({ value }) => !Number.isNaN(value));
   const decimals = decimalsOf("score", state.kind);
   const pair = make("p", { class: "pair" }, make("bdi", {}, axes.rows.entries[row].label), " → ", make("bdi", {}, axes.columns.entries[column].label));
-  const weight = make("p", { class: "equation" }, `softmax over the row: weight ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
+  const weight = make("p", { class: "equation" }, `${state.words ? "weight, its pieces together:" : "softmax over the row: weight"} ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
   const all = whole ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
   const top = Math.max(...all.map(({ value }) => Math.abs(value)));
   const short = whole ? null : make("p", { class: "note" }, "The terms of this score are not in this page, to keep it small.");
@@ -139,7 +139,8 @@ function about(head) {
     ["alignment error rate", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
-  return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head))), list];
+  const measured = facts.corpus ? make("p", { class: "note" }, facts.corpus) : null;
+  return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head))), list, measured];
 }
 
 function cost(head) {
@@ -153,9 +154,8 @@ function cost(head) {
 }
 
 function training(head) {
-  const steps = facts.history.map(({ step }) => step);
-  const curve = (name, label) => sparkline(steps, facts.history.map(({ heads }) => heads[head.name]?.[name] ?? null), label);
-  const curves = [curve("lift", "lift"), curve("confidence", "confidence"), curve("entropy", "entropy")].filter(Boolean);
+  const known = facts.history.heads[head.name] ?? {};
+  const curves = Object.entries(known).map(([name, values]) => sparkline(facts.history.steps, values, name)).filter(Boolean);
   return curves.length ? curves : null;
 }
 
