@@ -1,15 +1,14 @@
 """Tables become pictures and pages.
 
 Analyses hand over a `Table` of plain values; this room draws it (`curves`, `bars`, `histogram`, `heatmap`),
-sets it into one offline HTML file (`page` and its parts; `look_page` for what a model looks at) or into a terminal
-(`alignment`, `sparkline`). It knows colours and HTML and nothing of models: no tensor comes in, no request goes
-out, and the same input gives the same bytes.
+sets it into one offline HTML file (`page` and its parts) or into a terminal (`alignment`, `sparkline`). It
+knows colours and HTML and nothing of models: no tensor comes in, no request goes out, and the same input
+gives the same bytes.
 """
 
 from regard.report.chart import Chart
 from regard.report.charts import bars, curves, histogram
 from regard.report.heatmap import heatmap
-from regard.report.look import look_page
 from regard.report.page import (
     Facts,
     Figure,
@@ -42,7 +41,6 @@ __all__ = [
     "curves",
     "heatmap",
     "histogram",
-    "look_page",
     "page",
     "sparkline",
     "write_page",
