@@ -317,6 +317,21 @@ def test_it_prints(visit):
     assert page.locator("#picture").is_visible()
 
 
+def test_pruned_heads_are_hatched_and_the_others_keep_their_numbers(visit, tmp_path):
+    data = look_data()
+    data["pruned"] = ["encoder.1.self.2"]
+    encoder = data["kinds"]["encoder"]
+    for part in (encoder, encoder["terms"]):
+        for key, layers in part.items():
+            if isinstance(layers, list) and key not in ("heads", "names"):
+                layers[1] = np.delete(layers[1], 2, axis=0)
+    del encoder["heads"][1][2]
+    write_page(tmp_path / "pruned.html", look_page(data))
+    page = visit("#kind=encoder&heads=1.3&view=heat&q=2&k=1", path=tmp_path / "pruned.html")
+    assert (page.locator("#map button").count(), page.locator("#map .gone").count()) == (11, 1)
+    assert now(page) == written(encoder["weights"][1][2, 2, 1])
+
+
 def test_a_page_of_weights_alone_works(visit, tmp_path):
     data = look_data()
     few = ("rows", "columns", "weights", "heads")

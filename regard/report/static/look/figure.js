@@ -17,7 +17,7 @@ const WIDEST_LABEL = 150;
 /** {width, height, draw(painter), hit(x, y), origin: the first cell} for the present state in a given width. */
 export function figureFor(width) {
   const axes = axesOf(state);
-  const scene = { axes, heads: chosenHeads(), marks: marksOn(axes), ...sizes(axes) };
+  const scene = { axes, heads: chosenHeads(), marks: marksOn(axes), ...sizes(axes, width) };
   const make = { lines: linesFigure, heat: heatFigure, both: bothFigure }[state.view];
   return make(scene, Math.max(280, width));
 }
@@ -30,12 +30,13 @@ function marksOn(axes) {
   return [now, ...pinned].filter(({ row, column }) => row >= 0 || column >= 0);
 }
 
-function sizes(axes) {
+function sizes(axes, width) {
   const most = Math.max(axes.rows.entries.length, axes.columns.entries.length);
   const pitch = most <= 12 ? 32 : most <= 20 ? 28 : most <= 28 ? 24 : most <= 48 ? 18 : 14;
   const size = pitch >= 28 ? 14 : pitch >= 24 ? 13 : pitch >= 18 ? 12 : 11;
-  const widest = (side) => Math.ceil(Math.min(WIDEST_LABEL, Math.max(...side.entries.map((entry) => widthOf(entry.label, size, 700)))));
-  return { pitch, size, rowRoom: widest(axes.rows) + 8, columnRoom: widest(axes.columns) + 8 };
+  const label = Math.max(80, Math.min(WIDEST_LABEL, 0.17 * width)); // longer ones are cut
+  const widest = (side) => Math.ceil(Math.min(label, Math.max(...side.entries.map((entry) => widthOf(entry.label, size, 700)))));
+  return { pitch, size, label, rowRoom: widest(axes.rows) + 8, columnRoom: widest(axes.columns) + 8 };
 }
 
 function linesFigure(scene, width) {
@@ -44,7 +45,7 @@ function linesFigure(scene, width) {
   const left = NUMBER + rowRoom;
   const gap = Math.max(110, Math.min(380, width - left - columnRoom - shares - 2 * GAP));
   const end = left + gap + GAP + columnRoom;
-  const box = { y: headerOf(scene, end + shares) + 26, pitch, size, left: left + GAP, right: left + gap };
+  const box = { y: headerOf(scene, end + shares) + 26, pitch, size, label: scene.label, left: left + GAP, right: left + gap };
   return {
     width: end + shares,
     height: box.y + pitch * longest(axes) + 16,
@@ -74,7 +75,7 @@ function heatFigure(scene, width) {
   const content = Math.max(Math.min(width, 560), across * each.width);
   const header = headerOf(scene, content);
   const boxes = heads.map((_, i) => ({
-    x: (i % across) * each.width + rowRoom, y: header + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, top,
+    x: (i % across) * each.width + rowRoom, y: header + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, label: scene.label, top,
   }));
   return {
     width: content,
@@ -98,12 +99,12 @@ function bothFigure(scene, width) {
   const shares = BAR + NUMBER * Math.min(2, scene.heads.length);
   const count = axes.columns.entries.length;
   const rest = width - rowRoom - columnRoom - shares - 3 * GAP;
-  const cell = Math.max(1.5, Math.min(1.15 * pitch, (rest - 170) / count));
+  const cell = Math.max(1.5, Math.min(14, 240 / count), Math.min(1.15 * pitch, (rest - 170) / count));
   const gap = Math.max(110, Math.min(300, rest - cell * count - 8));
   const top = topRoom(axes.columns.entries, cell, size);
   const left = 8 + cell * count + GAP + rowRoom;
   const end = left + gap + GAP + columnRoom;
-  const heat = { x: 8, y: headerOf(scene, end + shares) + Math.max(26, top), cell, pitch, size, top };
+  const heat = { x: 8, y: headerOf(scene, end + shares) + Math.max(26, top), cell, pitch, size, label: scene.label, top };
   const box = { ...heat, left: left + GAP, right: left + gap };
   return {
     width: end + shares,
@@ -162,7 +163,7 @@ function drawLabels(painter, side, x, box, marks, which) {
     if (!mark && (i % every || near)) return;
     const y = box.y + (i + 0.5) * box.pitch;
     const align = which === "row" ? "right" : "left";
-    const text = fitted(entry.label, box.size, WIDEST_LABEL, mark ? 700 : 400);
+    const text = fitted(entry.label, box.size, box.label, mark ? 700 : 400);
     if (mark && box.pitch >= 14) {
       const wide = widthOf(text, box.size, 700) + 8;
       painter.rect(which === "row" ? x - wide + 4 : x - 4, y - box.pitch / 2 + 1, wide, box.pitch - 2, { fill: inks().quiet, radius: 4 });

@@ -65,8 +65,8 @@ function drawCurve(painter, box, line, shift) {
   const from = [box.left, box.y + (line.row + 0.5) * box.pitch + shift];
   const to = [box.right, box.y + (line.column + 0.5) * box.pitch + shift];
   const colour = measureOf(state.measure).signed ? signColour(line.value) : headColour(placeOf(line.head));
-  const crowd = line.focused ? 1 : Math.max(0.3, Math.min(1, 24 / line.rows)); // many lines at once must stay apart
-  const alpha = Math.min(1, (line.focused ? 0.25 : 0.12) + 0.85 * size) * (line.quiet ? 0.6 : 1) * crowd;
+  const crowd = line.focused ? 1 : Math.max(0.25, Math.min(1, 24 / line.rows)); // where there are many lines, weak ones make room for strong ones
+  const alpha = Math.min(1, (line.focused ? 0.25 : 0.12 * crowd) + 0.85 * size ** (1 / Math.sqrt(crowd))) * (line.quiet ? 0.6 : 1);
   painter.curve(from, to, { stroke: colour, line: 0.7 + Math.min(4, 0.22 * box.pitch) * size, alpha, dash: state.heads.length > 1 ? headDash(placeOf(line.head)) : [] });
 }
 

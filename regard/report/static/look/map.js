@@ -38,6 +38,8 @@ function build() {
   const grid = byId("map");
   const byLayer = state.order === "layer";
   grid.style.setProperty("--columns", wide);
+  document.documentElement.style.setProperty("--map", `${3.2 + 1.65 * wide}rem`);
+  grid.classList.toggle("many", wide > 10);
   grid.classList.toggle("ordered", !byLayer);
   grid.setAttribute("aria-label", `${kind.label}: ${kind.heads.length} layers, ${headsOf(state.kind).length} heads`);
   fill(grid, ...(byLayer ? [numbersRow(wide), ...kind.heads.map((_, layer) => layerRow(kind, layer, wide))] : [orderedRow()]));
