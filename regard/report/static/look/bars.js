@@ -11,7 +11,9 @@ export function barList(items, { top, hasSign = false, decimals = 3, strong = -1
     bar.style.width = `${(hasSign ? 50 : 100) * part}%`;
     bar.style.marginInlineStart = hasSign ? `${value < 0 ? 50 - 50 * part : 50}%` : "0";
     const text = hasSign ? signed(value, decimals) : figure(value, decimals);
-    return make("li", { class: i === strong ? "strong" : "" }, make("bdi", {}, label), make("span", { class: hasSign ? "track middle" : "track" }, bar), make("span", { class: "figure" }, text));
+    const track = make("span", { class: hasSign ? "track middle" : "track" }, bar);
+    const number = make("span", { class: "figure" }, text);
+    return make("li", { class: i === strong ? "strong" : "" }, make("bdi", {}, label), track, number);
   }));
 }
 
@@ -19,8 +21,9 @@ export function barList(items, { top, hasSign = false, decimals = 3, strong = -1
 export function interval(value, low, high) {
   const span = Math.max(Math.abs(low), Math.abs(high), Math.abs(value), 1e-9) * 1.15;
   const x = (v) => 110 + (100 * v) / span;
+  const told = `${signed(value)}, from ${signed(low)} to ${signed(high)}`;
   return draw(
-    "svg", { viewBox: "0 0 220 26", class: "interval", role: "img", "aria-label": `${signed(value)}, from ${signed(low)} to ${signed(high)}` },
+    "svg", { viewBox: "0 0 220 26", class: "interval", role: "img", "aria-label": told },
     draw("line", { x1: 4, x2: 216, y1: 13, y2: 13, class: "axis" }),
     draw("line", { x1: 110, x2: 110, y1: 3, y2: 23, class: "axis" }),
     draw("line", { x1: x(low), x2: x(high), y1: 13, y2: 13, class: "range" }),
@@ -30,20 +33,27 @@ export function interval(value, low, high) {
 
 /** A curve through training, with its first and last number written out. */
 export function sparkline(steps, values, label) {
-  const real = values.map((value, i) => ({ step: steps[i], value })).filter(({ value }) => value !== null && value !== undefined);
+  const real = values.map((value, i) => ({ step: steps[i], value })).filter(({ value }) => value !== null);
   if (real.length < 2) return null;
   const [first, last] = [real[0], real.at(-1)];
   const low = Math.min(0, ...real.map(({ value }) => value));
   const high = Math.max(...real.map(({ value }) => value), low + 1e-9);
-  const at = ({ step, value }) => `${4 + (212 * (step - first.step)) / (last.step - first.step || 1)},${40 - (34 * (value - low)) / (high - low)}`;
-  const line = draw("polyline", { points: real.map(at).join(" "), class: "trace" });
-  const picture = draw("svg", { viewBox: "0 0 220 44", class: "spark", role: "img", "aria-label": `${label} from ${figure(first.value, 2)} at step ${first.step} to ${figure(last.value, 2)} at step ${last.step}` }, draw("line", { x1: 4, x2: 216, y1: 40, y2: 40, class: "axis" }), line);
-  return make("figure", {}, picture, make("figcaption", {}, `${label}: ${figure(first.value, 2)} at step ${first.step.toLocaleString("en")}, ${figure(last.value, 2)} at step ${last.step.toLocaleString("en")}`));
+  const x = (step) => 4 + (212 * (step - first.step)) / (last.step - first.step || 1);
+  const y = (value) => 40 - (34 * (value - low)) / (high - low);
+  const written = ({ step, value }) => `${figure(value, 2)} at step ${step.toLocaleString("en")}`;
+  const told = `${label}: ${written(first)}, ${written(last)}`;
+  const picture = draw(
+    "svg", { viewBox: "0 0 220 44", class: "spark", role: "img", "aria-label": told },
+    draw("line", { x1: 4, x2: 216, y1: 40, y2: 40, class: "axis" }),
+    draw("polyline", { points: real.map(({ step, value }) => `${x(step)},${y(value)}`).join(" "), class: "trace" }),
+  );
+  return make("figure", {}, picture, make("figcaption", {}, told));
 }
 
 /** Two parts of a whole. */
 export function split(part, left, right) {
   const bar = make("span", { class: "split" }, make("i", {}));
   bar.firstChild.style.width = `${100 * part}%`;
-  return make("div", { class: "halves" }, make("span", {}, `${left} ${figure(part)}`), bar, make("span", {}, `${right} ${figure(1 - part)}`));
+  const [first, second] = [`${left} ${figure(part)}`, `${right} ${figure(1 - part)}`];
+  return make("div", { class: "halves" }, make("span", {}, first), bar, make("span", {}, second));
 }

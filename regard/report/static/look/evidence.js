@@ -23,12 +23,14 @@ export function evidence(head) {
 }
 
 function cardOf(card, rows, columns, values) {
-  const canvas = make("canvas", { role: "img", "aria-label": `weights of the ${card.which} sentence, ${rows.length} by ${columns.length}` });
+  const label = `weights of the ${card.which} sentence, ${rows.length} by ${columns.length}`;
+  const canvas = make("canvas", { role: "img", "aria-label": label });
   paint(canvas, rows, columns, values);
   const told = make("p", { class: "note", "aria-live": "off" }, joined(columns));
+  const within = (part, count) => Math.min(count - 1, Math.max(0, Math.floor(part * count)));
   canvas.addEventListener("pointermove", (event) => {
-    const row = Math.min(rows.length - 1, Math.max(0, Math.floor((event.offsetY / canvas.clientHeight) * rows.length)));
-    const column = Math.min(columns.length - 1, Math.max(0, Math.floor((event.offsetX / canvas.clientWidth) * columns.length)));
+    const row = within(event.offsetY / canvas.clientHeight, rows.length);
+    const column = within(event.offsetX / canvas.clientWidth, columns.length);
     told.textContent = `${plain(rows[row])} → ${plain(columns[column])} ${figure(values[row * columns.length + column])}`;
   });
   canvas.addEventListener("pointerleave", () => (told.textContent = joined(columns)));
@@ -53,6 +55,7 @@ function plain(piece) {
 
 /** The sentence as it was written, as far as pieces tell. */
 function joined(pieces) {
-  const text = pieces.filter((piece) => !/^<.*>$/.test(piece)).map((piece) => (piece.startsWith("##") ? piece.slice(2) : piece.startsWith("▁") ? ` ${piece.slice(1)}` : piece)).join("").trim();
+  const words = pieces.filter((piece) => !/^<.*>$/.test(piece)); // without marks of begin and end
+  const text = words.map((piece) => piece.replace(/^##/, "").replace(/^▁/, " ")).join("").trim();
   return text.length > 150 ? `${text.slice(0, 150)}…` : text;
 }

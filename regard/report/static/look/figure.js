@@ -35,7 +35,9 @@ function sizes(axes, width) {
   const pitch = most <= 12 ? 32 : most <= 20 ? 28 : most <= 28 ? 24 : most <= 48 ? 18 : 14;
   const size = pitch >= 28 ? 14 : pitch >= 24 ? 13 : pitch >= 18 ? 12 : 11;
   const label = Math.max(80, Math.min(WIDEST_LABEL, 0.17 * width)); // longer ones are cut
-  const widest = (side) => Math.ceil(Math.min(label, Math.max(...side.entries.map((entry) => widthOf(entry.label, size, 700)))));
+  const widest = ({ entries }) => {
+    return Math.ceil(Math.min(label, Math.max(...entries.map((entry) => widthOf(entry.label, size, 700)))));
+  };
   return { pitch, size, label, rowRoom: widest(axes.rows) + 8, columnRoom: widest(axes.columns) + 8 };
 }
 
@@ -75,7 +77,9 @@ function heatFigure(scene, width) {
   const content = Math.max(Math.min(width, 560), across * each.width);
   const header = headerOf(scene, content);
   const boxes = heads.map((_, i) => ({
-    x: (i % across) * each.width + rowRoom, y: header + Math.floor(i / across) * each.height + top + 16, cell, pitch: high, size: labels, label: scene.label, top,
+    x: (i % across) * each.width + rowRoom,
+    y: header + Math.floor(i / across) * each.height + top + 16,
+    cell, pitch: high, size: labels, label: scene.label, top,
   }));
   return {
     width: content,
@@ -83,13 +87,16 @@ function heatFigure(scene, width) {
     draw(painter) {
       drawHeader(painter, scene, content);
       boxes.forEach((box, i) => {
-        if (heads.length > 1) painter.text(box.x - rowRoom, box.y - top - 4, shortName(heads[i]), { fill: headColour(placeOf(heads[i])), size: 13, weight: 700 });
+        const title = { fill: headColour(placeOf(heads[i])), size: 13, weight: 700 };
+        if (heads.length > 1) painter.text(box.x - rowRoom, box.y - top - 4, shortName(heads[i]), title);
         drawLabels(painter, axes.rows, box.x - 8, box, scene.marks, "row");
         drawHeat(painter, box, axes, heads[i], scene.marks);
       });
     },
     origin: boxes[0],
-    hit: (x, y) => boxes.map((box) => heatHit(box, axes, x, y) ?? labelHit(axes, box, x, y, rowRoom)).find(Boolean) ?? null,
+    hit(x, y) {
+      return boxes.map((box) => heatHit(box, axes, x, y) ?? labelHit(axes, box, x, y, rowRoom)).find(Boolean) ?? null;
+    },
   };
 }
 
@@ -132,7 +139,8 @@ function drawHeader(painter, scene, width) {
   let x = 0;
   for (const head of scene.heads) {
     const place = placeOf(head);
-    painter.curve([x, 14], [x + 22, 14], { stroke: headColour(place), line: 3, dash: scene.heads.length > 1 ? headDash(place) : [] });
+    const dash = scene.heads.length > 1 ? headDash(place) : [];
+    painter.curve([x, 14], [x + 22, 14], { stroke: headColour(place), line: 3, dash });
     painter.text(x + 28, 14, shortName(head), { fill: inks().ink, size: 13, weight: 600 });
     x += 28 + widthOf(shortName(head), 13, 600) + 18;
   }
@@ -166,9 +174,11 @@ function drawLabels(painter, side, x, box, marks, which) {
     const text = fitted(entry.label, box.size, box.label, mark ? 700 : 400);
     if (mark && box.pitch >= 14) {
       const wide = widthOf(text, box.size, 700) + 8;
-      painter.rect(which === "row" ? x - wide + 4 : x - 4, y - box.pitch / 2 + 1, wide, box.pitch - 2, { fill: inks().quiet, radius: 4 });
+      const start = which === "row" ? x - wide + 4 : x - 4;
+      painter.rect(start, y - box.pitch / 2 + 1, wide, box.pitch - 2, { fill: inks().quiet, radius: 4 });
     }
-    painter.text(x, y, text, { fill: entry.special ? inks().soft : inks().ink, size: box.size, weight: mark ? 700 : 400, align });
+    const fill = entry.special ? inks().soft : inks().ink;
+    painter.text(x, y, text, { fill, size: box.size, weight: mark ? 700 : 400, align });
   });
 }
 

@@ -70,7 +70,8 @@ function drawColumnLabels(painter, box, columns, marks) {
     if (!strong && (c % every || near)) return;
     const text = fitted(column.label, box.size, 130, strong ? 700 : 400);
     const fill = strong ? inks().ink : column.special ? inks().soft : inks().ink;
-    painter.text(box.x + (c + 0.5) * box.cell, box.y - 7, text, { fill, size: box.size, weight: strong ? 700 : 400, angle: upright ? -90 : SLANT });
+    const how = { fill, size: box.size, weight: strong ? 700 : 400, angle: upright ? -90 : SLANT };
+    painter.text(box.x + (c + 0.5) * box.cell, box.y - 7, text, how);
   });
 }
 

@@ -52,7 +52,8 @@ function drawBar(painter, x, box, c, { value, head, bar, quiet }) {
   const colour = measureOf(state.measure).signed ? signColour(value) : headColour(placeOf(head));
   painter.rect(x, y - thick / 2, Math.max(0.5, part * bar), thick, { fill: colour, alpha: quiet ? 0.35 : 0.9, radius: 1.5 });
   const fill = quiet || part < 0.005 ? inks().soft : inks().ink;
-  painter.text(x + bar + NUMBER - 8, y, figure(value), { fill, size: Math.min(12, box.size), align: "right", weight: !quiet && part > 0.2 ? 700 : 400 });
+  const weight = !quiet && part > 0.2 ? 700 : 400;
+  painter.text(x + bar + NUMBER - 8, y, figure(value), { fill, size: Math.min(12, box.size), align: "right", weight });
 }
 
 /** Heads that look at the same token run side by side, not over one another. */
@@ -65,9 +66,12 @@ function drawCurve(painter, box, line, shift) {
   const from = [box.left, box.y + (line.row + 0.5) * box.pitch + shift];
   const to = [box.right, box.y + (line.column + 0.5) * box.pitch + shift];
   const colour = measureOf(state.measure).signed ? signColour(line.value) : headColour(placeOf(line.head));
-  const crowd = line.focused ? 1 : Math.max(0.25, Math.min(1, 24 / line.rows)); // where there are many lines, weak ones make room for strong ones
-  const alpha = Math.min(1, (line.focused ? 0.25 : 0.12 * crowd) + 0.85 * size ** (1 / Math.sqrt(crowd))) * (line.quiet ? 0.6 : 1);
-  painter.curve(from, to, { stroke: colour, line: 0.7 + Math.min(4, 0.22 * box.pitch) * size, alpha, dash: state.heads.length > 1 ? headDash(placeOf(line.head)) : [] });
+  // Where there are many lines, weak ones make room for strong ones.
+  const crowd = line.focused ? 1 : Math.max(0.25, Math.min(1, 24 / line.rows));
+  const least = line.focused ? 0.25 : 0.12 * crowd;
+  const alpha = Math.min(1, least + 0.85 * size ** (1 / Math.sqrt(crowd))) * (line.quiet ? 0.6 : 1);
+  const dash = state.heads.length > 1 ? headDash(placeOf(line.head)) : [];
+  painter.curve(from, to, { stroke: colour, line: 0.7 + Math.min(4, 0.22 * box.pitch) * size, alpha, dash });
 }
 
 function focused(head, marks) {

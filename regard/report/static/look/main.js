@@ -43,9 +43,9 @@ function drawTheme() {
 }
 
 function drawControls() {
-  for (const button of document.querySelectorAll("[data-kind]")) press(button, button.dataset.kind === state.kind, "aria-selected");
-  for (const button of document.querySelectorAll("[data-view]")) press(button, button.dataset.view === state.view, "aria-pressed");
-  for (const box of document.querySelectorAll("[data-switch]")) box.checked = state[box.dataset.switch];
+  for (const tab of all("[data-kind]")) tab.setAttribute("aria-selected", tab.dataset.kind === state.kind);
+  for (const button of all("[data-view]")) button.setAttribute("aria-pressed", button.dataset.view === state.view);
+  for (const box of all("[data-switch]")) box.checked = state[box.dataset.switch];
   byId("order").value = state.order;
   const menu = byId("measure");
   const here = facts.measures.filter((measure) => measure.menu && measure.kinds[state.kind]);
@@ -62,24 +62,33 @@ function once(name) {
   if (!performance.getEntriesByName(name).length) performance.mark(name);
 }
 
-function press(button, on, attribute) {
-  button.setAttribute(attribute, on);
+function all(selector) {
+  return document.querySelectorAll(selector);
 }
 
 function build() {
-  fill(byId("kinds"), ...facts.kinds.map(({ name, label, heads }, i) => make(
-    "button", { type: "button", role: "tab", "data-kind": name, title: `key ${i + 1}`, onclick: () => change({ kind: name, q: null, k: null, pins: [] }) },
-    label, " ", make("small", {}, `${heads.flat().length} heads`),
-  )));
-  for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => change({ view: button.dataset.view }));
-  for (const box of document.querySelectorAll("[data-switch]")) box.addEventListener("change", () => change({ [box.dataset.switch]: box.checked }));
+  fill(byId("kinds"), ...facts.kinds.map(tab));
+  for (const button of all("[data-view]")) {
+    button.addEventListener("click", () => change({ view: button.dataset.view }));
+  }
+  for (const box of all("[data-switch]")) {
+    box.addEventListener("change", () => change({ [box.dataset.switch]: box.checked }));
+  }
   byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
   byId("order").addEventListener("change", (event) => change({ order: event.target.value }));
   byId("theme").addEventListener("click", () => change({ theme: dark() ? "light" : "dark" }));
   byId("svg").addEventListener("click", saveSvg);
   byId("png").addEventListener("click", savePng);
   byId("helpbutton").addEventListener("click", () => byId("help").showModal());
-  byId("letters").append(...Object.entries(facts.letters).map(([role, letter]) => make("li", {}, make("b", { class: "badge" }, letter), ` ${role}`)));
+  for (const [role, letter] of Object.entries(facts.letters)) {
+    byId("letters").append(make("li", {}, make("b", { class: "badge" }, letter), ` ${role}`));
+  }
+}
+
+function tab({ name, label, heads }, i) {
+  const onclick = () => change({ kind: name, q: null, k: null, pins: [] });
+  const given = { type: "button", role: "tab", "data-kind": name, title: `key ${i + 1}`, onclick };
+  return make("button", given, label, " ", make("small", {}, `${heads.flat().length} heads`));
 }
 
 build();

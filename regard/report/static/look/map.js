@@ -55,7 +55,8 @@ function layerRow(kind, layer, wide) {
     const head = kind.heads[layer].find((each) => each.head === number);
     if (head) return make("div", { role: "gridcell" }, button(head));
     const gone = kind.pruned.some(([l, h]) => l === layer && h === number);
-    return make("div", { role: "gridcell", class: gone ? "gone" : "", title: gone ? `head ${number} was removed` : "" }, make("span", { class: "hidden" }, gone ? "removed" : ""));
+    const told = make("span", { class: "hidden" }, gone ? "removed" : "");
+    return make("div", { role: "gridcell", class: gone ? "gone" : "", title: gone ? `head ${number} was removed` : "" }, told);
   });
   return make("div", { role: "row" }, make("span", { role: "rowheader", title: `layer ${layer}` }, String(layer)), ...cells);
 }
@@ -64,20 +65,25 @@ function layerRow(kind, layer, wide) {
 function orderedRow() {
   const letters = Object.values(facts.letters);
   const rank = (head) => (head.role === null ? letters.length : letters.indexOf(head.letter)); // frequent roles first
-  const sorts = { role: (a, b) => rank(a) - rank(b) || b.lift - a.lift, importance: (a, b) => (b.importance ?? b.cost ?? 0) - (a.importance ?? a.cost ?? 0) };
+  const worth = (head) => head.importance ?? head.cost ?? 0;
+  const sorts = { role: (a, b) => rank(a) - rank(b) || b.lift - a.lift, importance: (a, b) => worth(b) - worth(a) };
   const heads = [...headsOf(state.kind)].sort(sorts[state.order]);
-  return make("div", { role: "row" }, ...heads.map((head) => make("div", { role: "gridcell" }, button(head), make("small", {}, placeOf(head)))));
+  const cell = (head) => make("div", { role: "gridcell" }, button(head), make("small", {}, placeOf(head)));
+  return make("div", { role: "row" }, ...heads.map(cell));
 }
 
 function button(head) {
   const worth = head.importance === null ? null : make("i", { class: "worth" }, make("i", {}));
   if (worth) worth.firstChild.style.width = `${100 * Math.min(1, Math.max(0, head.importance))}%`;
   const badge = head.letter && head.role ? make("b", { class: "badge" }, head.letter) : null;
-  const told = `${longName(state.kind, head)}: ${roleName(head)}`;
-  const made = make(
-    "button", { type: "button", "aria-label": told, title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`, "data-place": placeOf(head), "aria-pressed": "false" },
-    make("canvas", { "aria-hidden": "true" }), badge, worth,
-  );
+  const given = {
+    type: "button",
+    "aria-label": `${longName(state.kind, head)}: ${roleName(head)}`,
+    "aria-pressed": "false",
+    title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`,
+    "data-place": placeOf(head),
+  };
+  const made = make("button", given, make("canvas", { "aria-hidden": "true" }), badge, worth);
   made.addEventListener("click", (event) => choose(placeOf(head), event.shiftKey || event.ctrlKey || event.metaKey));
   made.head = head;
   return made;

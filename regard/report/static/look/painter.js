@@ -74,36 +74,49 @@ export function svgPainter() {
   const parts = [];
   const add = (name, attributes, inner = "") => {
     const given = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== "");
-    parts.push(`<${name} ${given.map(([key, value]) => `${key}="${escaped(rounded(value))}"`).join(" ")}${inner === "" ? "/>" : `>${inner}</${name}>`}`);
+    const written = given.map(([key, value]) => `${key}="${escaped(rounded(value))}"`).join(" ");
+    parts.push(`<${name} ${written}${inner === "" ? "/>" : `>${inner}</${name}>`}`);
   };
   return {
     rect(x, y, width, height, { fill = "none", stroke, line = 1, alpha = 1, radius = 0 }) {
-      add("rect", { x, y, width, height, fill, stroke, "stroke-width": stroke && line, opacity: alpha < 1 ? alpha : "", rx: radius || "" });
+      const opacity = alpha < 1 ? alpha : "";
+      add("rect", { x, y, width, height, fill, stroke, "stroke-width": stroke && line, opacity, rx: radius || "" });
     },
     curve([x1, y1], [x2, y2], { stroke, line, alpha = 1, dash = [] }) {
       const m = rounded((x1 + x2) / 2);
       const d = `M${rounded(x1)} ${rounded(y1)}C${m} ${rounded(y1)} ${m} ${rounded(y2)} ${rounded(x2)} ${rounded(y2)}`;
-      add("path", { d, fill: "none", stroke, "stroke-width": line, opacity: rounded(alpha), "stroke-dasharray": dash.join(" ") });
+      const dashes = dash.join(" ");
+      add("path", { d, fill: "none", stroke, "stroke-width": line, opacity: alpha, "stroke-dasharray": dashes });
     },
     text(x, y, text, { fill, size, weight = 400, align = "left", angle = 0 }) {
       const anchor = { left: "", center: "middle", right: "end" }[align];
       const turn = angle ? `rotate(${angle} ${rounded(x)} ${rounded(y)})` : "";
-      add("text", { x, y, fill, "font-size": size, "font-weight": weight === 400 ? "" : weight, "text-anchor": anchor, "dominant-baseline": "central", transform: turn }, escaped(text));
+      const font = { "font-size": size, "font-weight": weight === 400 ? "" : weight };
+      const place = { "text-anchor": anchor, "dominant-baseline": "central", transform: turn };
+      add("text", { x, y, fill, ...font, ...place }, escaped(text));
     },
     cells(x, y, width, height, { rows, columns, colour }) {
       const [w, h] = [width / columns, height / rows];
       parts.push('<g shape-rendering="crispEdges">'); // neighbours would else let the paper shine through
       for (let r = 0; r < rows; r++) {
         for (let c = 0; c < columns; c++) {
-          add("rect", { x: x + c * w, y: y + r * h, width: w, height: h, fill: `#${colour(r, c).map((v) => v.toString(16).padStart(2, "0")).join("")}` });
+          const hex = colour(r, c).map((channel) => channel.toString(16).padStart(2, "0")).join("");
+          add("rect", { x: x + c * w, y: y + r * h, width: w, height: h, fill: `#${hex}` });
         }
       }
       parts.push("</g>");
     },
     done(width, height, ground, title) {
-      const size = `width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}"`;
-      const sheet = `<rect width="100%" height="100%" fill="${ground}"/>`;
-      return `<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${escaped(FONT)}">\n<title>${escaped(title)}</title>\n${sheet}\n${parts.join("\n")}\n</svg>\n`;
+      const [wide, high] = [Math.ceil(width), Math.ceil(height)];
+      const size = `width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}"`;
+      return [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${escaped(FONT)}">`,
+        `<title>${escaped(title)}</title>`,
+        `<rect width="100%" height="100%" fill="${ground}"/>`,
+        ...parts,
+        "</svg>\n",
+      ].join("\n");
     },
   };
 }

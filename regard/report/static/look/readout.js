@@ -7,6 +7,8 @@ import { byId, fill, make } from "./page.js";
 import { chosenHeads, focus, mainHead, pin, pins, state } from "./state.js";
 import { decimalsOf, figure, longName, ordinal, shortName, summary } from "./written.js";
 
+const HINT = "Point at a token or a cell to read its number; click to pin it; press ? for the keys.";
+
 export function drawReadout() {
   const head = mainHead();
   fill(byId("crumb"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
@@ -22,7 +24,8 @@ function placeOn({ q, k }) {
 function pinned({ q, k, letter }) {
   const place = placeOn({ q, k });
   if (place.row < 0 && place.column < 0) return null; // it belongs to a mark that is hidden
-  const badge = make("button", { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) }, letter);
+  const given = { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) };
+  const badge = make("button", given, letter);
   return make("p", {}, badge, ...told(place));
 }
 
@@ -30,8 +33,9 @@ function told({ row, column }) {
   const axes = axesOf(state);
   const from = axes.rows.entries[row]?.label;
   const to = axes.columns.entries[column]?.label;
-  if (row < 0 && column < 0) return [make("span", { class: "hint" }, "Point at a token or a cell to read its number; click to pin it; press ? for the keys.")];
-  const alone = row >= 0 && column < 0 && state.heads.length === 1 ? axes.columns.entries[strongestOf(row)]?.label : undefined;
+  if (row < 0 && column < 0) return [make("span", { class: "hint" }, HINT)];
+  const single = row >= 0 && column < 0 && state.heads.length === 1;
+  const alone = single ? axes.columns.entries[strongestOf(row)]?.label : undefined;
   const pair = make("span", { class: "pair" }, token(from ?? "every token"), " → ", token(to ?? alone ?? "its strongest"));
   return [pair, ...chosenHeads().map((head) => number(head, axes, row, column)), note(row, column)];
 }
@@ -47,9 +51,12 @@ function number(head, axes, row, column) {
   const at = values ? valueAt(values, row, column) : { value: NaN };
   const label = make("small", {}, shortName(head));
   label.style.color = headColour(placeOf(head));
-  const where = at.column === undefined || state.heads.length === 1 ? null : make("span", {}, token(axes.columns.entries[at.column].label), " ");
+  const several = state.heads.length > 1;
+  const key = several && at.column !== undefined ? axes.columns.entries[at.column].label : null;
+  const where = key === null ? null : make("span", {}, token(key), " ");
   const mean = at.mean ? make("small", {}, "mean ") : null;
-  return make("span", { class: "value" }, state.heads.length > 1 ? label : null, where, mean, make("output", {}, figure(at.value, decimals)));
+  const value = make("output", {}, figure(at.value, decimals));
+  return make("span", { class: "value" }, several ? label : null, where, mean, value);
 }
 
 function valueAt({ rows, columns, values }, row, column) {
@@ -81,7 +88,10 @@ function note(row, column) {
   const parts = [];
   if (column >= 0 && masked(row, column)) parts.push("masked: this token may not look there, it comes later");
   else if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
-  else if (column >= 0) parts.push(`${ordinal(1 + all.filter((value) => value > all[column]).length)} of ${all.filter((value, c) => !Number.isNaN(value) && !masked(row, c)).length} keys`);
+  else if (column >= 0) {
+    const open = all.filter((value, c) => !Number.isNaN(value) && !masked(row, c));
+    parts.push(`${ordinal(1 + open.filter((value) => value > all[column]).length)} of ${open.length} keys`);
+  }
   if (column < 0) parts.push("its strongest key");
   if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);

@@ -23,12 +23,13 @@ function caption(head, more) {
 
 function squareTable(head, axes, values) {
   const decimals = decimalsOf(state.measure, state.kind);
-  const top = make("tr", {}, make("td"), ...axes.columns.entries.map(({ label }) => make("th", { scope: "col", dir: "auto" }, label)));
+  const titles = axes.columns.entries.map(({ label }) => make("th", { scope: "col", dir: "auto" }, label));
+  const top = make("thead", {}, make("tr", {}, make("td"), ...titles));
   const rows = axes.rows.entries.map(({ label }, r) => make(
     "tr", {}, make("th", { scope: "row", dir: "auto" }, label),
     ...axes.columns.entries.map((_, c) => make("td", {}, figure(values.values[r * values.columns + c], decimals))),
   ));
-  return make("table", {}, caption(head, "Rows look, columns are looked at."), make("thead", {}, top), make("tbody", {}, ...rows));
+  return make("table", {}, caption(head, "Rows look, columns are looked at."), top, make("tbody", {}, ...rows));
 }
 
 /** For long sentences: a line a row, with the keys it looks at most. */
@@ -36,7 +37,8 @@ function longTable(head, axes, values) {
   const decimals = decimalsOf(state.measure, state.kind);
   const kind = kindOf(state.kind);
   const lines = axes.rows.entries.map(({ label }, r) => {
-    const strongest = axes.columns.entries.map((column, c) => ({ text: column.label, value: values.values[r * values.columns + c] }))
+    const strongest = axes.columns.entries
+      .map((column, c) => ({ text: column.label, value: values.values[r * values.columns + c] }))
       .filter(({ value }) => !Number.isNaN(value)).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 8);
     const cells = strongest.map(({ text, value }) => make("td", { dir: "auto" }, `${text} ${figure(value, decimals)}`));
     return make("tr", {}, make("th", { scope: "row", dir: "auto" }, `${r} ${label}`), ...cells);

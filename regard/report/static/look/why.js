@@ -9,12 +9,13 @@ import { focus, mainHead, pins, state } from "./state.js";
 import { decimalsOf, figure, roleName, signed } from "./written.js";
 
 const MOST_KEYS = 7;
+const HINT = "Point at a token on the left, or at a cell, to see what it looks at and why.";
 const folded = new Set(); // titles of sections that the reader has closed
 
 export function drawWhy({ pointing }) {
   const head = mainHead();
   const cell = cellInFocus(head);
-  const nowhere = cell.row < 0 ? section("Why", hint("Point at a token on the left, or at a cell, to see what it looks at and why.")) : null;
+  const nowhere = cell.row < 0 ? section("Why", hint(HINT)) : null;
   fill(
     byId("cellwhy"),
     nowhere,
@@ -49,9 +50,18 @@ function cellInFocus(head) {
 
 function section(title, content) {
   if (!content) return null;
-  const made = make("details", { open: !folded.has(title) }, make("summary", {}, title), ...[content].flat().filter((part) => part !== null));
+  const made = make("details", { open: !folded.has(title) }, make("summary", {}, title), ...[content].flat());
   made.addEventListener("toggle", () => (made.open ? folded.delete(title) : folded.add(title)));
   return made;
+}
+
+/** Tokens with what stands between or after them. */
+function heading(token, between, other = "") {
+  return make("p", { class: "pair" }, make("bdi", {}, token), between, make("bdi", {}, other));
+}
+
+function note(text) {
+  return make("p", { class: "note" }, text);
 }
 
 function hint(text) {
@@ -64,8 +74,9 @@ function keys(head, { axes, row }) {
   const items = [...rowOf(values, row)].map((value, c) => ({ value, label: axes.columns.entries[c].label, c }))
     .filter(({ value }) => !Number.isNaN(value)).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, MOST_KEYS);
   const { signed: hasSign } = measureOf(state.measure);
-  const title = make("p", { class: "pair" }, make("bdi", {}, axes.rows.entries[row].label), ` · ${measureOf(state.measure).label.toLowerCase()}`);
-  return [title, barList(items, { top: Math.abs(items[0]?.value ?? 1), hasSign, decimals: decimalsOf(state.measure, state.kind) })];
+  const title = heading(axes.rows.entries[row].label, ` · ${measureOf(state.measure).label.toLowerCase()}`);
+  const decimals = decimalsOf(state.measure, state.kind);
+  return [title, barList(items, { top: Math.abs(items[0]?.value ?? 1), hasSign, decimals })];
 }
 
 /** The terms that add up to the score before softmax. */
@@ -78,19 +89,22 @@ function score(head, { axes, row, column }) {
   if (Number.isNaN(total)) return hint("This cell is masked, or its score was not kept.");
   const whole = items.length > 0 && items.every(({ value }) => !Number.isNaN(value));
   const decimals = decimalsOf("score", state.kind);
-  const pair = make("p", { class: "pair" }, make("bdi", {}, axes.rows.entries[row].label), " → ", make("bdi", {}, axes.columns.entries[column].label));
-  const weight = make("p", { class: "equation" }, `${state.words ? "weight, its pieces together:" : "softmax over the row: weight"} ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
+  const pair = heading(axes.rows.entries[row].label, " → ", axes.columns.entries[column].label);
+  const came = state.words ? "weight, its pieces together:" : "softmax over the row: weight";
+  const weight = make("p", { class: "equation" }, `${came} ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
   const all = whole ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
   const top = Math.max(...all.map(({ value }) => Math.abs(value)));
-  const short = whole ? null : make("p", { class: "note" }, "The terms of this score are not in this page, to keep it small.");
+  const short = whole ? null : note("The terms of this score are not in this page, to keep it small.");
   return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), short, weight, shares(head)];
 }
 
 function shares(head) {
   if (!head.shares) return null;
-  const told = head.shares.map((share, i) => ({ share, name: facts.termLabels[i] })).filter(({ share }) => share !== null && Math.abs(share) >= 0.005)
-    .sort((a, b) => b.share - a.share).map(({ share, name }) => `${name} ${signed(100 * share, 0)} %`);
-  return make("p", { class: "note" }, `Over the whole sentence this head's scores vary by: ${told.join(", ")}.`);
+  const told = head.shares.map((share, i) => ({ share, name: facts.termLabels[i] }))
+    .filter(({ share }) => share !== null && Math.abs(share) >= 0.005)
+    .sort((a, b) => b.share - a.share)
+    .map(({ share, name }) => `${name} ${signed(100 * share, 0)} %`);
+  return note(`Over the whole sentence this head's scores vary by: ${told.join(", ")}.`);
 }
 
 /** A large weight on a short vector hands over little. */
@@ -105,7 +119,7 @@ function norm(head, { row, column }) {
   const length = weight > 0.0005 && !state.words ? `${figure(weight)} × ${figure(handed / weight, 2)} = ` : "";
   return [
     make("p", { class: "equation" }, `weight × length of its vector: ${length}${figure(handed)}`),
-    make("p", { class: "note" }, `Rank by weight ${rank(weights)}, by what is handed over ${rank(norms)}. Lengths do not add up.`),
+    note(`Rank by weight ${rank(weights)}, by what is handed over ${rank(norms)}. Lengths do not add up.`),
   ];
 }
 
@@ -113,13 +127,17 @@ function flow({ axes, row }) {
   const known = measureOf("rollout")?.kinds[state.kind] && row >= 0;
   const values = known ? shown(state, mainHead(), "rollout") : null;
   if (!values) return null;
-  const items = [...rowOf(values, row)].map((value, c) => ({ value, label: axes.columns.entries[c].label })).sort((a, b) => b.value - a.value).slice(0, 5);
+  const items = [...rowOf(values, row)].map((value, c) => ({ value, label: axes.columns.entries[c].label }))
+    .filter(({ value }) => !Number.isNaN(value)).sort((a, b) => b.value - a.value).slice(0, 5);
   const parts = axes.rows.entries[row].parts;
   const mean = (list) => parts.reduce((sum, piece) => sum + list[piece], 0) / parts.length;
-  const share = facts.sourceShare && state.kind !== "encoder" ? split(mean(facts.sourceShare), "source", "target so far") : null;
+  const crosses = facts.sourceShare && state.kind !== "encoder";
+  const share = crosses ? split(mean(facts.sourceShare), "source", "target so far") : null;
   const mixing = facts.mixing[state.kind]?.[mainHead().layer];
-  const mixed = mixing ? make("p", { class: "note" }, `In this layer ${figure(100 * mean(mixing), 0)} % of what leaves the token was mixed in from others.`) : null;
-  return [make("p", { class: "pair" }, make("bdi", {}, axes.rows.entries[row].label), " · rollout"), share, barList(items, { top: items[0].value }), mixed];
+  const part = mixing ? figure(100 * mean(mixing), 0) : "";
+  const mixed = mixing ? note(`In this layer ${part} % of what leaves the token was mixed in from others.`) : null;
+  const title = heading(axes.rows.entries[row].label, " · rollout");
+  return [title, share, barList(items, { top: items[0]?.value ?? 1 }), mixed];
 }
 
 function about(head) {
@@ -139,7 +157,7 @@ function about(head) {
     ["alignment error rate", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
-  const measured = facts.corpus ? make("p", { class: "note" }, facts.corpus) : null;
+  const measured = facts.corpus ? note(facts.corpus) : null;
   return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head))), list, measured];
 }
 
@@ -147,10 +165,11 @@ function cost(head) {
   if (head.cost === null) return null;
   const sure = head.cost_low > 0 || head.cost_high < 0;
   const way = head.cost > 0 ? "rises" : "falls";
+  const range = `${signed(head.cost_low, 4)} to ${signed(head.cost_high, 4)}`;
   const told = sure
-    ? `Without this head the loss ${way} by ${figure(Math.abs(head.cost), 4)} nats a piece (${signed(head.cost_low, 4)} to ${signed(head.cost_high, 4)}).`
-    : `No measurable cost: ${signed(head.cost, 4)} nats a piece, and the interval (${signed(head.cost_low, 4)} to ${signed(head.cost_high, 4)}) holds zero.`;
-  return [interval(head.cost, head.cost_low, head.cost_high), make("p", { class: "note" }, told)];
+    ? `Without this head the loss ${way} by ${figure(Math.abs(head.cost), 4)} nats a piece (${range}).`
+    : `No measurable cost: ${signed(head.cost, 4)} nats a piece, and the interval (${range}) holds zero.`;
+  return [interval(head.cost, head.cost_low, head.cost_high), note(told)];
 }
 
 function training(head) {
@@ -164,8 +183,11 @@ function agreement() {
   const { names, correlation } = facts.disagreement ?? { names: [] };
   if (!names.length) return null;
   const top = make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col" }, make("span", {}, name))));
-  const rows = names.map((name, r) => make("tr", {}, make("th", { scope: "row" }, name), ...names.map((_, c) => make("td", {}, r === c ? "·" : figure(correlation[r][c], 2)))));
-  return [make("table", { class: "agreement" }, make("thead", {}, top), make("tbody", {}, ...rows)), make("p", { class: "note" }, "Rank correlation over the keys of a row, averaged.")];
+  const cell = (r, c) => make("td", {}, r === c ? "·" : figure(correlation[r][c], 2));
+  const line = (name, r) => make("tr", {}, make("th", { scope: "row" }, name), ...names.map((_, c) => cell(r, c)));
+  const body = make("tbody", {}, ...names.map(line));
+  const table = make("table", { class: "agreement" }, make("thead", {}, top), body);
+  return [table, note("Rank correlation over the keys of a row, averaged.")];
 }
 
 function caveats() {
