@@ -37,7 +37,7 @@ def translate(
     seed: int = typer.Option(1, help="Of the drawing (with --sample)."),
     workers: int = typer.Option(0, min=0, help="Processes that translate; 0: one a core for a long text on a CPU."),
     quantize: str = typer.Option("none", help="int8: weights of eight bits, faster on a CPU and nearly as good."),
-    engine: str = typer.Option("torch", help="torch, or ctranslate2 (an extra): the same weights, faster on a CPU."),
+    engine: str = typer.Option("torch", help="torch, or ctranslate2 (an extra): the same weights, run elsewhere."),
     long: str = typer.Option("split", help="Lines longer than in training: split at sentence ends, or refuse."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
