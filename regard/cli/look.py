@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def look(
     run: Path | None = typer.Argument(None, help="Run folder."),
     texts: list[str] = typer.Argument(None, help="A sentence, or a sentence and its translation, or files of pairs."),
+    out: Path | None = typer.Option(None, help="Write the page: one file for any browser, no network needed."),
     head: str | None = typer.Option(None, help="One head, as in decoder.3.cross.5: for the figures and files below."),
     sentences: int = typer.Option(100, min=1, help="How many sentences of a corpus heads are measured on."),
     svg: Path | None = typer.Option(None, help="Write the head's figure as SVG."),
@@ -25,7 +26,7 @@ def look(
     selftest: bool = typer.Option(False, "--selftest", help="Prove every measure on this machine, and stop."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
-    """Look into a model: where each head looks, what it is for, and why; as a summary, figures and files."""
+    """Look into a model: where each head looks, what it is for, and why; as a page, a summary, figures and files."""
     if selftest:
         _selftest()
         return
@@ -37,7 +38,7 @@ def look(
     use_threads(0)
     subject = open_subject(run, device)
     if _is_file(texts[0]):
-        _corpus(subject, texts, sentences)
+        _corpus(subject, texts, sentences, out)
         return
     if len(texts) > 2:
         raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
@@ -48,6 +49,8 @@ def look(
     data, table = _data(subject, texts, sentences, measure)
     for line in _summary(data, table):
         print(line)
+    if out is not None:
+        _write_page(data, out)
     if place is not None:
         _write_head(data, place, svg, png, csv)
     if npz is not None:
@@ -99,8 +102,9 @@ def _selftest() -> None:
         raise typer.Exit(1)
 
 
-def _corpus(subject: "Subject", texts: list[str], sentences: int) -> None:
+def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | None) -> None:
     from regard.jobs.heads import measure_heads
+    from regard.jobs.look import common_of, look_data
     from regard.jobs.subject import given_examples
 
     examples, what = given_examples(subject, texts, sentences)
@@ -110,6 +114,8 @@ def _corpus(subject: "Subject", texts: list[str], sentences: int) -> None:
         if facts.role is not None and (found := table.evidence(facts)):
             told = "; ".join(f"{one.which} {one.lift:.2f}: {table.examples[one.example].source.text}" for one in found)
             print(f"{facts.head} as {facts.role.name}: {told}")
+    if out is not None:  # a page shows one sentence; what is said of its heads comes from all of them
+        _write_page(look_data(subject, examples[0], table, common_of(subject, examples)), out)
 
 
 def _tell(table: "HeadTable") -> None:
@@ -172,6 +178,12 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
     return lines
+
+
+def _write_page(data: dict[str, Any], path: Path) -> None:
+    from regard.report import look_page
+
+    _write(path, look_page(data).encode())
 
 
 def _write_head(
