@@ -1,12 +1,17 @@
 """What every test may ask for."""
 
 import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 HERE = Path(__file__).parent
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,3 +31,42 @@ def corpora() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real corpora are not here: set REGARD_DATA ({folder} does not exist)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real browser, where there is one."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed: make system")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    with driver.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What the browser had to complain of, and what it asked the network for."""
+    return []
+
+
+@pytest.fixture
+def opened(browser: Any, said: list[str]) -> Iterator[Callable[..., Any]]:
+    """Opens a file without a network; at the end nobody may have complained or asked for anything."""
+    contexts = []
+
+    def open_file(path: Path, address: str = "", **settings: Any) -> Any:
+        context = browser.new_context(offline=True, accept_downloads=True, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+        page.goto(path.as_uri() + address)
+        return page
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert said == []

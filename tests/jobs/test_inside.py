@@ -109,6 +109,20 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
         assert float(first.split(",")[4]) == pytest.approx(float(kept["cross.1.weights"][0, 0, 0]), abs=1e-6)
 
 
+def test_the_page_of_a_run_reads_as_its_arrays(run, gold, tmp_path, capsys, opened):
+    path, npz = tmp_path / "look.html", tmp_path / "look.npz"
+    says(capsys, "look", run, SENTENCE, "--sentences", "6", "--out", path, "--npz", npz)
+    with np.load(npz) as kept:
+        weights = kept["cross.1.weights"][1]
+    best = int(weights[2].argmax())
+    page = opened(path, f"#kind=cross&heads=1.1&view=heat&q=2&k={best}")
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator("#readout output").first.inner_text() == f"{weights[2, best]:.3f}"
+    assert page.locator("#map button").count() == 4
+    says(capsys, "look", run, gold, "--sentences", "6", "--out", path)
+    assert "Measured on 6 sentences of gold.tsv" in path.read_text(encoding="utf-8")
+
+
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
     told = says(capsys, "heads", run, gold, "--sentences", "8", "--csv", tmp_path / "heads.csv")
     assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told

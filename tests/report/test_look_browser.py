@@ -1,8 +1,6 @@
 """look.html in a real browser: opened from a file with the network off, read by pointer, keys and address."""
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,21 +11,8 @@ from regard.report.look import look_page
 from regard.report.page import write_page
 from tests.report.look_sample import look_data
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: make system")
-
-QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 DATA = look_data()
 DRAWN = "#map:has(button):not(:has(button:not([data-drawn])))"  # a wait by script would be eval, which the page forbids
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["sync_api.Browser"]:
-    with sync_api.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -38,32 +23,16 @@ def file(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def said() -> list[str]:
-    """What the browser had to complain of."""
-    return []
-
-
-@pytest.fixture
-def visit(browser, file, said):
-    """Opens the page at an address, without a network; at the end nobody may have complained or asked for anything."""
-    contexts = []
+def visit(opened, file):
+    """Opens the page at an address and waits until all of it is drawn."""
 
     def open_page(address: str = "", path: Path = file, **settings):
-        context = browser.new_context(offline=True, accept_downloads=True, **settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
-        page.goto(path.as_uri() + address)
+        page = opened(path, address, **settings)
         page.wait_for_selector("body[data-ready]")
         page.wait_for_selector(DRAWN)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
+    return open_page
 
 
 def written(value: float) -> str:

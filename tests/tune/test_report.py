@@ -1,6 +1,5 @@
 """The page of a study and its words: every sentence follows from the numbers."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -172,28 +171,12 @@ def test_runs_without_a_turn_are_said_to_have_none():
     assert overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: make system)")
-def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `dev`)")
-    said: list[str] = []
-    with playwright.sync_playwright() as engine:
-        flags = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-        browser = engine.chromium.launch(executable_path=CHROMIUM, headless=True, args=flags)
-        page = browser.new_page(viewport={"width": 1000, "height": 900})
-        page.on("console", lambda message: said.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: said.append(f"error: {error}"))
-        page.on("request", lambda request: said.append(request.url))
-        address = (four / "report.html").as_uri()
-        page.goto(address)
-        assert page.title() == "Study: made"
-        charts = page.locator("figure svg")
-        assert charts.count() >= 8
-        for n in range(charts.count()):
-            box = charts.nth(n).bounding_box()
-            assert box is not None and box["width"] > 200 and box["height"] > 100
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1000  # nothing sticks out sideways
-        browser.close()
-    assert said == [address]
+def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path, opened):
+    page = opened(four / "report.html", viewport={"width": 1000, "height": 900})
+    assert page.title() == "Study: made"
+    charts = page.locator("figure svg")
+    assert charts.count() >= 8
+    for n in range(charts.count()):
+        box = charts.nth(n).bounding_box()
+        assert box is not None and box["width"] > 200 and box["height"] > 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1000  # nothing sticks out sideways
