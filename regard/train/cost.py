@@ -22,13 +22,14 @@ class Parts:
     """Parameters of each part; a table that is shared counts where it stands first."""
 
     embeddings: int
+    positions: int
     encoder: int
     decoder: int
     output: int
 
     @property
     def total(self) -> int:
-        return self.embeddings + self.encoder + self.decoder + self.output
+        return self.embeddings + self.positions + self.encoder + self.decoder + self.output
 
 
 def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) -> Parts:
@@ -46,11 +47,11 @@ def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) 
     beside = [side.width if side.kind == "concatenated" else 0 for side in at]
     shared = c.tie and joint and beside[0] == beside[1]
     words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
-    words += sum(_places(c, side) for side in at) + (2 * norm if c.embedding_norm else 0)
-    encoder += _distances(c, at[0], c.depth("encoder"))
-    decoder += _distances(c, at[1], c.depth("decoder"))
+    words += 2 * norm if c.embedding_norm else 0
+    depths = (c.depth("encoder"), c.depth("decoder"))
+    places = sum(_places(c, side) + _distances(c, side, n) for side, n in zip(at, depths, strict=True))
     output = 0 if c.tie and not beside[1] else target_size * c.dim
-    return Parts(words, encoder, decoder, output + (target_size if c.output_bias else 0))
+    return Parts(words, places, encoder, decoder, output + (target_size if c.output_bias else 0))
 
 
 def _places(c: ModelConfig, side: PositionsConfig) -> int:

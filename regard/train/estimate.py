@@ -34,7 +34,7 @@ class Estimate:
     def lines(self) -> list[str]:
         """For people."""
         p = self.parts
-        shares = f"embeddings {p.embeddings:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
+        shares = f"embeddings {p.embeddings:,}, positions {p.positions:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
         shares += f", output {p.output:,}" if p.output else ", output shared with the embeddings"
         return [
             f"parameters: {p.total:,} ({shares})",
