@@ -23,7 +23,10 @@ from sacrebleu.significance import PairedTest
 from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
 from regard.jobs.fit import fit
+from regard.report import Chart, Table, bars, overlay
 from regard.run import Run, open_run
+
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
 SCHEMES: dict[str, dict[str, object]] = {
     "none": {},
@@ -156,6 +159,61 @@ def _spread(shares: list[float]) -> str:
     return f"{100 * mean(shares):.0f}" if high - low < 1 else f"{100 * mean(shares):.0f} ({low:.0f}-{high:.0f})"
 
 
+def bleu_chart(found: dict[str, dict]) -> Chart:
+    """A bar a scheme and corpus: the mean over seeds, between the worst and the best of them."""
+    columns: dict[str, list] = {name: [] for name in ("scheme", "corpus", "bleu", "low", "high")}
+    for corpus in ("built-in", "multi30k"):
+        for scheme in SCHEMES:
+            scores = [found[name]["bleu"] for s in SEEDS if (name := f"{corpus}.{scheme}.{s}") in found]
+            for name, value in zip(columns, (scheme, corpus, mean(scores), min(scores), max(scores)), strict=True):
+                columns[name].append(value)
+    return bars(
+        Table(columns),
+        "scheme",
+        "bleu",
+        series="corpus",
+        interval=("low", "high"),
+        title="Translation with every scheme of positions, the same steps for all",
+        x_title="scheme",
+        y_title="test BLEU",
+    )
+
+
+def lengths_chart(found: dict[str, dict], architecture: str) -> Chart:
+    """A curve a scheme over lengths, a panel a task."""
+    tables = {}
+    for task in ("copy", "reverse"):
+        rows = [
+            (last, 100 * mean(shares), scheme)
+            for scheme in SCHEMES
+            for first, last in BUCKETS
+            if (shares := _shares(found, f"{architecture}.{task}.{scheme}", f"{first}-{last}"))
+        ]
+        tables[task] = Table(dict(zip(("length", "exact", "scheme"), map(list, zip(*rows, strict=True)), strict=True)))
+    return overlay(
+        tables,
+        "length",
+        "exact",
+        "scheme",
+        title=f"Trained on 1 to {LONGEST} symbols, asked for up to {BUCKETS[-1][1]} ({architecture})",
+        x_title="symbols, up to",
+        y_title="all right, %",
+        named=list(SCHEMES),
+    )
+
+
+def _shares(found: dict[str, dict], cell: str, bucket: str) -> list[float]:
+    return [found[name][bucket] for s in SEEDS if (name := f"{cell}.{s}") in found]
+
+
+def draw(found: dict[str, dict]) -> None:
+    charts = {"positions-bleu": bleu_chart(found)}
+    for architecture in ("decoder", "encoder-decoder"):
+        charts[f"positions-lengths-{architecture}"] = lengths_chart(found, architecture)
+    for name, chart in charts.items():
+        (IMAGES / f"{name}.png").write_bytes(chart.png())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -183,6 +241,7 @@ def main() -> None:
     print("\n".join(rows))
     if given.write:
         write("positions", rows)
+        draw(found)
 
 
 if __name__ == "__main__":
