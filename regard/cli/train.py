@@ -1,16 +1,13 @@
 """regard train"""
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.given import assignments, read_config
 from regard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from regard.config import Config
 
 INTERRUPTED = 130
 Files = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
@@ -41,7 +38,7 @@ def train(
         "train.steps": steps,
         "train.seed": seed,
     }
-    changes = _changes(given) + list(set_ or ())
+    changes = assignments(given) + list(set_ or ())
     if resume is not None and (files or out or overwrite or from_):
         raise ConfigError("--resume goes on with a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
@@ -55,7 +52,7 @@ def train(
     if resume is not None:
         happenings = fit.resume(resume, changes, stopper())
     else:
-        config, name = _config(files or [], changes)
+        config, name = read_config(files or [], changes)
         happenings = fit.fit(out or Path("runs") / name, config, overwrite, stopper(), from_)
     if isinstance(show(happenings), Interrupted):
         raise typer.Exit(INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
@@ -73,27 +70,3 @@ def stopper() -> Callable[[], bool]:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
     return lambda: bool(asked)
-
-
-def _config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
-    from regard import config as settings
-
-    if files and files[0].suffix == ".toml":
-        config, pairs = settings.load(files[0]), files[1:]
-    else:
-        config, pairs = settings.build({}), files
-    if pairs:
-        changes = [f"data.train={_json([str(file) for file in pairs])}", *changes]
-    name = files[0].name.partition(".")[0] if files else "model"
-    return settings.override(config, changes), name
-
-
-def _changes(given: Mapping[str, object]) -> list[str]:
-    """Options as assignments of settings."""
-    return [f"{name}={_json(value)}" for name, value in given.items() if value is not None]
-
-
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)

@@ -6,6 +6,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError, RunError
 from regard.run import Run, aside
+from regard.train.sizing import usual_rate
 
 INHERITED = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
 FREE = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
@@ -34,7 +35,8 @@ def inherit(origin: Run, config: Config) -> Config:
             settings.place(table, name, theirs[name])
     settings.place(table, "train.origin", str(origin.folder))
     if "train.rate" not in given:
-        settings.place(table, "train.rate", GENTLE * old.train.rate)
+        gentle = round(GENTLE * usual_rate(old.model.dim), 6)  # of a fresh run's, so that a third run is no gentler
+        settings.place(table, "train.rate", min(old.train.rate, gentle))
     return settings.build(table)
 
 

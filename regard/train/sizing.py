@@ -101,7 +101,7 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
     why = "small batches learn faster on a CPU, and are large enough for its products"
     yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")
-    yield Choice("train.rate", round(4e-3 * (128 / model.dim) ** 0.5, 5), f"width {model.dim}")
+    yield Choice("train.rate", round(usual_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield Choice("train.warmup", warmup, f"about {steps:,} steps")
     if facts.pairs >= ENOUGH_TO_COUNT and not config.train.origin:
@@ -109,6 +109,11 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     every = min(2000, max(100, steps // 25))
     yield Choice("train.check_every", every, "some 25 looks at dev")
     yield Choice("train.save_every", every // 2, "two checkpoints between looks")
+
+
+def usual_rate(width: int) -> float:
+    """The highest rate of a schedule: what the width can stand."""
+    return 4e-3 * (128 / width) ** 0.5
 
 
 def _rung(facts: Facts, train: TrainConfig, vocabulary: int) -> Rung:

@@ -287,8 +287,10 @@ def test_the_doctor_says_what_is_wrong_and_writes_a_clean_copy(files: Path, tmp_
     assert "metadata" in json.dumps(found)
 
 
-def test_the_cost_is_told_before_anything_is_trained(files: Path):
-    out = regard("estimate", files / "train.en", files / "train.fr", "--minutes", 5)
+def test_the_cost_is_told_before_anything_is_trained(files: Path, tmp_path: Path):
+    config = tmp_path / "config.toml"
+    config.write_text("[train]\nminutes = 5\n", encoding="utf-8")
+    out = regard("estimate", config, files / "train.en", files / "train.fr")
     assert out.returncode == 0, out.stderr
     for word in ("600 pairs", "chosen: data.vocabulary=1000 (600 pairs)", "parameters: ", "memory: ", "5 minutes"):
         assert word in out.stdout

@@ -50,7 +50,9 @@ def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin)
 
 def test_a_gentle_rate_is_chosen_unless_one_is_given(tmp_path, files, origin):
     list(job.fit(tmp_path / "a", bare(files, "train.steps=1"), False, never, origin))
-    assert Run(tmp_path / "a").load_config().train.rate == pytest.approx(0.0025)
+    assert Run(tmp_path / "a").load_config().train.rate == pytest.approx(0.002)  # a quarter of what width 32 can stand
+    list(job.fit(tmp_path / "c", bare(files, "train.steps=1"), False, never, tmp_path / "a"))
+    assert Run(tmp_path / "c").load_config().train.rate == pytest.approx(0.002)  # a third run learns as fast
     list(job.fit(tmp_path / "b", bare(files, "train.steps=1", "train.rate=0.1"), False, never, origin))
     assert Run(tmp_path / "b").load_config().train.rate == 0.1
 
