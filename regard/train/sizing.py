@@ -29,6 +29,11 @@ class Facts:
     """Bytes that are free; 0 where nobody knows."""
 
     @property
+    def pieces(self) -> int:
+        """Of all targets, about."""
+        return round(self.target_characters / CHARACTERS_A_PIECE)
+
+    @property
     def lengths(self) -> Lengths:
         per = self.pairs * CHARACTERS_A_PIECE
         return Lengths(self.source_characters / per + 1, self.target_characters / per + 1)
@@ -45,13 +50,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rung:
-    """A size of model, the corpus from which on it pays, and the updates it needs to get anywhere."""
+    """A size of model, how much text can feed it, and the updates that it needs to get anywhere."""
 
     dim: int
     layers: int
     heads: int
     ffn: int
-    pairs: int
+    pieces: int
+    """Of targets, about: a caption feeds a model less than a sentence of a talk."""
     updates: int
 
     def config(self) -> ModelConfig:
@@ -60,13 +66,12 @@ class Rung:
 
 LADDER = (
     Rung(128, 3, 4, 256, 0, 0),
-    Rung(192, 3, 4, 512, 5_000, 3_000),
-    Rung(192, 4, 4, 768, 10_000, 7_000),
-    Rung(256, 3, 4, 1024, 20_000, 12_000),
-    Rung(256, 4, 4, 1024, 50_000, 25_000),
-    Rung(256, 6, 4, 1024, 100_000, 40_000),
-    Rung(384, 6, 6, 1536, 400_000, 80_000),
-    Rung(512, 6, 8, 2048, 1_000_000, 150_000),
+    Rung(128, 4, 4, 256, 100_000, 2_000),
+    Rung(192, 4, 4, 768, 700_000, 7_000),
+    Rung(256, 4, 4, 1024, 1_500_000, 25_000),
+    Rung(256, 6, 4, 1024, 3_000_000, 40_000),
+    Rung(384, 6, 6, 1536, 12_000_000, 80_000),
+    Rung(512, 6, 8, 2048, 30_000_000, 150_000),
 )
 VOCABULARIES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), (1_000_000, 16_000))
 LARGEST_VOCABULARY = 32_000
@@ -94,7 +99,7 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     train = config.train if "train.batch_tokens" in names else config.train.model_copy(update={"batch_tokens": batch})
     plan = _plan(facts, model, train, vocabulary)
     steps = int(plan.updates)
-    size = f"{facts.pairs:,} pairs, and about {steps:,} steps in the time"
+    size = f"about {facts.pieces:,} target pieces, and {steps:,} steps in the time"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
     dropout = 0.1 if plan.epochs < 15 else 0.2 if plan.epochs < 40 else 0.3
@@ -118,7 +123,7 @@ def usual_rate(width: int) -> float:
 
 def _rung(facts: Facts, train: TrainConfig, vocabulary: int) -> Rung:
     """The largest model that the corpus can feed and the time can train."""
-    fed = [rung for rung in LADDER if facts.pairs >= rung.pairs]
+    fed = [rung for rung in LADDER if facts.pieces >= rung.pieces]
     return [rung for rung in fed if _plan(facts, rung.config(), train, vocabulary).updates >= rung.updates][-1]
 
 

@@ -8,7 +8,7 @@ from regard.train.sizing import LADDER, Facts, choose
 
 
 def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> Facts:
-    return Facts(pairs, 62 * pairs, 68 * pairs, rate, memory)
+    return Facts(pairs, 92 * pairs, 97 * pairs, rate, memory)
 
 
 def limited(minutes: float | None = 60, steps: int | None = None, *changes: str) -> Config:
@@ -39,6 +39,11 @@ def test_more_text_more_time_and_a_faster_machine_never_make_it_smaller():
     assert chosen(facts(), limited(2))["model.dim"] < chosen(facts(), limited(6000))["model.dim"]
 
 
+def test_short_sentences_feed_a_smaller_model():
+    captions, talks = Facts(29_000, 62 * 29_000, 68 * 29_000, 1.2e11), facts()
+    assert chosen(captions)["model.dim"] < chosen(talks)["model.dim"]
+
+
 def test_text_seen_more_often_is_dropped_more():
     assert chosen(facts(), limited(3))["model.dropout"] < chosen(facts(), limited(3000))["model.dropout"]
 
@@ -60,8 +65,8 @@ def test_what_was_given_stays_and_a_size_is_one_choice():
 
 def test_choices_follow_from_what_was_given():
     assert chosen(facts(), limited(60, None, "model.dim=512"))["train.rate"] < chosen(facts())["train.rate"]
-    rare = chosen(facts(), limited(None, 10_000, "train.batch_tokens=64"))
-    assert rare["model.dropout"] < chosen(facts(), limited(None, 10_000))["model.dropout"]
+    rare = chosen(facts(), limited(None, 30_000, "train.batch_tokens=64"))
+    assert rare["model.dropout"] < chosen(facts(), limited(None, 30_000))["model.dropout"]
 
 
 def test_a_batch_fits_into_memory():
