@@ -39,10 +39,10 @@ NAMED = 6  # curves that can be told apart at a glance
 SHAPES = 6  # trials whose sentences are drawn
 
 
-def write_study_page(bench: Bench, all_tests: bool = False) -> Path:
+def write_study_page(bench: Bench, all_tests: bool = False, pads_counted: bool = False) -> Path:
     """Draw every chart of a study into charts/, and all of them into one page; where it is."""
     seen, courses = gather(bench.study, bench.results())
-    drawn = StudyPage(bench, seen, courses, all_tests)
+    drawn = StudyPage(bench, seen, courses, all_tests, pads_counted)
     for chart in drawn.charts():
         chart.save(bench.place.charts)
     write_page(bench.place.report, drawn.html())
@@ -52,9 +52,9 @@ def write_study_page(bench: Bench, all_tests: bool = False) -> Path:
 class StudyPage:
     """The parts of the page, each made of the same evidence."""
 
-    def __init__(self, bench: Bench, seen: Evidence, courses: dict[int, Course], all_tests: bool):
+    def __init__(self, bench: Bench, seen: Evidence, courses: dict[int, Course], all_tests: bool, pads: bool):
         self.bench, self.study, self.seen, self.courses = bench, bench.study, seen, courses
-        self.all_tests = all_tests
+        self.all_tests, self.pads = all_tests, pads
         self.ranked = seen.ranked
         self.metric = METRIC_NAMES[self.study.metric]
         self.names = {result.number: _name(result) for result in seen.results}
@@ -74,6 +74,7 @@ class StudyPage:
         sections = [
             Section("What it says", [Paragraph(text) for text in analysis(self.seen)]),
             Section("Trials", self._tables()),
+            *([Section("Pads counted", self._flattered())] if self.pads else []),
             Section("The chosen one", self._chosen()),
             Section("Curves", [Figure(chart) for chart in self._curves] or [Paragraph("There is no log to draw.")]),
             Section("Settings", [Figure(chart) for chart in self._settings] or [Paragraph(_TOO_FEW)]),
@@ -141,6 +142,19 @@ class StudyPage:
         ]
         grid = Grid(Table.of(rows), "On test, which chose nothing.", {"low": "95 % low", "high": "95 % high"})
         return [*parts, grid]
+
+    def _flattered(self) -> list[Part]:
+        """Every trial that was scored, those that do not work included: they gain most from padding."""
+        rows: list[dict[str, Value]] = []
+        for result in self.seen.results:
+            one = result.first
+            if one is not None and one.pads_counted is not None:
+                loose = one.pads_counted
+                row: dict[str, Value] = {"trial": _name(result), "works": "collapsed" if result.collapsed else "yes"}
+                row |= {"accuracy %": one.value("accuracy"), "accuracy %, pads counted": loose["accuracy"]}
+                row |= {"dev loss": one.loss, "dev loss, pads counted": loose["loss"]}
+                rows.append(row | {"places": loose["places"], "of them pads %": loose["pads"]})
+        return [Paragraph(_PADS), Grid(Table.of(rows))] if rows else [Paragraph("No trial has been scored for this.")]
 
     def _draw_curves(self) -> list[Chart]:
         """Losses, accuracies and BLEU over one another, then the losses of every trial side by side."""
@@ -279,6 +293,11 @@ class StudyPage:
 
 
 _TOO_FEW = "Two trials that work and differ are needed for this."
+_PADS = (
+    "If every reference were filled up with pads to the longest of dev, and a pad counted like a piece that is always "
+    "guessed right at no loss, these would be the figures. They say more about the lengths of sentences than about the "
+    "model; nothing here was trained or chosen by them."
+)
 _SENTENCES = (
     "Scores of single sentences are for looking at; their mean is not BLEU. By length it is corpus BLEU over the "
     f"sentences of {LENGTHS[0][0]} to {LENGTHS[0][1]} words, and so on."

@@ -73,6 +73,15 @@ def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
     bench.close()
 
 
+def test_padding_is_counted_where_somebody_asks_for_it(tmp_path: Path):
+    bench = make(study_of(sets={n: FOUR[n] for n in ("set 1", "set 2")}, metric="bleu"), tmp_path / "s", collapsed=(1,))
+    assert "ads counted" not in write_study_page(bench).read_text(encoding="utf-8")
+    page = write_study_page(bench, pads_counted=True).read_text(encoding="utf-8")
+    table = page.split("accuracy %, pads counted")[1].split("</table>")[0]
+    assert "set 1" in table and "set 2" in table and "61.8" in table  # the one that collapsed included
+    bench.close()
+
+
 @pytest.mark.slow
 def test_a_report_of_64_trials_is_small(tmp_path: Path):
     bench = make(study_of(sampler="random", space=WIDE, trials=64, metric="bleu"), tmp_path / "s", collapsed=(5,))
