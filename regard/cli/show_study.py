@@ -4,7 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from rich.console import Console
@@ -64,7 +64,7 @@ class Row:
     name: str
     settings: str
     state: str
-    now: Glimpse = Glimpse()
+    now: Glimpse = field(default_factory=Glimpse)
     score: str = ""
 
     def cells(self) -> tuple[str, ...]:

@@ -92,14 +92,16 @@ class StudyPage:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the chosen one alone."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores were asked for: choose by dev all the same."
+            caption += " ± is half of the 95 % interval."
             parts.append(Grid(Table.of(self._row(rank, r) for rank, r in enumerate(self.ranked, start=1)), caption))
+            parts.append(Grid(Table.of(map(self._costs_row, self.ranked)), "What they cost, and other scores on dev."))
         others = [result for result in self.seen.results if not result.ranked]
         if others:
             rows: list[dict[str, Value]] = [
                 {
                     "trial": _name(r),
                     "settings": told(r.point),
-                    "state": "collapsed" if r.collapsed else {"stopped": "stopped early"}.get(r.state, r.state),
+                    "state": _state(r),
                     "reason": r.collapsed or r.reason or _stopped(r, self.metric),
                 }
                 for r in others
@@ -116,12 +118,16 @@ class StudyPage:
             row[f"mean {self.metric}"] = result.value
             row["of seeds"] = " ".join(f"{value:.2f}" for value in result.values)
         row |= {"BLEU": _interval(one.scores.get("bleu")), "dev loss": one.loss, "accuracy %": one.value("accuracy")}
-        row |= {"parameters": one.parameters, "minutes": round(one.minutes, 1)}
-        row |= {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
-        row |= {"pieces/s": round(one.speed), "epochs": round(one.epochs, 1)}
         if self.all_tests:
             row["test BLEU"] = _interval(_test_scores(result).get("bleu"))
         return row
+
+    def _costs_row(self, result: Result) -> dict[str, Value]:
+        one = result.first
+        assert one is not None
+        row: dict[str, Value] = {"trial": _name(result), "parameters": one.parameters, "updates": one.steps}
+        row |= {"epochs": round(one.epochs, 1), "minutes": round(one.minutes, 1), "pieces/s": round(one.speed)}
+        return row | {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
 
     def _point(self, result: Result) -> dict[str, Value]:
         """Every setting that varies in the study, in one order for all rows."""
@@ -151,10 +157,12 @@ class StudyPage:
             if one is not None and one.pads_counted is not None:
                 loose = one.pads_counted
                 row: dict[str, Value] = {"trial": _name(result), "works": "collapsed" if result.collapsed else "yes"}
-                row |= {"accuracy %": one.value("accuracy"), "accuracy %, pads counted": loose["accuracy"]}
-                row |= {"dev loss": one.loss, "dev loss, pads counted": loose["loss"]}
-                rows.append(row | {"places": loose["places"], "of them pads %": loose["pads"]})
-        return [Paragraph(_PADS), Grid(Table.of(rows))] if rows else [Paragraph("No trial has been scored for this.")]
+                row |= {"accuracy %": one.value("accuracy"), "looser %": loose["accuracy"]}
+                row |= {"dev loss": one.loss, "looser loss": loose["loss"]}
+                rows.append(row | {"places": loose["places"], "pads": loose["pads"]})
+        headings = {"looser %": "pads counted", "looser loss": "pads counted", "pads": "of them pads %"}
+        grid = Grid(Table.of(rows), "On dev; places are those of each sentence.", headings)
+        return [Paragraph(_PADS), grid] if rows else [Paragraph("No trial has been scored for this.")]
 
     def _draw_curves(self) -> list[Chart]:
         """Losses, accuracies and BLEU over one another, then the losses of every trial side by side."""
@@ -284,7 +292,8 @@ class StudyPage:
             if result.first is not None:
                 facts |= {"parameters": result.first.parameters, "updates": result.first.steps}
                 facts |= {"minutes": round(result.first.minutes, 1), "epochs": round(result.first.epochs, 1)}
-            parts += [Paragraph(_name(result)), Facts(facts)]
+            state = f" ({_state(result)})" if not result.ranked else ""
+            parts += [Paragraph(f"{_name(result)}{state}"), Facts(facts)]
         return parts
 
     def _shared(self) -> dict[str, Value]:
@@ -306,6 +315,10 @@ _SENTENCES = (
 
 def _name(result: Result) -> str:
     return result.name if not result.name.isdigit() else f"trial {result.name}"
+
+
+def _state(result: Result) -> str:
+    return "collapsed" if result.collapsed else {"stopped": "stopped early"}.get(result.state, result.state)
 
 
 def _plain(value: object) -> Value:

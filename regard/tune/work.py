@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,7 @@ class Training:
     weak: bool = False
     part: int = 0
     measured: tuple[Measured, ...] = ()
-    glimpse: Glimpse = Glimpse()
+    glimpse: Glimpse = field(default_factory=Glimpse)
     told: float = 0.0
     """When others were last told how far it is."""
 

@@ -106,7 +106,11 @@ def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
 def test_settings_that_are_refused_fail_their_trial_alone(error, pretended, monkeypatch, tmp_path: Path):
     refusing(monkeypatch, error)
     trials = finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
-    assert [(trial.state, trial.reason) for trial in trials] == [("complete", ""), ("failed", str(error)), ("complete", "")]
+    assert [(trial.state, trial.reason) for trial in trials] == [
+        ("complete", ""),
+        ("failed", str(error)),
+        ("complete", ""),
+    ]
     assert not trials[1].folders and len(pretended) == 2
     assert finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2)) == trials and len(pretended) == 2
 
