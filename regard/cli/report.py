@@ -12,6 +12,9 @@ def report(
     all_tests: bool = typer.Option(
         False, "--all-tests", help="Show test scores of every trial, not of the chosen alone."
     ),
+    pads_counted: bool = typer.Option(
+        False, "--pads-counted", help="Also show accuracy and loss as they would look if padding counted."
+    ),
     storage: str | None = typer.Option(None, metavar="URL", help="Of the study, if it needs a password."),
 ) -> None:
     """Write the page of a study: one offline file with tables, charts, and what they say in words."""
@@ -26,4 +29,4 @@ def report(
     from regard.tune.door import go_on
     from regard.tune.study_page import write_study_page
 
-    print(write_study_page(go_on(folder, storage), all_tests))
+    print(write_study_page(go_on(folder, storage), all_tests, pads_counted))

@@ -1,8 +1,10 @@
 """A study as it runs: a live table in a terminal, a line for every event of weight in a file."""
 
+import contextlib
+import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from rich.console import Console
@@ -13,20 +15,45 @@ from regard.cli.show import clock
 from regard.jobs import events as inner
 from regard.tune import events
 from regard.tune.folder import StudyFolder
-from regard.tune.results import Result
+from regard.tune.results import Glimpse, Result
 from regard.tune.study import METRIC_NAMES, told, written
 
 REFRESH_SECONDS = 0.5
+OTHERS_SECONDS = 3.0  # between two looks at what other workers do
 ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
 
 
-def show_study(happenings: Iterable[events.Happening], place: StudyFolder) -> bool:
-    """Show a study until it ends; whether it came to its end."""
+Peek = Callable[[], Sequence[Result]]
+
+
+def show_study(happenings: Iterable[events.Happening], place: StudyFolder, peek: Peek) -> bool:
+    """Show a study until it ends, the trials of other workers as `peek` finds them; whether it came to its end."""
     last: events.Happening | None = None
-    with StudyDisplay(place) as display:
+    with StudyDisplay(place) as display, watched(display, peek):
         for last in happenings:
-            display.take(last)
+            display.show(last)
     return isinstance(last, events.Done)
+
+
+@contextlib.contextmanager
+def watched(display: "StudyDisplay", peek: Peek, seconds: float = OTHERS_SECONDS) -> Iterator[None]:
+    """Look after other workers every few seconds, also while our own trial is silent: scoring dev takes minutes."""
+    end = threading.Event()
+
+    def look() -> None:
+        while not end.wait(seconds):
+            with contextlib.suppress(Exception):  # a table that is a moment old is no reason to end a training
+                display.show_others(peek())
+
+    thread = threading.Thread(target=look, daemon=True)
+    if display.console.is_terminal:
+        thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        if thread.is_alive():
+            thread.join()
 
 
 @dataclass
@@ -36,12 +63,16 @@ class Row:
     number: int
     name: str
     settings: str
-    state: str = "waiting"
-    step: str = ""
-    loss: str = ""
-    bleu: str = ""
-    left: str = ""
+    state: str
+    now: Glimpse = field(default_factory=Glimpse)
     score: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        now = self.now
+        left = clock(now.seconds_left) if self.state == "running" and now.seconds_left is not None else ""
+        step, loss = f"{now.step:,}" if now.step else "", f"{now.loss:.3f}" if now.loss is not None else ""
+        bleu = f"{now.bleu:.1f}" if now.bleu is not None else ""
+        return str(self.number), self.name, self.settings, self.state, step, loss, bleu, left, self.score
 
 
 class StudyDisplay:
@@ -54,6 +85,9 @@ class StudyDisplay:
         self.metric = "loss"
         self._drawn = 0.0
         self._idle = False
+        self._ours: int | None = None  # the trial that we train, of which events tell more than the storage
+        self._failed: set[int] = set()
+        self._lock = threading.Lock()
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "StudyDisplay":
@@ -67,6 +101,19 @@ class StudyDisplay:
 
     def say(self, text: str) -> None:
         self.console.print(text, markup=False)
+
+    def show(self, event: events.Happening) -> None:
+        """Show what happened here."""
+        with self._lock:
+            self.take(event)
+
+    def show_others(self, results: Sequence[Result]) -> None:
+        """Show what the storage says of all trials but our own."""
+        with self._lock:
+            for result in results:
+                if result.number != self._ours:
+                    self._put(result)
+            self._draw(force=True)
 
     @singledispatchmethod
     def take(self, event: object) -> None:
@@ -83,6 +130,7 @@ class StudyDisplay:
 
     @take.register
     def _(self, event: events.Began) -> None:
+        self._ours = event.number
         self.rows[event.number] = Row(event.number, event.name, told(event.point), "running")
         how = "goes on" if event.again else "begins"
         self._tell(f"  trial {event.number} ({event.name}) {how}: {told(event.point)}")
@@ -91,20 +139,21 @@ class StudyDisplay:
     @take.register
     def _(self, event: events.Went) -> None:
         row, happened = self.rows[event.number], event.event
-        if isinstance(happened, inner.Progress):
-            row.step, row.left = f"{happened.step.number:,}", clock(happened.seconds_left)
-        elif isinstance(happened, inner.Checked):
-            row.loss = f"{happened.check.loss:.3f}"
-            row.bleu = f"{happened.check.bleu.value:.1f}" if happened.check.bleu else ""
-            self._tell(f"    trial {event.number}, step {happened.check.step:,}: dev loss {row.loss}{self._bleu(row)}")
+        row.now = row.now.after(happened)
+        if isinstance(happened, inner.Checked):
+            check = happened.check
+            score = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
+            self._tell(f"    trial {event.number}, step {check.step:,}: dev loss {check.loss:.3f}{score}")
         elif isinstance(happened, inner.Alarm):
             self.say(f"    trial {event.number}: ALARM: {happened.text}")
         self._draw()
 
     @take.register
     def _(self, event: events.Ended) -> None:
+        self._ours = None
         self._put(event.result)
-        self._tell(f"  trial {event.result.number} ({event.result.name}): {self._outcome(event.result)}")
+        if event.result.state != "failed":
+            self._tell(f"  trial {event.result.number} ({event.result.name}): {self._outcome(event.result)}")
         self._draw(force=True)
 
     @take.register
@@ -123,30 +172,25 @@ class StudyDisplay:
             self._put(result)
         self.console.print(self._table(len(self.rows)))
 
-    def _bleu(self, row: Row) -> str:
-        return f"  BLEU {row.bleu} (greedy)" if row.bleu else ""
-
     def _tell(self, text: str) -> None:
         if not self.console.is_terminal:  # where there is one, the table says it
             self.say(text)
 
     def _outcome(self, result: Result) -> str:
-        if result.state == "failed":
-            return f"failed: {result.reason}"
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
         if result.collapsed:
             return f"collapsed: {result.collapsed}"
         return f"{'stopped early, ' if result.state == 'stopped' else ''}{score}"
 
     def _put(self, result: Result) -> None:
-        row = Row(result.number, result.name, told(result.point), "collapsed" if result.collapsed else result.state)
-        if result.first is not None:
-            row.step = f"{result.first.steps:,}"
-            row.loss = f"{result.first.loss:.3f}" if result.first.loss is not None else ""
-            bleu = result.first.value("bleu")
-            row.bleu = f"{bleu:.1f}" if bleu is not None else ""
-        row.score = written(result.value) if result.value is not None else ""
-        self.rows[result.number] = row
+        """A line of the table; why a trial failed is said above it, once, whoever trained it."""
+        if result.state == "failed" and result.number not in self._failed:
+            self._failed.add(result.number)
+            self.say(f"  trial {result.number} ({result.name}): failed: {result.reason}")
+        state, one = "collapsed" if result.collapsed else result.state, result.first
+        now = Glimpse(one.steps, loss=one.loss, bleu=one.value("bleu")) if one is not None else result.now
+        score = written(result.value) if result.value is not None else ""
+        self.rows[result.number] = Row(result.number, result.name, told(result.point), state, now, score)
 
     def _draw(self, force: bool = False) -> None:
         if self.console.is_terminal and (force or time.monotonic() - self._drawn > REFRESH_SECONDS):
@@ -163,6 +207,5 @@ class StudyDisplay:
         order = {"running": 0, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
         chosen = sorted(self.rows.values(), key=lambda row: order[row.state])[:most]
         for row in sorted(chosen, key=lambda row: row.number):
-            cells = (row.name, row.settings, row.state, row.step, row.loss, row.bleu, row.left, row.score)
-            table.add_row(str(row.number), *cells, style="bold" if row.state == "running" else None)
+            table.add_row(*row.cells(), style="bold" if row.state == "running" else None)
         return table

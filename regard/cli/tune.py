@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from regard.tune.study import Study
@@ -62,11 +62,13 @@ def tune(
     else:
         begun = _study(files or [], over or [], _changes(data) + list(set_ or ()), each, fields)
         bench = door.begin(begun, out or Path("studies") / begun.name)
-    if not show_study(work(bench, stopper()), bench.place):
+    if not show_study(work(bench, stopper()), bench.place, bench.peek):
         raise typer.Exit(INTERRUPTED)
     from regard.tune.study_page import write_study_page
 
     typer.echo(f"report: {write_study_page(bench)}", err=True)
+    if all(result.state == "failed" for result in bench.results()):
+        raise RunError(f"{bench.place.folder}: every trial has failed, for the reasons above; mend the study")
 
 
 def _study(

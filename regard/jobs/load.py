@@ -125,7 +125,7 @@ def pick_device(name: str, number: int = 0) -> torch.device:
     try:
         device = torch.device(name)
         float(torch.ones(1, device=device).sum())
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, ImportError) as error:
         raise ConfigError(f"train.device={name!r} cannot be used here ({str(error).split(chr(10))[0]})") from None
     return device
 

@@ -1,6 +1,7 @@
 """Score a translator on pairs, and keep the scores in its run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from regard.decode import Search
@@ -39,6 +40,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "scores": {key: score.as_dict() for key, score in evaluation.scores.items()},
         "loss": evaluation.loss,
+        "pads_counted": asdict(evaluation.pads_counted) if evaluation.pads_counted else None,
         "baselines": baselines,
         "sentences": len(evaluation.sentences),
     }

@@ -100,7 +100,7 @@ def parallel(
     ticks: list[dict[str, Value]] = []
     heights: dict[str, list[float | None]] = {}
     for place, name in enumerate(axes):
-        heights[name], marks = _scaled(table[name], name in logs)
+        heights[name], marks = _scaled(table[name], name in logs, few=1 if name == value else 6)
         ticks += [{"axis": place, "y": y, "text": text} for y, text in marks]
     goodness = [y if y is None or higher else 1 - y for y in heights[value]]
     rows: list[dict[str, Value]] = []
@@ -214,10 +214,10 @@ def _sortable(value: Value) -> tuple[bool, float, str]:
     return (isinstance(value, str), 0.0 if isinstance(value, str) or value is None else float(value), str(value))
 
 
-def _scaled(column: Sequence[Value], log: bool) -> tuple[list[float | None], list[tuple[float, str]]]:
-    """A column as heights from 0 to 1, and where its labels stand; equal values a little apart."""
+def _scaled(column: Sequence[Value], log: bool, few: int) -> tuple[list[float | None], list[tuple[float, str]]]:
+    """A column as heights from 0 to 1, and where its labels stand; a few values evenly, equal ones a little apart."""
     known = [float(v) for v in column if isinstance(v, float)]
-    if len(set(known)) > 6:
+    if len(set(known)) > few:
         low, high = min(known), max(known)
         heights = [None if v is None else _share(float(v), low, high, log) for v in column]
         shares = (0.0, 0.25, 0.5, 0.75, 1.0)

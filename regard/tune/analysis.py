@@ -148,7 +148,7 @@ def overfitting(seen: Evidence) -> str:
     if steady and len(steady) <= 8:
         told.append(f"No overfitting by the end of {_list(steady)}.")
     elif steady:
-        told.append(f"No overfitting by the end of {len(steady)} others.")
+        told.append(f"No overfitting by the end of {'the other' if turned else 'any of the'} {len(steady)}.")
     return " ".join(told)
 
 
@@ -181,6 +181,8 @@ def _effect(seen: Evidence, ranked: Sequence[Result], name: str) -> str:
     luck = _luck(groups, means)
     if luck is not None:
         told += f"; by luck alone ± {luck:.2f}" + (", so that is noise" if gap < luck else ", so it is an effect")
+    else:
+        told += "; these are too few trials to hold it against luck"
     told += "."
     if others:
         together = _list([short(other) for other in others])
@@ -248,10 +250,13 @@ def _seed_spread(seen: Evidence) -> float | None:
 
 
 def _luck(groups: Mapping[Plain, Sequence[float]], means: Mapping[Plain, float]) -> float | None:
-    """How far the means of the best and the worst value would lie apart by chance in 19 of 20 cases (Student's t)."""
+    """How far the means of the best and the worst value would lie apart by chance in 19 of 20 cases (Student's t).
+
+    Unknown from a single repeated value: two scores that happen to be close would make anything an effect.
+    """
     spread = sum((score - means[value]) ** 2 for value, scores in groups.items() for score in scores)
     free = sum(map(len, groups.values())) - len(groups)
-    if free < 1:
+    if free < 2:
         return None
     ends = (max(means, key=lambda v: means[v]), min(means, key=lambda v: means[v]))
     likely = STUDENT[free - 1] if free <= len(STUDENT) else 1.96 + 2.4 / free

@@ -102,13 +102,9 @@ class Claims:
             return list(connection.execute(ours))
 
     def take(self) -> int | None:
-        """The first trial that is free, now ours; None if there is none at the moment."""
-        rows = self.rows()
-        for row in rows:
-            if row.state == WAITING and self._take(row):
-                return int(row.number)
-        for row in rows:
-            if row.state == TAKEN and self._silent(row) and self._take(row):
+        """The first trial that is free or whose worker is gone, now ours; None if there is none at the moment."""
+        for row in self.rows():
+            if (row.state == WAITING or (row.state == TAKEN and self._silent(row))) and self._take(row):
                 return int(row.number)
         return None
 

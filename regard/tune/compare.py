@@ -122,8 +122,7 @@ def costs(run: Run, evaluation: Evaluation) -> Measured | None:
     if run.pieces_ready.exists():
         data = write_pieces(run, run.load_config())
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
-    found = as_dict(evaluation)
-    return summary(run, evaluation.loss, unigram, found["scores"], found["baselines"])
+    return summary(run, as_dict(evaluation), unigram)
 
 
 def largest_differences(comparison: Comparison, system: System, most: int) -> list[int]:

@@ -34,6 +34,8 @@ class Measured:
     shuffled: float | None = None
     """Dev loss with the sources of other sentences."""
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pads_counted: Mapping[str, float] | None = None
+    """Accuracy and loss in the way that flatters, as `evaluation.PadsCounted` has them."""
     collapsed: str = ""
     """Why this is no working model; empty if it works."""
 
@@ -54,23 +56,15 @@ def measure(run: Run, sentences: int, device: str = "auto") -> Measured:
     pairs = data.dev.pairs()[::step]  # spread over the whole of dev, the same for every trial
     evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED)
     unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
-    found = as_dict(evaluation)
-    scores = dict(found["scores"])
-    return summary(run, evaluation.loss, unigram, scores, found["baselines"])
+    return summary(run, as_dict(evaluation), unigram)
 
 
 def glance(run: Run) -> Measured:
     """What the log alone says, of a run that was stopped early."""
-    return summary(run, None, None, {}, None)
+    return summary(run, {}, None)
 
 
-def summary(
-    run: Run,
-    loss: float | None,
-    unigram: float | None,
-    scores: Mapping[str, Mapping[str, Any]],
-    baselines: Mapping[str, Any] | None,
-) -> Measured:
+def summary(run: Run, found: Mapping[str, Any], unigram: float | None) -> Measured:
     """The log of a run, put together with its scores."""
     records = list(log.read(run.log)) if run.log.exists() else []
     steps = [record for record in records if record["kind"] == "step"]
@@ -79,6 +73,7 @@ def summary(
         raise RunError(f"{run.folder}: its log has no step, so there is nothing to measure; train it first")
     seconds = sum(step["seconds"] for step in steps)
     best = min(checks, key=lambda check: check.loss, default=None)
+    scores, loss = found.get("scores", {}), found.get("loss")
     if not scores and best is not None:
         scores = {"accuracy": {"value": 100 * best.accuracy}} | ({"bleu": best.bleu.as_dict()} if best.bleu else {})
     return Measured(
@@ -91,7 +86,8 @@ def summary(
         unigram=unigram,
         shuffled=checks[-1].shuffled if checks else None,
         scores=scores,
-        collapsed=collapse(checks, unigram, scores, baselines),
+        pads_counted=found.get("pads_counted"),
+        collapsed=collapse(checks, unigram, scores, found.get("baselines")),
     )
 
 

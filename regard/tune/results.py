@@ -1,10 +1,11 @@
 """What has come of every trial, as the storage tells it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.jobs.events import Checked, Event, Progress
 from regard.tune.claims import DONE, TAKEN, Claims
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured
@@ -14,7 +15,26 @@ from regard.tune.study import Study
 if TYPE_CHECKING:
     import optuna
 
-NUMBER, NAME, OUTCOME = "regard.number", "regard.name", "regard.outcome"
+NUMBER, NAME, NOW, OUTCOME = "regard.number", "regard.name", "regard.now", "regard.outcome"
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """How far a trial is that is being trained, as whoever looks from elsewhere sees it."""
+
+    step: int = 0
+    seconds_left: float | None = None
+    loss: float | None = None
+    """On dev, at the last look."""
+    bleu: float | None = None
+
+    def after(self, event: Event) -> "Glimpse":
+        """The same once something has happened."""
+        if isinstance(event, Progress):
+            return replace(self, step=event.step.number, seconds_left=event.seconds_left)
+        if isinstance(event, Checked):
+            return replace(self, loss=event.check.loss, bleu=event.check.bleu.value if event.check.bleu else None)
+        return self
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,8 @@ class Result:
     """Why it failed."""
     reports: Mapping[int, float] = field(default_factory=dict)
     """The metric as training went, by twentieths of the budget."""
+    now: Glimpse = Glimpse()
+    """How far it is, while it is running."""
 
     @property
     def first(self) -> Measured | None:
@@ -96,6 +118,7 @@ def _result(
         folders=folders,
         reason=outcome.get("reason", ""),
         reports=dict(trial.intermediate_values),
+        now=Glimpse(**trial.user_attrs.get(NOW, {})),
     )
 
 

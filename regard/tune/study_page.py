@@ -39,10 +39,10 @@ NAMED = 6  # curves that can be told apart at a glance
 SHAPES = 6  # trials whose sentences are drawn
 
 
-def write_study_page(bench: Bench, all_tests: bool = False) -> Path:
+def write_study_page(bench: Bench, all_tests: bool = False, pads_counted: bool = False) -> Path:
     """Draw every chart of a study into charts/, and all of them into one page; where it is."""
     seen, courses = gather(bench.study, bench.results())
-    drawn = StudyPage(bench, seen, courses, all_tests)
+    drawn = StudyPage(bench, seen, courses, all_tests, pads_counted)
     for chart in drawn.charts():
         chart.save(bench.place.charts)
     write_page(bench.place.report, drawn.html())
@@ -52,9 +52,9 @@ def write_study_page(bench: Bench, all_tests: bool = False) -> Path:
 class StudyPage:
     """The parts of the page, each made of the same evidence."""
 
-    def __init__(self, bench: Bench, seen: Evidence, courses: dict[int, Course], all_tests: bool):
+    def __init__(self, bench: Bench, seen: Evidence, courses: dict[int, Course], all_tests: bool, pads: bool):
         self.bench, self.study, self.seen, self.courses = bench, bench.study, seen, courses
-        self.all_tests = all_tests
+        self.all_tests, self.pads = all_tests, pads
         self.ranked = seen.ranked
         self.metric = METRIC_NAMES[self.study.metric]
         self.names = {result.number: _name(result) for result in seen.results}
@@ -74,6 +74,7 @@ class StudyPage:
         sections = [
             Section("What it says", [Paragraph(text) for text in analysis(self.seen)]),
             Section("Trials", self._tables()),
+            *([Section("Pads counted", self._flattered())] if self.pads else []),
             Section("The chosen one", self._chosen()),
             Section("Curves", [Figure(chart) for chart in self._curves] or [Paragraph("There is no log to draw.")]),
             Section("Settings", [Figure(chart) for chart in self._settings] or [Paragraph(_TOO_FEW)]),
@@ -91,14 +92,16 @@ class StudyPage:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the chosen one alone."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores were asked for: choose by dev all the same."
+            caption += " ± is half of the 95 % interval."
             parts.append(Grid(Table.of(self._row(rank, r) for rank, r in enumerate(self.ranked, start=1)), caption))
+            parts.append(Grid(Table.of(map(self._costs_row, self.ranked)), "What they cost, and other scores on dev."))
         others = [result for result in self.seen.results if not result.ranked]
         if others:
             rows: list[dict[str, Value]] = [
                 {
                     "trial": _name(r),
                     "settings": told(r.point),
-                    "state": "collapsed" if r.collapsed else {"stopped": "stopped early"}.get(r.state, r.state),
+                    "state": _state(r),
                     "reason": r.collapsed or r.reason or _stopped(r, self.metric),
                 }
                 for r in others
@@ -115,12 +118,16 @@ class StudyPage:
             row[f"mean {self.metric}"] = result.value
             row["of seeds"] = " ".join(f"{value:.2f}" for value in result.values)
         row |= {"BLEU": _interval(one.scores.get("bleu")), "dev loss": one.loss, "accuracy %": one.value("accuracy")}
-        row |= {"parameters": one.parameters, "minutes": round(one.minutes, 1)}
-        row |= {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
-        row |= {"pieces/s": round(one.speed), "epochs": round(one.epochs, 1)}
         if self.all_tests:
             row["test BLEU"] = _interval(_test_scores(result).get("bleu"))
         return row
+
+    def _costs_row(self, result: Result) -> dict[str, Value]:
+        one = result.first
+        assert one is not None
+        row: dict[str, Value] = {"trial": _name(result), "parameters": one.parameters, "updates": one.steps}
+        row |= {"epochs": round(one.epochs, 1), "minutes": round(one.minutes, 1), "pieces/s": round(one.speed)}
+        return row | {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
 
     def _point(self, result: Result) -> dict[str, Value]:
         """Every setting that varies in the study, in one order for all rows."""
@@ -141,6 +148,21 @@ class StudyPage:
         ]
         grid = Grid(Table.of(rows), "On test, which chose nothing.", {"low": "95 % low", "high": "95 % high"})
         return [*parts, grid]
+
+    def _flattered(self) -> list[Part]:
+        """Every trial that was scored, those that do not work included: they gain most from padding."""
+        rows: list[dict[str, Value]] = []
+        for result in self.seen.results:
+            one = result.first
+            if one is not None and one.pads_counted is not None:
+                loose = one.pads_counted
+                row: dict[str, Value] = {"trial": _name(result), "works": "collapsed" if result.collapsed else "yes"}
+                row |= {"accuracy %": one.value("accuracy"), "looser %": loose["accuracy"]}
+                row |= {"dev loss": one.loss, "looser loss": loose["loss"]}
+                rows.append(row | {"places": loose["places"], "pads": loose["pads"]})
+        headings = {"looser %": "pads counted", "looser loss": "pads counted", "pads": "of them pads %"}
+        grid = Grid(Table.of(rows), "On dev; places are those of each sentence.", headings)
+        return [Paragraph(_PADS), grid] if rows else [Paragraph("No trial has been scored for this.")]
 
     def _draw_curves(self) -> list[Chart]:
         """Losses, accuracies and BLEU over one another, then the losses of every trial side by side."""
@@ -270,7 +292,8 @@ class StudyPage:
             if result.first is not None:
                 facts |= {"parameters": result.first.parameters, "updates": result.first.steps}
                 facts |= {"minutes": round(result.first.minutes, 1), "epochs": round(result.first.epochs, 1)}
-            parts += [Paragraph(_name(result)), Facts(facts)]
+            state = f" ({_state(result)})" if not result.ranked else ""
+            parts += [Paragraph(f"{_name(result)}{state}"), Facts(facts)]
         return parts
 
     def _shared(self) -> dict[str, Value]:
@@ -279,6 +302,11 @@ class StudyPage:
 
 
 _TOO_FEW = "Two trials that work and differ are needed for this."
+_PADS = (
+    "If every reference were filled up with pads to the longest of dev, and a pad counted like a piece that is always "
+    "guessed right at no loss, these would be the figures. They say more about the lengths of sentences than about the "
+    "model; nothing here was trained or chosen by them."
+)
 _SENTENCES = (
     "Scores of single sentences are for looking at; their mean is not BLEU. By length it is corpus BLEU over the "
     f"sentences of {LENGTHS[0][0]} to {LENGTHS[0][1]} words, and so on."
@@ -287,6 +315,10 @@ _SENTENCES = (
 
 def _name(result: Result) -> str:
     return result.name if not result.name.isdigit() else f"trial {result.name}"
+
+
+def _state(result: Result) -> str:
+    return "collapsed" if result.collapsed else {"stopped": "stopped early"}.get(result.state, result.state)
 
 
 def _plain(value: object) -> Value:

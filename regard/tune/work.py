@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import RegardError
+from regard.errors import DataError, FormatError, RegardError, RunError
 from regard.jobs import fit as job
-from regard.jobs.events import Checked, Interrupted, Note, Progress
+from regard.jobs.events import Checked, Event, Interrupted, Note, Progress
+from regard.jobs.load import pick_device
 from regard.run import Run, is_run
 from regard.train.check import Check
 from regard.tune.claims import Claims
@@ -16,7 +17,7 @@ from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Sto
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured, glance, measure
 from regard.tune.propose import propose
-from regard.tune.results import NAME, NUMBER, OUTCOME, Result, results, trials_by_number
+from regard.tune.results import NAME, NOW, NUMBER, OUTCOME, Glimpse, Result, results, trials_by_number
 from regard.tune.space import Point
 from regard.tune.study import Study, distribution
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from optuna.storages import RDBStorage
 
 POLL_SECONDS = 2.0
+TELL_SECONDS = 3.0  # between two words to the other workers about how far a trial is
 PARTS = 20  # looks at a trial are compared at equal shares of its budget, counted in so many parts
 Stop = Callable[[], bool]
 
@@ -42,6 +44,13 @@ class Bench:
     def results(self) -> tuple[Result, ...]:
         return tuple(results(self.study, self.found, self.claims, self.place))
 
+    def peek(self) -> tuple[Result, ...]:
+        """The same from a thread of its own, which leaves no connection behind."""
+        try:
+            return self.results()
+        finally:
+            self.storage.remove_session()
+
     def close(self) -> None:
         """Let go of the storage."""
         self.storage.remove_session()
@@ -50,6 +59,7 @@ class Bench:
 
 def work(bench: Bench, stop: Stop) -> Iterator[Happening]:
     """Train until every trial is done, by us or by others."""
+    pick_device(bench.study.base.train.device)  # or every trial would fail that another worker could train
     bench.claims.plan(bench.study.count())
     bench.found.pruner = pruner(bench.study)
     yield Planned(bench.study.name, bench.study.metric, bench.results())
@@ -101,7 +111,7 @@ def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
         try:
             yield from training.train()
         except RegardError as error:
-            if not is_run(bench.place.trial(number, training.seed)):  # nothing was trained: the study itself is wrong
+            if not training.to_blame(error):
                 bench.claims.release(number)
                 raise
             training.state, training.reason = "failed", str(error)
@@ -156,6 +166,9 @@ class Training:
     weak: bool = False
     part: int = 0
     measured: tuple[Measured, ...] = ()
+    glimpse: Glimpse = field(default_factory=Glimpse)
+    told: float = 0.0
+    """When others were last told how far it is."""
 
     def train(self) -> Iterator[Happening]:
         study = self.bench.study
@@ -163,6 +176,7 @@ class Training:
             folder = self.bench.place.trial(self.number, self.seed)
             for event in self._fit(folder):
                 yield Went(self.number, self.seed, event)
+                self._show(event)
                 if isinstance(event, Progress):
                     self.part = min(PARTS, 1 + int(PARTS * event.progress))
                 if isinstance(event, Checked) and self.seed == 0:
@@ -183,6 +197,13 @@ class Training:
             return job.resume(folder, [], stop)
         return job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
 
+    def _show(self, event: Event) -> None:
+        """Let other workers see how far it is, every few seconds."""
+        self.glimpse = self.glimpse.after(event)
+        if time.monotonic() - self.told > TELL_SECONDS:
+            self.told = time.monotonic()
+            self.trial.set_user_attr(NOW, asdict(self.glimpse))
+
     def _look(self, check: Check) -> None:
         """Tell the pruner how dev looks, and ask whether that is too weak."""
         value = seen(check, self.bench.study.metric)
@@ -190,6 +211,14 @@ class Training:
             return
         self.trial.report(value, self.part)
         self.weak = self.trial.should_prune()
+
+    def to_blame(self, error: RegardError) -> bool:
+        """Whether an error is due to the settings of this trial; files and folders would fail all others as well."""
+        if isinstance(error, FormatError | RunError):
+            return False
+        if isinstance(error, DataError) and not is_run(self.bench.place.trial(self.number, self.seed)):
+            return any(name.startswith("data.") for name in self.point)  # nothing else decides how texts are read
+        return True
 
     def tell(self) -> None:
         """Put the outcome beside the trial, then end it: a kill between the two repeats only the last word."""

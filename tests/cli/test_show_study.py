@@ -1,11 +1,12 @@
 """The live table: every trial with its settings, step, dev loss, BLEU and time left; the same as lines in a file."""
 
 import io
+import threading
 from pathlib import Path
 
 from rich.console import Console
 
-from regard.cli.show_study import StudyDisplay
+from regard.cli.show_study import StudyDisplay, watched
 from regard.data.batch import Place
 from regard.jobs.events import Checked, Progress
 from regard.metrics import Score
@@ -14,7 +15,7 @@ from regard.train.loop import Step
 from regard.tune.events import Began, Done, Ended, Planned, Went
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured
-from regard.tune.results import Result
+from regard.tune.results import Glimpse, Result
 
 POINT = {"model.layers": 2, "model.dropout": 0.25}
 MEASURED = Measured(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.5}})
@@ -26,10 +27,15 @@ HAPPENED = [
 ]
 
 
-def shown(terminal: bool, *more: object) -> str:
+def made(terminal: bool) -> tuple[StudyDisplay, io.StringIO]:
     display, sink = StudyDisplay(StudyFolder(Path("s"))), io.StringIO()
     display.console = Console(file=sink, force_terminal=terminal, width=140, color_system=None)
     display._live.console = display.console
+    return display, sink
+
+
+def shown(terminal: bool, *more: object) -> str:
+    display, sink = made(terminal)
     with display:
         for event in (*HAPPENED, *more):
             display.take(event)
@@ -63,3 +69,40 @@ def test_a_file_has_lines_and_the_table_at_the_end():
     assert "trial 1 (set 1) begins: layers=2 dropout=0.25" in out and "dev loss 3.456  BLEU 12.3 (greedy)" in out
     assert "trial 1 (set 1): dev BLEU 17.500" in out and "trial 2 (set 2): failed: the loss is no longer" in out
     assert out.rstrip().split("\n")[-1].split()[:3] == ["2", "set", "2"] and "17.5" in out
+
+
+def test_trials_of_other_workers_are_seen_as_they_go_and_ours_is_left_alone():
+    display, sink = made(True)
+    theirs = Result(2, "set 2", "running", {"model.layers": 4}, now=Glimpse(1234, 125.0, 2.718, 9.5))
+    stale = Result(1, "set 1", "running", POINT, now=Glimpse(7))
+    with display:
+        for event in HAPPENED:
+            display.show(event)
+        display.show_others((stale, theirs))
+    ours, other = (line.split() for line in sink.getvalue().split("trial  name")[-1].split("\n")[1:3])
+    assert ours[-4:] == ["42", "3.456", "12.3", "1:01"]
+    assert other[-5:] == ["running", "1,234", "2.718", "9.5", "2:05"]
+
+
+def test_the_storage_is_looked_at_while_nothing_happens_here_and_not_without_a_table():
+    looked, threads = threading.Event(), threading.active_count()
+
+    def peek() -> tuple[Result, ...]:
+        looked.set()
+        raise OSError("the server is away for a moment")  # which the table outlives
+
+    display, _ = made(True)
+    with display, watched(display, peek, 0.01):
+        for _ in range(2):
+            assert looked.wait(30)
+            looked.clear()
+    assert threading.active_count() == threads
+    display, _ = made(False)
+    with display, watched(display, peek, 0.01):
+        assert threading.active_count() == threads
+
+
+def test_a_failure_is_told_once_with_its_reason():
+    lost = Result(2, "set 2", "failed", {"model.layers": 4}, reason="training would take about 900.0 GB")
+    told = shown(True, Ended(lost), Done((lost,)))
+    assert told.count("trial 2 (set 2): failed: training would take about 900.0 GB") == 1

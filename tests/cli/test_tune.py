@@ -65,6 +65,15 @@ def test_it_goes_on_and_reports_as_often_as_one_likes(study: Path, files: Path, 
     assert "another each" in refused(arguments(files, study, steps=4), capsys)
 
 
+def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
+    words = arguments(files, tmp_path / "s")
+    words[words.index("model.layers=1,2")] = "model.ffn=4000000000,5000000000"
+    told = refused(words, capsys)
+    assert "trial 2 (2): failed: training would take about" in told and "every trial has failed" in told
+    page = (tmp_path / "s" / "report.html").read_text(encoding="utf-8")
+    assert "2 failed" in page and "Trial 1 failed: training would take about" in page
+
+
 def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: Path, capsys):
     (tmp_path / "other.txt").write_bytes((files / "test.fr").read_bytes())
     runs = [str(study / "trials" / "0001"), str(study / "trials" / "0002")]

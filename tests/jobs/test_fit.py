@@ -261,6 +261,34 @@ def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     assert sum(one.correct for one in told) == sum(int(s.correct) for s in sums)
 
 
+def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
+    from regard.data.batch import collate
+    from regard.data.tokenizer import PAD
+    from regard.evaluation import evaluate
+    from regard.jobs.prepare import write_pieces
+
+    config = tiny("train.steps=3")
+    train(tmp_path / "run", config)
+    translator = load(tmp_path / "run")
+    pairs = write_pieces(Run(tmp_path / "run"), config).dev.pairs()[:13]
+    found = evaluate(lambda texts: texts, pairs, translator.forced)
+    encode = translator.tokenizers.source.encode
+    batch = collate(encode([p.source for p in pairs]), encode([p.target for p in pairs]))
+    logp = translator.model.output(translator.model(batch.source, batch.target_in)).log_softmax(dim=-1).detach()
+    right, loss, pads = 0, 0.0, 0
+    for guesses, gold in zip(logp, batch.target_out.tolist(), strict=True):
+        for guess, piece in zip(guesses, gold, strict=True):
+            pads += piece == PAD
+            right += piece in (PAD, int(guess.argmax()))
+            loss += 0.0 if piece == PAD else -float(guess[piece])
+    places = batch.target_out.numel()
+    assert found.pads_counted.places == batch.target_out.shape[1] and 0 < pads < places
+    assert found.pads_counted.accuracy == pytest.approx(100 * right / places)
+    assert found.pads_counted.loss == pytest.approx(loss / places, rel=1e-4)
+    assert found.pads_counted.pads == pytest.approx(100 * pads / places)
+    assert found.pads_counted.loss < found.loss and found.pads_counted.accuracy > found.scores["accuracy"].value
+
+
 def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2", "train.check_every=50", "train.save_every=3", "train.average=1"))
     events = job.resume(tmp_path / "run", ["train.steps=90"], lambda: True)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from regard.errors import DataError
-from regard.evaluation import evaluate
+from regard.evaluation import Forced, evaluate, pads_counted
 from regard.formats import Pair
 from regard.metrics import accuracy, bleu, bleu_as_in_papers, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
 from regard.metrics.rouge import longest_common
@@ -103,6 +103,13 @@ def test_rouge_is_the_longest_common_subsequence():
     score = rouge_l(HYPOTHESES, REFERENCES)
     mean = sum(sentence_rouge_l(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)) / 37
     assert score.value == pytest.approx(mean) and score.low < score.value < score.high
+
+
+def test_pads_flatter_only_where_there_are_some():
+    even = pads_counted([Forced(7, 3, 11.0), Forced(7, 2, 13.0)])
+    assert (even.accuracy, even.loss, even.places, even.pads) == pytest.approx((500 / 14, 24 / 14, 7, 0))
+    uneven = pads_counted([Forced(7, 3, 11.0), Forced(2, 0, 13.0)])
+    assert (uneven.accuracy, uneven.loss, uneven.places, uneven.pads) == pytest.approx((800 / 14, 24 / 14, 7, 500 / 14))
 
 
 def test_accuracy_is_a_ratio_of_sums():

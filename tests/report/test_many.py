@@ -66,6 +66,14 @@ def test_every_chart_draws_one_row_and_many():
     profile(curves(), "x", "y", "run", title="L", x_title="x", y_title="y").svg()
 
 
+def test_scores_stand_on_their_axis_as_far_apart_as_they_are():
+    table = Table.of({"layers": layers, "score": score} for layers, score in ((2, 10.0), (3, 11.0), (7, 20.0)))
+    chart = parallel(table, ["layers"], "score", title="P", value_title="s", higher=True, best=None)
+    lines = chart.spec["datasets"]["lines"]
+    assert sorted(row["y"] for row in lines if row["axis"] == 1) == pytest.approx([0.0, 0.1, 1.0])
+    assert sorted(row["y"] for row in lines if row["axis"] == 0) == pytest.approx([0.0, 0.5, 1.0])  # a few are choices
+
+
 def test_nothing_to_draw_is_said():
     empty = Table({"x": [1], "y": [None], "run": ["a"]})
     with pytest.raises(RegardError, match="no finite point"):

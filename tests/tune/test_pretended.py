@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from regard.data.batch import Place
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, FormatError, ModelError, RegardError, RunError
 from regard.jobs import fit as job
 from regard.jobs.events import Checked, Interrupted, Progress
 from regard.run import Run
 from regard.train.check import Check
 from regard.train.loop import Step
 from regard.tune import door, work
+from regard.tune.events import Went
 from regard.tune.measure import Measured
 from tests.tune.made import study_of
 
@@ -87,6 +88,70 @@ def test_a_training_that_fails_is_told_and_the_study_goes_on(pretended, tmp_path
     trials = finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
     assert [trial.state for trial in trials] == ["complete", "failed", "complete"]
     assert "no longer a finite number" in trials[1].reason and not trials[1].ranked
+
+
+def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
+    """Training that is refused before there is a run, where dropout is so high."""
+    trained = job.fit
+
+    def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
+        if config.model.dropout >= at:
+            raise error
+        yield from trained(folder, config, overwrite, stop)
+
+    monkeypatch.setattr(job, "fit", fit)
+
+
+@pytest.mark.parametrize("error", [ConfigError("900.0 GB are too much"), ModelError("too long for its positions")])
+def test_settings_that_are_refused_fail_their_trial_alone(error, pretended, monkeypatch, tmp_path: Path):
+    refusing(monkeypatch, error)
+    trials = finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
+    assert [(trial.state, trial.reason) for trial in trials] == [
+        ("complete", ""),
+        ("failed", str(error)),
+        ("complete", ""),
+    ]
+    assert not trials[1].folders and len(pretended) == 2
+    assert finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2)) == trials and len(pretended) == 2
+
+
+@pytest.mark.parametrize("error", [FormatError("a.en: no such file"), RunError("full disk"), DataError("only numbers")])
+def test_what_no_setting_can_mend_ends_the_study_and_leaves_the_trial_to_be_tried_again(
+    error, pretended, monkeypatch, tmp_path: Path
+):
+    with monkeypatch.context() as broken:
+        refusing(broken, error)
+        with pytest.raises(type(error), match=str(error)):
+            finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
+    assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))][::2] == ["complete"] * 2
+    assert [name for name, _ in pretended] == ["0001", "0003"]
+
+
+def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkeypatch, tmp_path: Path):
+    refusing(monkeypatch, DataError("no vocabulary of that size"))
+    sets = dropouts(0.1, 0.9)
+    sets["set 2"]["data.vocabulary"] = 300
+    assert [trial.state for trial in finish(tmp_path, sets=sets)] == ["complete", "failed"]
+
+
+def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
+    study = study_of(sets=dropouts(0.1), base={"data": {"train": ["a.en"]}, "train": {"device": "hpu"}})
+    bench = door.begin(study, tmp_path / "s")
+    with pytest.raises(ConfigError, match="cannot be used here"):
+        list(work.work(bench, lambda: False))
+    assert bench.claims.rows() == [] and pretended == []
+    bench.close()
+
+
+def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(work, "TELL_SECONDS", 0.0)
+    bench = door.begin(study_of(sets=dropouts(0.3)), tmp_path / "s")
+    other = door.go_on(tmp_path / "s")
+    seen = [other.peek()[0] for event in work.work(bench, lambda: False) if isinstance(event, Went)]
+    running = [one.now for one in seen if one.state == "running"]
+    assert [now.step for now in running[1::2]][:3] == [1, 2, 3] and running[-1].loss == pytest.approx(3.01)
+    bench.close()
+    other.close()
 
 
 def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_path: Path):

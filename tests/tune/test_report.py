@@ -20,7 +20,7 @@ WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256
 def four(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "four"
     bench = make(study_of(sets=FOUR, metric="bleu"), folder, collapsed=(1,), turning=(4,))
-    write_study_page(bench)
+    write_study_page(bench, pads_counted=True)
     bench.close()
     return folder
 
@@ -67,10 +67,16 @@ def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
         path.write_text(text, encoding="utf-8")
     mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
     page = write_study_page(bench).read_text(encoding="utf-8")
-    assert mine in page and other not in page
+    assert mine in page and other not in page and "Pads counted" not in page
     page = write_study_page(bench, all_tests=True).read_text(encoding="utf-8")
     assert mine in page and other in page
     bench.close()
+
+
+def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    table = page.split("<caption>On dev; places are those of each sentence")[1].split("</table>")[0]
+    assert "set 1" in table and "set 2" in table and "61.8" in table  # the one that collapsed included
 
 
 @pytest.mark.slow
@@ -157,6 +163,8 @@ def test_an_effect_is_held_against_luck():
         )
 
     assert "so it is an effect" in effects(trials(5.0))[0] and "so that is noise" in effects(trials(0.1))[0]
+    close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
+    assert "too few trials to hold it against luck" in effects(evidence(*close))[0]  # two that are close say little
 
 
 def test_nothing_is_recommended_where_nothing_works():
@@ -169,6 +177,8 @@ def test_nothing_is_recommended_where_nothing_works():
 def test_runs_without_a_turn_are_said_to_have_none():
     curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
     assert overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
+    many = evidence(*(result(n, 20.0) for n in range(11)), curves=dict.fromkeys(range(11), curve))
+    assert overfitting(many) == "No overfitting by the end of any of the 11."
 
 
 def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path, opened):

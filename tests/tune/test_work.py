@@ -57,6 +57,13 @@ def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
     assert Counter(r.state for r in rest[-1].trials) == {"complete": 3}
 
 
+def test_a_model_that_cannot_be_held_fails_its_trial_alone(small, tmp_path: Path):
+    sets = {"too large": {"model.ffn": 4_000_000_000}, "fits": {"model.ffn": 16}}
+    done = finish(small(sets=sets), tmp_path / "s")[-1]
+    assert [result.state for result in done.trials] == ["failed", "complete"]
+    assert "GB are free" in done.trials[0].reason and not StudyFolder(tmp_path / "s").trial(1).exists()
+
+
 def test_a_study_is_not_mixed_with_another(small, tmp_path: Path):
     door.begin(small(), tmp_path / "s")
     with pytest.raises(ConfigError, match="holds a study with another each"):

@@ -1,0 +1,207 @@
+"""A lecture's four combinations of layers, heads, width and dropout, at a quarter of their width, on TED talks.
+
+    python benchmarks/ted_four_sets.py FOLDER --corpus ted_en_fr --part a       6,000 pairs, all sets for equal epochs
+    python benchmarks/ted_four_sets.py FOLDER --corpus ted_en_fr --part b       all pairs, all sets for equal minutes
+    python benchmarks/ted_four_sets.py FOLDER --corpus ted_en_fr --part c       the fourth set in the lecture's recipe
+    python benchmarks/ted_four_sets.py FOLDER --corpus ted_en_fr --part c-all   the same on all pairs
+    python benchmarks/ted_four_sets.py FOLDER --corpus ted_en_fr --write        charts and tables of what is finished
+
+Every part is a study in FOLDER, so the work can be stopped or killed at any time: call it again and it goes on. Test is
+translated once for each set, when its training has ended, and chooses nothing. Tables are printed, charts drawn into
+FOLDER/images; --write makes results/ted_four_sets.md and charts in docs/images. No sentence of the corpus is in them.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from environment import described, write
+
+from regard import config as settings
+from regard.cli.show_study import show_study
+from regard.cli.train import INTERRUPTED, stopper
+from regard.config import Config
+from regard.formats import read_pairs
+from regard.run import Run, write_text
+from regard.tune import door
+from regard.tune import study as studies
+from regard.tune.analysis import analysis, turning_point
+from regard.tune.evidence import gather
+from regard.tune.folder import is_study
+from regard.tune.measure import Measured
+from regard.tune.results import Result
+from regard.tune.study import Study, short
+from regard.tune.study_page import StudyPage, write_study_page
+from regard.tune.work import Bench, work
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE, IMAGES = ROOT / "examples" / "ted_four_sets.toml", ROOT / "docs" / "images"
+PARTS = {
+    "a": "The four sets on {pairs} pairs, {epochs:g} epochs each",
+    "b": "The four sets on all pairs, {minutes:g} minutes each",
+    "c": "The fourth set in the lecture's recipe on {pairs} pairs, {epochs:g} epochs",
+    "c-all": "The fourth set in the lecture's recipe on all pairs, {minutes:g} minutes",
+}
+LECTURE: dict[str, Any] = {
+    "model.norm": "post",
+    "train.schedule": "constant",
+    "train.rate": 1e-4,
+    "train.warmup": 0,
+    "train.weight_decay": 0.0,  # with which AdamW is Adam
+    "train.label_smoothing": 0.0,
+    "train.guide": 0.0,
+    "train.average": 1,
+}
+CHARTS = ("loss", "accuracy", "bleu", "every-trial", "minutes-quality", "length-bleu")
+VARIED = ("model.layers", "model.heads", "model.dim", "model.dropout")
+
+
+def study_of(part: str, given: argparse.Namespace) -> Study:
+    """The study of a part, as `regard tune examples/ted_four_sets.toml` with options would make it."""
+    whole = part in ("b", "c-all")
+    files = {name: [str(given.corpus / f"{name}.{side}") for side in ("en", "fr")] for name in ("train", "dev", "test")}
+    if not whole:
+        files["train"] = [str(path) for path in fewer(given.folder, files["train"], given.pairs)]
+    study = studies.load(EXAMPLE)
+    sets = {name: point for name, point in study.sets.items() if name.startswith("quarter")}
+    if part.startswith("c"):
+        sets = {"quarter 4 as taught": sets["quarter 4"] | LECTURE}
+    asked = settings.override(Config(), given.set).model_dump(mode="json", exclude_unset=True)
+    flat = settings.flatten(asked)
+    sets = {name: {key: flat.get(key, value) for key, value in point.items()} for name, point in sets.items()}
+    base: dict[str, Any] = {"data": files | {"source": "en", "target": "fr"}, "train": {"patience": 0}}
+    if part.startswith("c"):
+        base["train"]["metric"] = "loss"  # BLEU of a model that collapses is noise, and would choose any checkpoint
+    for name, value in flat.items():
+        settings.place(base, name, value)
+    each = {"minutes": given.minutes_each} if whole else {"epochs": given.epochs}
+    fields = {"sampler": "sets", "metric": study.metric, "sets": sets, "each": each, "base": base}
+    return studies.build({"name": f"ted-{part}", **fields})
+
+
+def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
+    """So many pairs, spread evenly over the corpus, so that no talk is left out and none is favoured."""
+    paths = [folder / f"train-{count}.{side}" for side in ("en", "fr")]
+    if not all(path.exists() for path in paths):
+        pairs = list(read_pairs(files, "en", "fr"))
+        chosen = [pairs[n * len(pairs) // count] for n in range(min(count, len(pairs)))]
+        for path, side in zip(paths, ("source", "target"), strict=True):
+            write_text(path, "".join(f"{getattr(pair, side)}\n" for pair in chosen))
+    return paths
+
+
+def train(part: str, given: argparse.Namespace) -> None:
+    """Begin a part, or go on with it; it ends with its own page in its folder."""
+    bench = door.begin(study_of(part, given), given.folder / part)
+    if not show_study(work(bench, stopper()), bench.place, bench.peek):
+        raise SystemExit(INTERRUPTED)
+    print(write_study_page(bench, all_tests=True, pads_counted=True))
+    bench.close()
+
+
+def told(part: str, bench: Bench, images: Path) -> Iterator[str]:
+    """A part in Markdown; its charts go into a folder."""
+    seen, courses = gather(bench.study, bench.results())
+    each = bench.study.each
+    pairs = Path(bench.study.base.data.train[0]).stem.rpartition("-")[2]
+    title = PARTS[part].format(pairs=pairs, epochs=each.epochs or 0, minutes=each.minutes or 0)
+    yield from (f"## {title}", "", *quality(seen.results), "")
+    turns = {number: turning_point(curve) for number, curve in seen.curves.items()}
+    ends = {number: course.checks[-1]["loss"] for number, course in courses.items() if course.checks}
+    yield from (*honesty(seen.results, ends), "", *overfits(seen.results, turns, seen.unit), "")
+    yield from (f"- {text}" for text in analysis(seen))
+    yield from ("", *signatures(seen.results), "")
+    images.mkdir(parents=True, exist_ok=True)
+    for chart in StudyPage(bench, seen, courses, all_tests=True, pads=True).charts():
+        if chart.name in CHARTS:
+            (images / f"ted-{part}-{chart.name}.png").write_bytes(chart.png())
+
+
+def quality(results: Sequence[Result]) -> Iterator[str]:
+    """What each set is, what it cost and how well it translates."""
+    head = ("set", *map(short, VARIED), "parameters", "epochs", "minutes", "dev BLEU", "test BLEU")
+    rows = []
+    for result, one in measured(results):
+        cost = (f"{one.parameters:,}", f"{one.epochs:.1f}", f"{one.minutes:.1f}")
+        scores = (_score(one.scores.get("bleu")), _score(_test(result).get("bleu")))
+        rows.append((result.name, *(str(result.point[name]) for name in VARIED), *cost, *scores))
+    yield from grid(head, rows)
+
+
+def honesty(results: Sequence[Result], ends: dict[int, float]) -> Iterator[str]:
+    """Accuracy and loss over real pieces, what padding would make of them, and whether the source matters."""
+    head = ("set", "accuracy %", "pads counted", "loss", "pads counted", "unigram line", "other sources cost", "works")
+    rows = []
+    for result, one in measured(results):
+        loose = one.pads_counted or {}
+        cost = one.shuffled - ends[result.number] if one.shuffled is not None and result.number in ends else None
+        figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram, cost)
+        digits = (1, 1, 3, 3, 3, 3)
+        cells = ["" if f is None else f"{f:.{d}f}" for f, d in zip(figures, digits, strict=True)]
+        rows.append((result.name, *cells, "collapsed" if one.collapsed else "yes"))
+    yield from grid(head, rows)
+    loose = next((one.pads_counted for _, one in measured(results) if one.pads_counted), None)
+    if loose is not None:
+        yield f"\nPads counted: {loose['places']:.0f} places for each sentence, {loose['pads']:.1f} % of them pads."
+
+
+def overfits(results: Sequence[Result], turns: dict[int, Any], unit: str) -> Iterator[str]:
+    """Where dev loss was lowest, and how far it rose from there while training loss fell."""
+    rows = []
+    for result, _ in measured(results):
+        turn = turns.get(result.number)
+        rows.append((result.name, f"{turn[0]:.1f} {unit}" if turn else "never", f"{turn[1]:+.3f}" if turn else ""))
+    yield from grid(("set", "dev loss turns at", "and rises by"), rows)
+
+
+def signatures(results: Sequence[Result]) -> Iterator[str]:
+    """How the scores were made: each signature once."""
+    scores = [one.scores["bleu"] for _, one in measured(results) if "bleu" in one.scores]
+    yield from sorted({f"BLEU: `{score['signature']}`" for score in scores})
+
+
+def measured(results: Sequence[Result]) -> list[tuple[Result, Measured]]:
+    return [(result, result.first) for result in results if result.first is not None]
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for cells in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _score(score: Any) -> str:
+    return f"{score['value']:.2f} ± {(score['high'] - score['low']) / 2:.2f}" if score else ""
+
+
+def _test(result: Result) -> dict[str, Any]:
+    run = Run(result.folders[0])
+    return dict(run.read_json(run.scores("test"))["scores"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--corpus", type=Path, required=True, help="with train, dev and test .en and .fr")
+    parser.add_argument("--part", choices=tuple(PARTS), action="append", default=[])
+    parser.add_argument("--pairs", type=int, default=6000)
+    parser.add_argument("--epochs", type=float, default=25)
+    parser.add_argument("--minutes-each", type=float, default=30)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting for every set")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    for part in given.part:
+        train(part, given)
+    lines = [*described(), ""]
+    for part in PARTS:
+        if is_study(given.folder / part):
+            bench = door.go_on(given.folder / part)
+            lines += told(part, bench, IMAGES if given.write else given.folder / "images")
+            bench.close()
+    print("\n".join(lines))
+    if given.write:
+        write("ted_four_sets", lines)
+
+
+if __name__ == "__main__":
+    main()
