@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def assignments(given: Mapping[str, object]) -> list[str]:
     """Options as assignments of settings; those that were not given are left out."""
-    return [f"{name}={_json(value)}" for name, value in given.items() if value is not None]
+    return [f"{name}={as_json(value)}" for name, value in given.items() if value is not None]
 
 
 def read_config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
@@ -23,10 +23,10 @@ def read_config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
     else:
         config, pairs = settings.build({}), files
     if pairs:
-        changes = [f"data.train={_json([str(file) for file in pairs])}", *changes]
+        changes = [f"data.train={as_json([str(file) for file in pairs])}", *changes]
     name = files[0].name.partition(".")[0] if files else "model"
     return settings.override(config, changes), name
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

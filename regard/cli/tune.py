@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from regard.cli.given import as_json, assignments
 from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def tune(
             raise ConfigError(f"{files[0]}: a study goes on as it is: leave out settings, --over and --out")
         bench = door.go_on(files[0], storage)
     else:
-        begun = _study(files or [], over or [], _changes(data) + list(set_ or ()), each, fields)
+        begun = _study(files or [], over or [], assignments(data) + list(set_ or ()), each, fields)
         bench = door.begin(begun, out or Path("studies") / begun.name)
     if not show_study(work(bench, stopper()), bench.place, bench.peek):
         raise typer.Exit(INTERRUPTED)
@@ -82,7 +83,7 @@ def _study(
         if over:
             raise ConfigError(f"{files[0]} says what varies; leave out --over, or give training files instead")
         if len(files) > 1:
-            changes = [f"data.train={_json([str(file) for file in files[1:]])}", *changes]
+            changes = [f"data.train={as_json([str(file) for file in files[1:]])}", *changes]
         return studies.change(studies.load(files[0]), changes, **fields, each=budget or None)
     if not over:
         raise ConfigError("nothing varies: give a study file, or say what to vary with --over model.layers=2,4,6")
@@ -116,7 +117,7 @@ def _from_options(
         else {k: v for k, v in vars(choice).items() if v is not None}
         for name, choice in choices.items()
     }
-    train = f"data.train={_json([str(file) for file in files])}"
+    train = f"data.train={as_json([str(file) for file in files])}"
     base = settings.override(settings.build({}), [train, *changes])
     table["base"] = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
     return studies.build(table)
@@ -124,13 +125,3 @@ def _from_options(
 
 def _given(*groups: Iterable[Any] | None) -> bool:
     return any(value is not None for group in groups if group for value in group)
-
-
-def _changes(given: dict[str, Any]) -> list[str]:
-    return [f"{name}={_json(value)}" for name, value in given.items() if value is not None]
-
-
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
