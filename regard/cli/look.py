@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from regard.cli.files import as_npz, write
+from regard.cli.places import Files, show_places
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def look(
     csv: Path | None = typer.Option(None, help="Write the head's weights, scores and their terms, a row a cell."),
     npz: Path | None = typer.Option(None, help="Write every array of the sentence (numpy)."),
     measure: bool = typer.Option(True, help="Whether heads are measured on a corpus first; --no-measure is faster."),
+    positions: bool = typer.Option(False, "--positions", help="What the scheme of positions holds and does; no text."),
+    places: int = typer.Option(24, help="How many places --positions shows."),
     selftest: bool = typer.Option(False, "--selftest", help="Prove every measure on this machine, and stop."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
@@ -30,13 +34,16 @@ def look(
     if selftest:
         _selftest()
         return
-    if run is None or not texts:
+    if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
 
     use_threads(0)
     subject = open_subject(run, device)
+    if positions:
+        _positions(subject, texts, places, head, (svg, png, csv, npz))
+        return
     if _is_file(texts[0]):
         _corpus(subject, texts, sentences, out)
         return
@@ -54,7 +61,9 @@ def look(
     if place is not None:
         _write_head(data, place, svg, png, csv)
     if npz is not None:
-        _write_npz(data, npz)
+        from regard.jobs.look import arrays
+
+        write(npz, as_npz(arrays(data)))
 
 
 def heads(
@@ -80,7 +89,7 @@ def heads(
     table = measure_heads(subject, examples, what, way=ablate)
     _tell(table)
     if csv is not None:
-        _write(csv, as_csv(table.as_table()).encode())
+        write(csv, as_csv(table.as_table()).encode())
 
 
 def _is_file(text: str) -> bool:
@@ -100,6 +109,14 @@ def _selftest() -> None:
     if failed:
         print(f"{failed} proofs failed: do not trust what `regard look` shows on this machine")
         raise typer.Exit(1)
+
+
+def _positions(subject: "Subject", texts: list[str] | None, places: int, head: str | None, files: Files) -> None:
+    """A figure of places shows one layer: the first, or that of a head."""
+    if texts:
+        raise ConfigError("--positions looks at places alone, whatever the words are: leave the text out")
+    layer = int(subject.head(head)[0].split(".")[1]) if head else 0
+    show_places(subject, places, layer, files)
 
 
 def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | None) -> None:
@@ -183,7 +200,7 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
 def _write_page(data: dict[str, Any], path: Path) -> None:
     from regard.report import look_page
 
-    _write(path, look_page(data).encode())
+    write(path, look_page(data).encode())
 
 
 def _write_head(
@@ -198,28 +215,8 @@ def _write_head(
     chart = head_figure(data, kind, int(layer), row)
     print(f"{chart.title}")
     if svg is not None:
-        _write(svg, chart.svg().encode())
+        write(svg, chart.svg().encode())
     if png is not None:
-        _write(png, chart.png())
+        write(png, chart.png())
     if csv is not None:
-        _write(csv, as_csv(cells(data, kind, int(layer), row)).encode())
-
-
-def _write_npz(data: dict[str, Any], path: Path) -> None:
-    import io
-
-    import numpy
-
-    from regard.jobs.look import arrays
-
-    out = io.BytesIO()
-    numpy.savez_compressed(out, **arrays(data))
-    _write(path, out.getvalue())
-
-
-def _write(path: Path, content: bytes) -> None:
-    from regard.run import aside
-
-    with aside(path) as temporary:
-        temporary.write_bytes(content)
-    typer.echo(f"written: {path}", err=True)
+        write(csv, as_csv(cells(data, kind, int(layer), row)).encode())

@@ -209,7 +209,7 @@ def _kind(
         "heads": [_heads(look.site, table) for look in looks],
     }
     if kind != "cross":
-        data["toeplitz"] = [decompose.toeplitz([look]).share.astype(np.float32) for look in looks]
+        data["toeplitz"] = [decompose.distance_share(look).astype(np.float32) for look in looks]
     return data
 
 

@@ -182,6 +182,22 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     assert len((tmp_path / "w.csv").read_text().strip().split("\n")) == 1 + 3 * 4
 
 
+def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
+    out = {kind: tmp_path / f"places.{kind}" for kind in ("svg", "png", "csv", "npz")}
+    options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
+    told = says(capsys, "look", run, "--positions", "--places", "7", "--head", "decoder.1.self.0", *options)
+    assert "encoder.embed: 7 places × 32 (dimension); their distance decides 100%" in told
+    assert "decoder.1.self.1" in told
+    svg = out["svg"].read_text()
+    assert "Gram matrix" in svg and "decoder.1.self.0" in svg and "decoder.0.self.0" not in svg
+    assert svg.count("sinusoidal: ") == 1 and out["png"].read_bytes()[:4] == b"\x89PNG"  # both sides share the waves
+    header, first, *rest = out["csv"].read_text().strip().split("\n")
+    assert header == "head,query,key,score,weight" and 1 + len(rest) == 2 * 2 * (7 * 7 + 7 * 8 // 2)
+    with np.load(out["npz"]) as kept:
+        assert kept["encoder.embed.table"].shape == (7, 32) and kept["encoder.embed.gram"].shape == (7, 7)
+        assert float(first.split(",")[3]) == pytest.approx(float(kept["encoder.0.self.scores"][0, 0, 0]))
+
+
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     from regard.jobs import selftest
@@ -206,6 +222,8 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", "   "], "the text is empty"),
         (["look", "RUN"], "say what to look at"),
         (["look", "RUN", "a", "b", "c"], "expected a sentence"),
+        (["look", "RUN", SENTENCE, "--positions"], "leave the text out"),
+        (["look", "RUN", "--positions", "--places", "1"], "--places 1: expected 2 to 512"),
         (["look", "nowhere", SENTENCE], "no such run"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
