@@ -194,7 +194,20 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines.append(
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
-    return lines
+    return [*lines, *_agreement(**data["flow"]["disagreement"])]
+
+
+def _agreement(names: list[str], correlation: Any) -> list[str]:
+    """Which two answers to where words come from agree best and worst."""
+    pairs = {(a, b): float(correlation[i, j]) for i, a in enumerate(names) for j, b in enumerate(names[:i])}
+    known = {pair: value for pair, value in pairs.items() if value == value}
+    if not known:
+        return []
+    best, worst = (choose(known, key=known.__getitem__) for choose in (max, min))
+    return [
+        f"measures of where words come from agree best in {' and '.join(best)} ({known[best]:.2f}), "
+        f"worst in {' and '.join(worst)} ({known[worst]:.2f}); rank correlation, 1 is agreement"
+    ]
 
 
 def _write_page(data: dict[str, Any], path: Path) -> None:
