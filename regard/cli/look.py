@@ -49,6 +49,8 @@ def look(
         return
     if len(texts) > 2:
         raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
+    if len(texts) == 2 and not subject.translates:
+        raise ConfigError(f"{run}: an encoder alone reads one text, and two were given; leave the second out")
     place = subject.head(head) if head else None
     wanted = {"--svg": svg, "--png": png, "--csv": csv}
     if place is None and (missing := [name for name, path in wanted.items() if path]):

@@ -12,8 +12,8 @@ export function trust(head) {
   const known = head.trust;
   if (!known) return null;
   const rows = [
-    ["weights shuffled: the output moves", known.shuffled === null ? null : `${figure(100 * known.shuffled, 1)} %`],
-    ["weights made even: loss", known.even === null ? null : signed(known.even, 3)],
+    ["if shuffled, the output moves", known.shuffled === null ? null : `${figure(100 * known.shuffled, 1)} %`],
+    ["if even, the loss", known.even === null ? null : signed(known.even, 3)],
     ["ranks keys as the gradient does", known.gradient === null ? null : figure(known.gradient, 2)],
     ["from the head most like it", known.twin === null ? null : `${figure(known.twin_apart, 2)} apart`],
     ["from where places alone look", `${figure(known.places_apart, 2)} apart`],
