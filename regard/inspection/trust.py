@@ -58,10 +58,14 @@ def from_places(look: Look, terms: Terms) -> Numbers:
     return np.asarray(chosen.mean(dim=-1).cpu().numpy()) if chosen.shape[1] else np.zeros(len(found))
 
 
-def ranks_as(weights: Tensor, other: Tensor) -> float | None:
-    """Rank correlation of a head's weights with another measure (Tq, Tk), mean over rows; None where all are flat."""
-    rows = zip(weights.double().cpu().numpy(), other.double().cpu().numpy(), strict=True)
-    known = [value for value in (spearman(x, y) for x, y in rows) if not math.isnan(value)]
+def ranks_as(weights: Tensor, other: Tensor, keep: Tensor) -> float | None:
+    """Rank correlation of a head's weights with another measure (Tq, Tk), mean over rows; None where all are flat.
+
+    Masked keys are left out: both measures are 0 there, and would agree for no reason.
+    """
+    rows = zip(*(x.double().cpu().numpy() for x in (weights, other)), keep.cpu().numpy(), strict=True)
+    found = (spearman(x[seen], y[seen]) for x, y, seen in rows if seen.sum() > 1)
+    known = [value for value in found if not math.isnan(value)]
     return sum(known) / len(known) if known else None
 
 

@@ -34,7 +34,7 @@ def trusted(
                 "twin": None if twin is None else names[twin],
                 "twin_apart": None if twin is None else float(far[len(found), twin]),
                 "places_apart": float(places[h]),
-                "gradient": None if slope is None else trust.ranks_as(look.weights[h], slope[h]),
+                "gradient": None if slope is None else trust.ranks_as(look.weights[h], slope[h], own.keep[h]),
                 "shuffled": None if tested is None else tested[h].shuffled,
                 "even": None if tested is None else tested[h].even,
             }

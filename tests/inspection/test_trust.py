@@ -119,6 +119,9 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
 
 def test_ranks_are_compared_row_by_row():
     rising, falling = torch.arange(S).repeat(T, 1), torch.arange(S).flip(0).repeat(T, 1)
-    assert trust.ranks_as(rising, rising * 3) == pytest.approx(1)
-    assert trust.ranks_as(rising, falling) == pytest.approx(-1)
-    assert trust.ranks_as(rising, torch.ones(T, S)) is None
+    every = torch.ones(T, S).bool()
+    assert trust.ranks_as(rising, rising * 3, every) == pytest.approx(1)
+    assert trust.ranks_as(rising, falling, every) == pytest.approx(-1)
+    assert trust.ranks_as(rising, torch.ones(T, S), every) is None
+    causal = torch.ones(T, S).tril().bool()  # masked keys, where all is 0, must not count as agreement
+    assert trust.ranks_as(rising * causal, falling * causal, causal) == pytest.approx(-1)
