@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose
@@ -65,7 +65,7 @@ def _cells(tile: Tile) -> list[dict[str, Value]]:
     ]
 
 
-def _tile(tile: Tile, name: str, told: bool) -> alt.LayerChart:
+def _tile(tile: Tile, name: str, told: bool) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     values = [abs(cell["value"]) for cell in _cells(tile) if isinstance(cell["value"], float | int)]
@@ -89,7 +89,7 @@ def _tile(tile: Tile, name: str, told: bool) -> alt.LayerChart:
     return alt.layer(*layers).properties(width=side * len(tile.columns), height=height, title=heading)
 
 
-def _axis(numbers: Sequence[int], **more: str) -> alt.Axis:
+def _axis(numbers: Sequence[int], **more: Any) -> alt.Axis:
     """A few round numbers, however many there are."""
     import altair as alt
 
