@@ -261,7 +261,7 @@ def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, 
                 "lift": one.lift,
                 "rows": list(rows.pieces),
                 "columns": list(example.columns(kind).pieces),
-                "weights": _array(table.weights_of(head, one.example)),
+                "weights": _array(table.shown[head, one.example]),
             }
         )
     return found
