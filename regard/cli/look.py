@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from regard.cli.files import as_npz, write
+from regard.cli.places import Files, show_places
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def look(
     csv: Path | None = typer.Option(None, help="Write the head's weights, scores and their terms, a row a cell."),
     npz: Path | None = typer.Option(None, help="Write every array of the sentence (numpy)."),
     measure: bool = typer.Option(True, help="Whether heads are measured on a corpus first; --no-measure is faster."),
+    positions: bool = typer.Option(False, "--positions", help="What the scheme of positions holds and does; no text."),
+    places: int = typer.Option(24, help="How many places --positions shows."),
     selftest: bool = typer.Option(False, "--selftest", help="Prove every measure on this machine, and stop."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
@@ -30,18 +34,23 @@ def look(
     if selftest:
         _selftest()
         return
-    if run is None or not texts:
+    if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
 
     use_threads(0)
     subject = open_subject(run, device)
+    if positions:
+        _positions(subject, texts, places, head, (svg, png, csv, npz))
+        return
     if _is_file(texts[0]):
         _corpus(subject, texts, sentences, out)
         return
     if len(texts) > 2:
         raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
+    if len(texts) == 2 and not subject.translates:
+        raise ConfigError(f"{run}: an encoder alone reads one text, and two were given; leave the second out")
     place = subject.head(head) if head else None
     wanted = {"--svg": svg, "--png": png, "--csv": csv}
     if place is None and (missing := [name for name, path in wanted.items() if path]):
@@ -54,7 +63,9 @@ def look(
     if place is not None:
         _write_head(data, place, svg, png, csv)
     if npz is not None:
-        _write_npz(data, npz)
+        from regard.jobs.look import arrays
+
+        write(npz, as_npz(arrays(data)))
 
 
 def heads(
@@ -80,7 +91,7 @@ def heads(
     table = measure_heads(subject, examples, what, way=ablate)
     _tell(table)
     if csv is not None:
-        _write(csv, as_csv(table.as_table()).encode())
+        write(csv, as_csv(table.as_table()).encode())
 
 
 def _is_file(text: str) -> bool:
@@ -100,6 +111,14 @@ def _selftest() -> None:
     if failed:
         print(f"{failed} proofs failed: do not trust what `regard look` shows on this machine")
         raise typer.Exit(1)
+
+
+def _positions(subject: "Subject", texts: list[str] | None, places: int, head: str | None, files: Files) -> None:
+    """A figure of places shows one layer: the first, or that of a head."""
+    if texts:
+        raise ConfigError("--positions looks at places alone, whatever the words are: leave the text out")
+    layer = int(subject.head(head)[0].split(".")[1]) if head else 0
+    show_places(subject, places, layer, files)
 
 
 def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | None) -> None:
@@ -177,13 +196,26 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines.append(
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
-    return lines
+    return [*lines, *_agreement(**data["flow"]["disagreement"])]
+
+
+def _agreement(names: list[str], correlation: Any) -> list[str]:
+    """Which two answers to where words come from agree best and worst."""
+    pairs = {(a, b): float(correlation[i, j]) for i, a in enumerate(names) for j, b in enumerate(names[:i])}
+    known = {pair: value for pair, value in pairs.items() if value == value}
+    if not known:
+        return []
+    best, worst = (choose(known, key=known.__getitem__) for choose in (max, min))
+    return [
+        f"measures of where words come from agree best in {' and '.join(best)} ({known[best]:.2f}), "
+        f"worst in {' and '.join(worst)} ({known[worst]:.2f}); rank correlation, 1 is agreement"
+    ]
 
 
 def _write_page(data: dict[str, Any], path: Path) -> None:
     from regard.report import look_page
 
-    _write(path, look_page(data).encode())
+    write(path, look_page(data).encode())
 
 
 def _write_head(
@@ -198,28 +230,8 @@ def _write_head(
     chart = head_figure(data, kind, int(layer), row)
     print(f"{chart.title}")
     if svg is not None:
-        _write(svg, chart.svg().encode())
+        write(svg, chart.svg().encode())
     if png is not None:
-        _write(png, chart.png())
+        write(png, chart.png())
     if csv is not None:
-        _write(csv, as_csv(cells(data, kind, int(layer), row)).encode())
-
-
-def _write_npz(data: dict[str, Any], path: Path) -> None:
-    import io
-
-    import numpy
-
-    from regard.jobs.look import arrays
-
-    out = io.BytesIO()
-    numpy.savez_compressed(out, **arrays(data))
-    _write(path, out.getvalue())
-
-
-def _write(path: Path, content: bytes) -> None:
-    from regard.run import aside
-
-    with aside(path) as temporary:
-        temporary.write_bytes(content)
-    typer.echo(f"written: {path}", err=True)
+        write(csv, as_csv(cells(data, kind, int(layer), row)).encode())

@@ -33,6 +33,11 @@ def prune(
     last = show(job.prune(run, out, pairs, job.Wish(keep, method, mend, overwrite, device)))
     if isinstance(last, job.Pruned):
         _tell(last)
+        test = " ".join(config.data.test) or "test.en test.fr"
+        print(
+            f"dev chose what was cut, and flatters it; ask pairs that nobody has looked at: regard compare {run} {out} "
+            f"--on {test}"
+        )
 
 
 def _tell(found: "Pruned") -> None:
@@ -41,9 +46,9 @@ def _tell(found: "Pruned") -> None:
     for point in found.curve:
         score = point.bleu
         print(f"{point.left:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
-    print(f"before: {found.before}")
+    print(f"before: {found.before}   (dev)")
     mended = f"after {found.mended} steps of mending" if found.mended else "nothing mended"
-    print(f"after:  {found.after}   ({mended})")
+    print(f"after:  {found.after}   (dev, {mended})")
     print(f"{found.difference}")
     share = found.after.value / found.before.value if found.before.value else 0.0
     print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.files import write
 from regard.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ def embed_words(
     from regard.jobs.subject import open_subject
     from regard.jobs.words import read_sentences, tell_word
     from regard.report import as_csv, layers_scatter
-    from regard.run import aside
 
     use_threads(0)
     subject = open_subject(run, device)
@@ -38,9 +38,7 @@ def embed_words(
     for path, kind in ((svg, "svg"), (png, "png"), (csv, "csv")):
         if path is not None:
             content = as_csv(story.points) if kind == "csv" else chart.svg()
-            with aside(path) as temporary:
-                temporary.write_bytes(chart.png() if kind == "png" else content.encode())
-            typer.echo(f"written: {path}", err=True)
+            write(path, chart.png() if kind == "png" else content.encode())
 
 
 def _tell(story: "WordStory") -> None:

@@ -8,7 +8,7 @@ adds by distance is the tenth.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -167,7 +167,7 @@ class Toeplitz:
 def toeplitz(looks: Sequence[Look]) -> Toeplitz:
     """The part of an attention's scores that only sees distances, fitted over sentences by least squares."""
     reach = max(len(look.x) for look in looks)
-    size, heads = 2 * reach - 1, looks[0].site.attention.heads
+    size, heads = 2 * reach - 1, len(looks[0].scores)
     gram, aim, squares, cells = np.zeros((size, size)), np.zeros((size, heads)), np.zeros(heads), 0
     for look in looks:
         scores, keep = look.scores.double().cpu().numpy(), allowed(look).all(dim=0).cpu().numpy()
@@ -182,6 +182,16 @@ def toeplitz(looks: Sequence[Look]) -> Toeplitz:
             squares += (centred**2).sum(axis=1)
             cells += len(here) - 1
     return Toeplitz(gram, aim, squares, cells)
+
+
+def distance_share(look: Look) -> NDArray[np.float64]:
+    """`toeplitz` of one sentence, where a scheme may let each head look at other keys: (H,)."""
+    keep, found = allowed(look), np.zeros(len(look.scores))
+    _, group = torch.unique(keep.flatten(1), dim=0, return_inverse=True)
+    for number in group.unique():
+        heads = group == number
+        found[heads.cpu().numpy()] = toeplitz([replace(look, scores=look.scores[heads])]).share
+    return found
 
 
 def frozen(norm: nn.Module, whole: Tensor, part: Tensor) -> Tensor:

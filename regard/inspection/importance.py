@@ -38,7 +38,7 @@ def losses(model: Model, examples: Sequence[Example]) -> Tensor:
     """-log p of each whole target given its source (B,), with gradients: what all that follows is measured in."""
     if not isinstance(model, EncoderDecoder):
         raise ModelError("an encoder alone predicts nothing here, so there is no loss to say what a head is worth")
-    out = pad_rows([_target(example) for example in examples], model.pad)
+    out = pad_rows([target_ids(example) for example in examples], model.pad)
     logp = model.output(model(*inputs(model, examples))).log_softmax(dim=-1)
     out = out.to(logp.device)
     return -(logp.gather(2, out[:, :, None])[:, :, 0] * (out != model.pad)).sum(dim=1)
@@ -46,7 +46,7 @@ def losses(model: Model, examples: Sequence[Example]) -> Tensor:
 
 def tokens(examples: Sequence[Example]) -> Numbers:
     """Target pieces of each example, its end included."""
-    return np.array([len(_target(example)) for example in examples], dtype=np.float64)
+    return np.array([len(target_ids(example)) for example in examples], dtype=np.float64)
 
 
 def gated(site: Site, gates: Tensor) -> dict[str, Change]:
@@ -180,6 +180,7 @@ def _taken(way: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Cha
     return change
 
 
-def _target(example: Example) -> tuple[int, ...]:
+def target_ids(example: Example) -> tuple[int, ...]:
+    """What a decoder is to write."""
     assert example.target is not None
     return example.target.ids

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from torch import Tensor
 
@@ -46,10 +47,19 @@ class HeadTable:
         numbers = [other.head for other in self.facts if other.head.attention == facts.head.attention]
         return evidence(self.fits.by_site[facts.head.attention][facts.best.name], numbers.index(facts.head))
 
-    def weights_of(self, head: Head, example: int) -> Tensor:
-        """What a head looked at in one of the sentences: (Tq, Tk)."""
-        own = next(site for site in sites(self.model) if site.name == head.attention)
-        return weights(self.model, [self.examples[example]])[0][head.attention][own.heads.index(head)]
+    @cached_property
+    def shown(self) -> dict[tuple[Head, int], Tensor]:
+        """What each head looked at (Tq, Tk) in the sentences of its evidence; a sentence is read once for all heads."""
+        wanted: dict[int, list[Head]] = {}
+        for facts in self.facts:
+            for one in self.evidence(facts):
+                wanted.setdefault(one.example, []).append(facts.head)
+        rows = {head: h for site in sites(self.model) for h, head in enumerate(site.heads)}
+        found: dict[tuple[Head, int], Tensor] = {}
+        for example, heads in wanted.items():
+            seen = weights(self.model, [self.examples[example]])[0]
+            found |= {(head, example): seen[head.attention][rows[head]].clone() for head in heads}
+        return found
 
     def error_rate(self, head: Head) -> float | None:
         """AER of a head of cross-attention, where gold is known."""

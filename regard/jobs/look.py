@@ -17,9 +17,10 @@ from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh
 from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import HeadFacts
-from regard.inspection.record import Look, Site, Trace, cross_weights, trace
+from regard.inspection.record import Look, Trace, cross_weights, trace
 from regard.jobs.heads import HeadTable, letter
 from regard.jobs.subject import Subject
+from regard.jobs.trust import trusted
 from regard.report import Table, Value
 from regard.run import Run
 from regard.tasks.translate import Translator
@@ -28,8 +29,6 @@ from regard.train import log
 BATCH = 64
 CAVEATS = (
     "A weight says where a head looks, not that the output depends on it: see cost of removal.",
-    "Norms do not add up; rollout mixes each layer by its measured ratio, but averages heads and forgets feed-forward.",
-    "In deep layers all rollouts look alike, by construction.",
     "Roles are measured on a corpus; a sentence may be an exception, and a head may do several things.",
     "Removing one head at a time hides what heads do for each other.",
 )
@@ -140,6 +139,8 @@ def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
                 found[f"{kind}.{layer}.{what}"] = array
         for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
             found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
+        found[f"{kind}.apart"] = own["apart"]
+    found["flow.disagreement"] = data["flow"]["disagreement"]["correlation"]
     found |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
     for name, side in data["sides"].items():
         found[f"pieces.{name}"] = np.array(side["pieces"])
@@ -191,6 +192,7 @@ def _kind(
 ) -> dict[str, Any]:
     gradient, table, means = given
     terms = [decompose.terms(subject.model, seen, look, means) for look in looks]
+    apart, trust = trusted(subject.model, seen, looks, terms, gradient, shake=table is not None)
     kind = looks[0].site.kind
     data: dict[str, Any] = {
         "rows": sides[0],
@@ -206,19 +208,16 @@ def _kind(
             "shares": [_array(decompose.shares(one.six, one.keep)) for one in terms],
         },
         "gradient": [_array(gradient[look.site.name]) for look in looks] if gradient else None,
-        "heads": [_heads(look.site, table) for look in looks],
+        "heads": [[_head(head, table) | {"trust": trust[str(head)]} for head in look.site.heads] for look in looks],
+        "apart": apart.astype(np.float32),
     }
     if kind != "cross":
-        data["toeplitz"] = [decompose.toeplitz([look]).share.astype(np.float32) for look in looks]
+        data["toeplitz"] = [decompose.distance_share(look).astype(np.float32) for look in looks]
     return data
 
 
-def _heads(site: Site, table: HeadTable | None) -> list[dict[str, Any]]:
-    known = {facts.head: facts for facts in table.facts} if table else {}
-    return [_head(head, known.get(head), table) for head in site.heads]
-
-
-def _head(head: Head, facts: HeadFacts | None, table: HeadTable | None) -> dict[str, Any]:
+def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
+    facts = next((one for one in table.facts if one.head == head), None) if table else None
     found: dict[str, Any] = {"name": str(head), "layer": head.layer, "head": head.number}
     best, other = (facts.best, facts.runner_up) if facts else (None, None)
     cost = table.costs.get(head) if table else None
@@ -262,7 +261,7 @@ def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, 
                 "lift": one.lift,
                 "rows": list(rows.pieces),
                 "columns": list(example.columns(kind).pieces),
-                "weights": _array(table.weights_of(head, one.example)),
+                "weights": _array(table.shown[head, one.example]),
             }
         )
     return found

@@ -28,6 +28,7 @@ from regard.report.page import (
 from regard.report.points import frontier, parallel, pareto, slices
 from regard.report.table import Table, Value
 from regard.report.terminal import alignment, sparkline
+from regard.report.tiles import Tile, tiles
 from regard.report.words import layers_scatter
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Part",
     "Section",
     "Table",
+    "Tile",
     "Translation",
     "Translations",
     "Value",
@@ -63,5 +65,6 @@ __all__ = [
     "shares_lines",
     "slices",
     "sparkline",
+    "tiles",
     "write_page",
 ]

@@ -81,7 +81,7 @@ class Chart:
 
 def compose(
     title: str,
-    layers: alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart,
+    layers: alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart,
     datasets: Mapping[str, Sequence[Mapping[str, Value]]],
     note: str = "",
 ) -> Chart:

@@ -55,11 +55,21 @@ FLOWS = (
     ),
     ("flow", "Maximum flow", "The most that could flow through all layers.", ("max_flow", "max_flow_source", "")),
 )
+# What each measure may not be taken for.
+LIMITS = {
+    "weight": "Not that the output depends on it: shuffle it and see.",
+    "norm": "Not a share: what several keys hand over may cancel.",
+    "score": "Not to be compared between rows or heads.",
+    "gradient": "Not an effect: it tells of very small changes, and the weight is a factor of it.",
+    "rollout": "Not what a word contributes: heads are averaged, feed-forwards left out; deep models look all alike.",
+    "flow": "Not what did flow, but what could if nothing else needed the room.",
+    "terms": "Above the first layer a description by averages, not a cause.",
+}
 # What a head may be known by; what the data does not have is None on the page.
 HEAD = (
     *("name", "layer", "head", "role", "letter", "lift", "low", "high", "argmax", "baseline"),
     *("runner_up", "runner_up_lift", "margin", "best", "entropy", "effective_keys", "confidence", "distance"),
-    *("importance", "cost", "cost_low", "cost_high", "aer", "copying", "note"),
+    *("importance", "cost", "cost_low", "cost_high", "aer", "copying", "note", "trust"),
 )
 CURVES = ("lift", "confidence", "entropy")  # what is shown through training
 MOMENTS = 80
@@ -152,9 +162,21 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "sourceShare": flow.get("source_share"),
         "mixing": flow.get("mixing") or {},
         "disagreement": flow.get("disagreement"),
+        "limits": _limits(measures),
         "caveats": list(data.get("caveats") or ()),
         "notes": notes,
     }
+
+
+def _limits(measures: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """What each measure that is there may be taken for, and what not; the terms of a score are told once."""
+    found = [
+        {"label": measure["label"], "told": measure["help"], "not": LIMITS[measure["name"]]}
+        for measure in measures
+        if measure["name"] in LIMITS
+    ]
+    terms = [measure for measure in measures if measure["name"].startswith("term")]
+    return found + [{"label": "Terms of a score", "told": m["help"], "not": LIMITS["terms"]} for m in terms[:1]]
 
 
 def _history(moments: Sequence[Data]) -> dict[str, Any]:

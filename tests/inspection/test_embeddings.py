@@ -11,10 +11,7 @@ from regard.config import ModelConfig
 from regard.errors import DataError
 from regard.inspection import embeddings
 from regard.inspection.example import Example, Side
-from regard.inspection.places import places
 from regard.model.build import build_encoder
-
-from .conftest import config_of, model_of, name_of
 
 
 def sentence(*words: str) -> Example:
@@ -93,24 +90,3 @@ def test_the_nearest_row_of_a_table_is_found():
         (3, pytest.approx(0.4454, abs=1e-3)),
     ]
     assert embeddings.neighbours(table, np.eye(5)[2], 1, skip=[2])[0][1] == 0
-
-
-def test_waves_have_one_length_and_know_only_distances():
-    found = places(model_of(config_of({"kind": "sinusoidal"})), "encoder", 17)
-    assert found.scheme == "sinusoidal" and found.vectors.shape == (17, 24)
-    assert np.diag(found.gram) == pytest.approx(np.full(17, 12.0), rel=1e-5)
-    for k in range(5):
-        assert np.ptp(np.diag(found.gram, k)) < 1e-4
-
-
-def test_every_scheme_shows_its_places(positions):
-    found = places(model_of(config_of(positions)), "decoder", 9)
-    kind = positions["kind"]
-    assert (found.vectors is not None) == (kind in ("sinusoidal", "learned", "concatenated")), name_of(positions)
-    assert (found.kernel is not None) == (kind == "rotary")
-    assert bool(found.effects) == (kind in ("relative", "bias", "t5", "alibi"))
-    for effect in found.effects.values():
-        assert effect.shape == (3, 9, 9)
-        if kind in ("bias", "t5", "alibi"):
-            for k in range(-8, 9):
-                assert len({round(float(v), 5) for v in np.diagonal(effect[0], k)}) == 1  # distances alone

@@ -76,6 +76,9 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
         for head in (head for layer in own["heads"] for head in layer):
             assert {one["which"] for one in head["evidence"]} in ({"best", "median", "worst"}, set())
             json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
+            assert set(head["trust"]) == {"twin", "twin_apart", "places_apart", "gradient", "shuffled", "even"}
+            assert 0 <= head["trust"]["shuffled"] <= 1 and head["trust"]["twin"] != head["name"]
+        assert own["apart"].shape == (4, 4) and own["apart"].diagonal() == pytest.approx(0)
     flow = data["flow"]
     assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
@@ -102,6 +105,7 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
     assert "aligns them" in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
+    assert "measures of where words come from agree best in " in told
     assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
     header, first = out["csv"].read_text().split("\n")[:2]
     assert header.startswith("query,key,from,to,weight,score,norm,content·content")
@@ -182,6 +186,22 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     assert len((tmp_path / "w.csv").read_text().strip().split("\n")) == 1 + 3 * 4
 
 
+def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
+    out = {kind: tmp_path / f"places.{kind}" for kind in ("svg", "png", "csv", "npz")}
+    options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
+    told = says(capsys, "look", run, "--positions", "--places", "7", "--head", "decoder.1.self.0", *options)
+    assert "encoder.embed: 7 places × 32 (dimension); their distance decides 100%" in told
+    assert "decoder.1.self.1" in told
+    svg = out["svg"].read_text()
+    assert "Gram matrix" in svg and "decoder.1.self.0" in svg and "decoder.0.self.0" not in svg
+    assert "decoder.embed" not in svg and out["png"].read_bytes()[:4] == b"\x89PNG"  # both sides share the waves
+    header, first, *rest = out["csv"].read_text().strip().split("\n")
+    assert header == "head,query,key,score,weight" and 1 + len(rest) == 2 * 2 * (7 * 7 + 7 * 8 // 2)
+    with np.load(out["npz"]) as kept:
+        assert kept["encoder.embed.table"].shape == (7, 32) and kept["encoder.embed.gram"].shape == (7, 7)
+        assert float(first.split(",")[3]) == pytest.approx(float(kept["encoder.0.self.scores"][0, 0, 0]))
+
+
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     from regard.jobs import selftest
@@ -206,6 +226,8 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", "   "], "the text is empty"),
         (["look", "RUN"], "say what to look at"),
         (["look", "RUN", "a", "b", "c"], "expected a sentence"),
+        (["look", "RUN", SENTENCE, "--positions"], "leave the text out"),
+        (["look", "RUN", "--positions", "--places", "1"], "--places 1: expected 2 to 512"),
         (["look", "nowhere", SENTENCE], "no such run"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),

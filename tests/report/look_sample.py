@@ -77,6 +77,10 @@ def head(name: str, layer: int, number: int, weights: np.ndarray, rng: np.random
         "entropy": 0.7, "effective_keys": 2.0, "confidence": 0.8, "distance": 1.3,
         "importance": float(rng.uniform(0, 1)), "cost": cost, "cost_low": cost - 0.008, "cost_high": cost + 0.008,
         "aer": 0.31 if name == "cross" else None, "copying": 0.2,
+        "trust": {
+            "twin": path.format(layer, 1 - number % 2), "twin_apart": 0.05 + layer / 10, "places_apart": 0.3,
+            "gradient": 0.71, "shuffled": 0.004 if number == 0 else 0.125, "even": 0.031,
+        },
         "note": f"{role or 'no sure role'}, lift {lift:.2f}, runner-up local {lift - 0.3:.2f}", "evidence": evidence,
     }  # fmt: skip
 
@@ -105,13 +109,21 @@ def look_data(
             "target": np.tril(rng.dirichlet(np.ones(T), T)), "source_share": share,
             "max_flow": rng.uniform(0, 1, (S, S)), "max_flow_source": None,
             "mixing": {name: list(rng.uniform(0, 1, (layers, S if name == "encoder" else T))) for name in kinds},
-            "disagreement": {"names": names, "correlation": np.eye(5) * 0.5 + 0.5},
+            "disagreement": {"names": names, "correlation": _agreement()},
         },
         "corpus": {"sentences": 200, "what": "test", "baseline": "the same model with random weights"},
         "alignment": {"best": "decoder.0.cross.1", "links": [[0, 0]], "pharaoh": "0-0", "aer": None},
         "history": [_moment(step) for step in (100, 200, 400, 800)],
         "caveats": ["Attention shows where a head looks, not why the model says what it says."],
     }  # fmt: skip
+
+
+def _agreement() -> np.ndarray:
+    """Four measures that agree by halves, flow and norms least of all, and no gradient."""
+    table = np.eye(5) * 0.5 + 0.5
+    table[1, 3] = table[3, 1] = 0.25
+    table[4] = table[:, 4] = np.nan
+    return table
 
 
 def _moment(step: int) -> dict[str, Any]:

@@ -155,6 +155,29 @@ def test_a_head_shows_how_it_formed_and_what_it_is_worth(visit):
     assert "Measured on 200 sentences of test" in told
 
 
+def test_the_trust_panel_tells_what_was_tried_and_what_it_means(visit):
+    page = visit("#kind=cross&heads=0.0")
+    panel = page.locator("#headwhy details", has_text="How far to trust it")
+    assert panel.locator("dd").all_inner_texts() == ["0.4 %", "+0.031", "0.71", "0.05 apart", "0.30 apart"]
+    told = panel.inner_text()
+    assert "its picture does not explain this output" in told and "decoder.0.cross.1, nearly the same" in told
+    page.keyboard.press(".")
+    settle(page)
+    assert "Where this head looks changes what is written here." in panel.inner_text()
+
+
+def test_measures_that_disagree_are_named_and_each_says_what_it_is_not(visit):
+    page = visit("#kind=cross")
+    table = page.locator("#headwhy details", has_text="Do the measures agree?")
+    assert table.locator("thead th").all_inner_texts() == ["weights", "norms", "rollout", "flow"]  # no gradient there
+    assert "Farthest apart: norms and flow, 0.25." in table.inner_text()
+    meaning = page.locator("#headwhy details", has_text="What may be read from what")
+    assert meaning.get_attribute("open") is None
+    meaning.locator("summary").click()
+    assert meaning.locator("dt").all_inner_texts()[:2] == ["Attention weight", "Weight × vector length"]
+    assert "Not that the output depends on it" in meaning.inner_text()
+
+
 def test_terms_add_up_to_the_score(visit):
     page = visit("#kind=encoder&heads=1.3&q=4&k=6")
     bars = page.locator("#cellwhy details", has_text="Why this score").locator(".figure").all_inner_texts()

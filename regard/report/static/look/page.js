@@ -15,6 +15,11 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** A quiet line of text. */
+export function note(text) {
+  return make("p", { class: "note" }, text);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function draw(name, attributes = {}, ...children) {

@@ -4,13 +4,14 @@ import { axesOf, entryOf, shown } from "./axes.js";
 import { barList, interval, sparkline, split } from "./bars.js";
 import { facts, kindOf, measureOf } from "./data.js";
 import { evidence } from "./evidence.js";
-import { byId, fill, make } from "./page.js";
+import { byId, fill, make, note } from "./page.js";
 import { focus, mainHead, pins, state } from "./state.js";
+import { agreement, caveats, limits, trust } from "./trust.js";
 import { decimalsOf, figure, roleName, signed } from "./written.js";
 
 const MOST_KEYS = 7;
 const HINT = "Point at a token on the left, or at a cell, to see what it looks at and why.";
-const folded = new Set(); // titles of sections that the reader has closed
+const folded = new Set(["What may be read from what"]); // titles of closed sections; a long one starts closed
 
 export function drawWhy({ pointing }) {
   const head = mainHead();
@@ -31,7 +32,9 @@ export function drawWhy({ pointing }) {
     section("What it costs to remove", cost(head)),
     section("Evidence", evidence(head)),
     section("Through training", training(head)),
+    section("How far to trust it", trust(head)),
     section("Do the measures agree?", agreement()),
+    section("What may be read from what", limits()),
     section("Read with care", caveats()),
   );
 }
@@ -58,10 +61,6 @@ function section(title, content) {
 /** Tokens with what stands between or after them. */
 function heading(token, between, other = "") {
   return make("p", { class: "pair" }, make("bdi", {}, token), between, make("bdi", {}, other));
-}
-
-function note(text) {
-  return make("p", { class: "note" }, text);
 }
 
 function hint(text) {
@@ -176,22 +175,6 @@ function training(head) {
   const known = facts.history.heads[head.name] ?? {};
   const curves = Object.entries(known).map(([name, values]) => sparkline(facts.history.steps, values, name)).filter(Boolean);
   return curves.length ? curves : null;
-}
-
-/** Rank correlations between measures: where they are low, no single picture is the truth. */
-function agreement() {
-  const { names, correlation } = facts.disagreement ?? { names: [] };
-  if (!names.length) return null;
-  const top = make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col" }, make("span", {}, name))));
-  const cell = (r, c) => make("td", {}, r === c ? "·" : figure(correlation[r][c], 2));
-  const line = (name, r) => make("tr", {}, make("th", { scope: "row" }, name), ...names.map((_, c) => cell(r, c)));
-  const body = make("tbody", {}, ...names.map(line));
-  const table = make("table", { class: "agreement" }, make("thead", {}, top), body);
-  return [table, note("Rank correlation over the keys of a row, averaged.")];
-}
-
-function caveats() {
-  return make("ul", {}, ...[...facts.caveats, ...facts.notes].map((text) => make("li", {}, text)));
 }
 
 function rowOf({ columns, values }, row) {

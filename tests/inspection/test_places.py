@@ -1,0 +1,169 @@
+"""Positions seen: every scheme shows what it holds, and does to scores what its formula says."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from regard.inspection.decompose import distance_share
+from regard.inspection.example import Example, bare_side
+from regard.inspection.places import monotony, places
+from regard.inspection.record import sites, trace
+from regard.model.build import build_decoder
+from regard.model.layers import PreNorm
+from regard.model.positions import bucket, slopes
+from tests.inspection.conftest import KINDS, SIZE, config_of, model_of, name_of
+
+P, H, K, D = 13, 3, 8, 24
+APART = torch.arange(P)[None] - torch.arange(P)[:, None]
+STACKS = ("encoder", "decoder")
+
+
+def turned(x: Tensor, positions: dict) -> Tensor:
+    """Rotation by complex numbers: (H, P, K)."""
+    width = int(K * positions.get("share", 1))
+    speed = 10_000.0 ** (-torch.arange(0, width, 2).double() / width)
+    spin = torch.polar(torch.ones(P, width // 2).double(), torch.arange(P)[:, None] * speed)
+    first, second = torch.arange(0, width, 2), torch.arange(1, width, 2)
+    if positions.get("layout") != "interleaved":
+        first, second = torch.arange(width // 2), torch.arange(width // 2, width)
+    out, both = x.clone(), torch.complex(x[..., first], x[..., second]) * spin
+    out[..., first], out[..., second] = both.real, both.imag
+    return out
+
+
+def bias(positions: dict, scheme, q: Tensor, causal: bool) -> Tensor | float:
+    """What each scheme adds to scores, by its formula: broadcastable to (H, P, P)."""
+    kind = positions["kind"]
+    if kind == "relative":
+        return torch.einsum("hik,ijk->hij", q, scheme.keys[APART.clamp(-3, 3) + 3]) / math.sqrt(K)
+    if kind == "bias":
+        return scheme.table[:, APART + 63]
+    if kind == "t5":
+        return scheme.table[bucket(APART, 8, 20, not causal)].permute(2, 0, 1)
+    if kind == "alibi" and positions.get("sides") == "two-sided" and not causal:
+        each = torch.tensor([slopes(2)[0], slopes(2)[1], slopes(2)[0]])[:, None, None]
+        hidden = torch.stack([APART > 0, APART > 0, APART < 0])
+        return (-each * APART.abs()).masked_fill(hidden, torch.nan)
+    if kind == "alibi":
+        return -torch.tensor(slopes(H))[:, None, None] * APART.abs()
+    return 0.0
+
+
+def by_hand(model, stack: str, positions: dict) -> np.ndarray:
+    """Scores of the first layer for the mean word at every place, row by row less their mean."""
+    embedding, layer = getattr(model, stack).embedding, getattr(model, stack).layers[0]
+    word = (embedding.words.weight.mean(dim=0) * math.sqrt(D)).expand(P, -1)
+    kind = positions["kind"]
+    if kind in ("sinusoidal", "learned"):
+        word = word + held(positions, embedding.positions)
+    if kind == "concatenated":
+        word = torch.cat((word, held(positions, embedding.positions.beside)), dim=1)
+    x = layer.around_self.norm(word) if isinstance(layer.around_self, PreNorm) else word
+    q, k = (linear(x).unflatten(1, (H, K)).transpose(0, 1) for linear in (layer.self.q, layer.self.k))
+    if kind == "rotary":
+        q, k = turned(q, positions), turned(k, positions)
+    scores = q @ k.mT / math.sqrt(K) + bias(positions, layer.self.positions, q, stack == "decoder")
+    if stack == "decoder":
+        scores = scores.masked_fill(APART > 0, torch.nan)
+    return (scores - scores.nanmean(dim=-1, keepdim=True)).numpy()
+
+
+def held(positions: dict, scheme) -> Tensor:
+    """The vectors of places, by their formula or from their table."""
+    if positions["kind"] == "learned" or positions.get("table") == "learned":
+        return scheme.table[:P]
+    width = positions.get("width", D)
+    angle = torch.arange(P).double()[:, None] * 10_000.0 ** (-torch.arange(0, width, 2).double() / width)
+    return torch.stack((angle.sin(), angle.cos()), dim=2).flatten(1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("stack", STACKS)
+def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, stack):
+    model = model_of(config_of(positions, norm=norm)).double()
+    effect = places(model, stack, P).effects[0]
+    np.testing.assert_allclose(effect.scores, by_hand(model, stack, positions), atol=1e-5, equal_nan=True)
+    assert effect.weights.sum(axis=2) == pytest.approx(1) and not effect.weights[np.isnan(effect.scores)].any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_scheme_shows_what_it_holds(positions, stack):
+    model, kind = model_of(config_of(positions)).double(), positions["kind"]
+    found = places(model, stack, P)
+    inside = getattr(model, stack).layers[0].self.positions
+    assert found.scheme == kind and len(found.effects) == 2
+    if kind == "none":
+        assert found.sheets == []
+        return
+    sheet = found.sheets[0]
+    if kind in ("sinusoidal", "learned", "concatenated"):
+        beside = getattr(model, stack).embedding.positions
+        expected = held(positions, getattr(beside, "beside", beside))
+    elif kind == "rotary":
+        angle = torch.arange(P).double()[:, None] * inside.speed
+        expected = torch.cat((angle.cos(), angle.sin()), dim=1)
+    elif kind == "relative":
+        expected = inside.keys[:4] if stack == "decoder" else inside.keys
+        assert len(found.sheets) == 2 * (1 + positions.get("values", False))  # two layers, keys and values
+    else:
+        whole = bias(positions, inside, torch.zeros(H, P, K), stack == "decoder")
+        left, right = whole[:, -1, :].T, whole[:, 0, 1:].T  # the last query looks back, the first one ahead
+        expected = left if stack == "decoder" else torch.cat((left, right))
+    np.testing.assert_allclose(sheet.values, expected.numpy(), atol=1e-6, equal_nan=True)
+    assert len(sheet.at) == len(sheet.values) and (sheet.rows == "distance") == (min(sheet.at) < 0)
+    assert np.isfinite(sheet.gram).all() and sheet.singular == pytest.approx(sorted(sheet.singular, reverse=True))
+
+
+@pytest.mark.parametrize(("kind", "width"), [("sinusoidal", D), ("rotary", K)])
+def test_the_gram_matrix_of_waves_knows_distances_alone(kind, width):
+    sheet = places(model_of(config_of({"kind": kind})), "encoder", 17).sheets[0]
+    speed = 10_000.0 ** (-np.arange(0, width, 2) / width)
+    apart = np.arange(17)[None] - np.arange(17)[:, None]
+    assert sheet.gram == pytest.approx(np.cos(apart[..., None] * speed).sum(axis=2), abs=1e-4)
+    assert sheet.by_distance == pytest.approx(1)
+
+
+def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly():
+    model = model_of(config_of({"kind": "none"}))
+    for stack in STACKS:
+        for effect in places(model, stack, P).effects:
+            assert np.nanmax(np.abs(effect.scores)) < 1e-4 and effect.favourite(0) == (0, pytest.approx(1, abs=1e-4))
+
+
+@torch.no_grad()
+def test_the_favourite_distance_is_the_one_that_was_planted():
+    model = model_of(config_of({"kind": "bias", "length": 64}))
+    model.encoder.layers[0].self.positions.table[1, 63 + 2] = 9  # head 1 looks two further
+    model.decoder.layers[1].self.positions.table[2, 63 - 3] = 9
+    far, times = places(model, "encoder", P).effects[0].favourite(1)
+    assert far == 2 and times > 11 - 1
+    assert places(model, "decoder", P).effects[1].favourite(2)[0] == -3
+
+
+def test_places_end_where_a_table_ends_and_pruned_heads_are_not_shown():
+    assert places(model_of(config_of({"kind": "learned", "length": 7})), "decoder", P).sheets[0].values.shape == (7, D)
+    for kind in ({"kind": "bias", "length": 64}, {"kind": "alibi"}, {"kind": "rotary"}):
+        model = model_of(config_of(kind, pruned=("encoder.0.self.1",)))
+        found = places(model, "encoder", P)
+        assert found.effects[0].heads == (0, 2) and len(found.effects[0].scores) == 2
+        assert found.sheets[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
+
+
+def test_the_share_of_distance_is_each_heads_own_where_heads_may_look_elsewhere():
+    model = model_of(config_of({"kind": "alibi", "sides": "two-sided"}))
+    said = monotony(model, P).looks["encoder.0.self"]
+    assert distance_share(said) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("positions", KINDS[:3], ids=name_of)
+def test_a_language_model_alone_has_places_too(positions):
+    torch.manual_seed(5)
+    model = build_decoder(config_of(positions), SIZE, 0).eval()
+    assert [effect.name for effect in places(model, "decoder", P).effects] == ["decoder.0.self", "decoder.1.self"]
+    side = bare_side([5, 9, 11])
+    looks = trace(model, Example(side, side, side)).looks
+    assert list(looks) == [site.name for site in sites(model)] and looks["decoder.1.self"].weights.shape == (H, 3, 3)
