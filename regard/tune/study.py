@@ -31,6 +31,8 @@ from regard.tune.space import (
 
 DEFAULT_TRIALS = 16
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
+PIECES = ("data.vocabulary", "data.joint", "data.tokenizer")
+"""What decides how texts are cut."""
 METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
 
@@ -223,6 +225,7 @@ def check(study: Study, where: str = "") -> None:
             ends = choice.values if isinstance(choice, Choices) else (choice.low, choice.high)
             for value in ends:
                 _try(study, name, value)
+        _require_comparable(study)
         if study.sampler == "sets":
             for name, point in study.chosen_sets().items():
                 _try_set(study, name, point)
@@ -246,6 +249,25 @@ def _try(study: Study, name: str, value: Plain) -> None:
         raise ConfigError(
             f"space: {name} cannot vary: all trials are judged on the same data, seeds are counted by seeds"
         )
+
+
+def _require_comparable(study: Study) -> None:
+    """Loss and accuracy are those of a piece, and the pieces of a smaller vocabulary are easier to guess."""
+    varying = [name for name in PIECES if _varies(study, name)]
+    if varying and study.metric in ("loss", "accuracy"):
+        raise ConfigError(
+            f"metric = {study.metric!r}, but {' and '.join(varying)} varies: pieces differ, so their {study.metric} "
+            f"cannot be compared; use bleu or chrf"
+        )
+
+
+def _varies(study: Study, name: str) -> bool:
+    """Whether two trials may differ in a setting; a set that does not give it has the value of the base."""
+    if study.sampler != "sets":
+        choice = study.choices().get(name)
+        return choice is not None and (not isinstance(choice, Choices) or len(choice.values) > 1)
+    shared = settings.flatten(study.base.model_dump(mode="json", exclude_unset=True)).get(name)
+    return len({point.get(name, shared) for point in study.chosen_sets().values()}) > 1
 
 
 def _try_set(study: Study, name: str, point: Point) -> None:

@@ -130,7 +130,8 @@ def test_what_no_setting_can_mend_ends_the_study_and_leaves_the_trial_to_be_trie
 def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkeypatch, tmp_path: Path):
     refusing(monkeypatch, DataError("no vocabulary of that size"))
     sets = dropouts(0.1, 0.9)
-    sets["set 2"]["data.vocabulary"] = 300
+    for point in sets.values():
+        point["data.vocabulary"] = 300
     assert [trial.state for trial in finish(tmp_path, sets=sets)] == ["complete", "failed"]
 
 

@@ -1,13 +1,18 @@
 """The page of a study and its words: every sentence follows from the numbers."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard.metrics import Test as Significance
+from regard.model import weights
+from regard.run import Run, write_text
 from regard.train.check import Check
 from regard.tune.analysis import Curve, Evidence, analysis, effects, overfitting, turning_point
-from regard.tune.measure import Measured, collapse
+from regard.tune.measure import Measured, collapse, looks, summary
 from regard.tune.results import Result, ranking
 from regard.tune.study_page import write_study_page
 from tests.tune.made import FOUR, make, study_of
@@ -103,16 +108,46 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
     ],
 )
 def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Check, reason: str):
-    found = collapse([check(9.0), seen], 5.8, {}, None)
+    found = collapse(seen, 5.8, {}, None)
     assert (reason in found) if reason else found == ""
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
     scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
     assert "no better than the 1.9 that translations of other sentences score" in collapse(
-        [check(4.0)], 5.8, scores, chance
+        check(4.0), 5.8, scores, chance
     )
-    assert collapse([check(4.0)], 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+    assert collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+
+
+def rising(folder: Path, best: dict) -> Run:
+    """A run that learns for three looks at dev and then learns by heart, until dev is worse than the unigram line."""
+    run = Run(folder)
+    looks = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
+    lines = []
+    for step, loss, shuffled, score in looks:
+        lines.append({"kind": "step", "number": step, "place": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
+        bleu = {"value": score, "low": score, "high": score, "signature": "s"}
+        lines.append({"kind": "check", **asdict(Check(step, loss, 0.3, None, 1.0, shuffled, 0.9)), "bleu": bleu})
+    write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
+    (run.folder / "weights").mkdir()
+    weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
+    run.write_json(run.best, {"weights": "weights/000002.safetensors", "metric": "loss"} | best)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("best", "shuffled"),
+    [({"step": 2}, 9.0), ({"step": 3, "metric": "bleu"}, 8.5), ({"step": 4, "weights": "average.safetensors"}, 9.0),
+     ({"step": 4, "weights": "average.safetensors", "metric": "bleu"}, 8.5)],
+)  # fmt: skip
+def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
+    run = rising(tmp_path, best)
+    weights.write({"a": torch.zeros(2, 3)}, run.average)
+    found = summary(run, {}, unigram=5.8)
+    assert found.collapsed == "" and found.shuffled == shuffled  # its last look alone would say it has collapsed
+    last = looks(run)[-1]
+    assert "no better than the unigram line" in collapse(last, 5.8, {}, None)
 
 
 def test_a_turn_needs_dev_to_rise_and_training_to_fall():

@@ -129,3 +129,30 @@ def test_seeds_are_counted_up_and_budgets_become_settings():
 def test_what_all_trials_must_share_cannot_vary():
     with pytest.raises(ConfigError, match=r"train\.seed cannot vary"):
         study_of(sampler="grid", space={"train.seed": [1, 2]})
+
+
+SMALLER = {"a": {"data.vocabulary": 500}, "b": {"model.layers": 2}}
+
+
+@pytest.mark.parametrize(
+    ("metric", "varies"),
+    [
+        ("loss", {"sampler": "grid", "space": {"data.vocabulary": [500, 8000]}}),
+        ("accuracy", {"sampler": "tpe", "space": {"data.joint": [True, False]}}),
+        ("loss", {"sampler": "random", "space": {"data.vocabulary": "500..8000"}}),
+        ("loss", {"sets": {"a": {"data.tokenizer": "bpe"}, "b": {"data.tokenizer": "unigram"}}}),
+        ("accuracy", {"sets": SMALLER}),  # the second has whatever suits the corpus
+    ],
+)
+def test_losses_of_different_pieces_are_not_compared(metric: str, varies: dict):
+    with pytest.raises(ConfigError, match=r"pieces differ, so their (loss|accuracy) cannot be compared; use bleu"):
+        study_of(metric=metric, **varies)
+    assert study_of(metric="bleu", **varies).count() > 0
+
+
+def test_losses_of_the_same_pieces_are_compared():
+    alike = {"a": {"data.vocabulary": 500}, "b": {"data.vocabulary": 500}}
+    assert study_of(sets=alike).metric == study_of(sets=SMALLER, only=["a"]).metric == "loss"
+    base = {"data": {"train": ["a.en"], "vocabulary": 500}}
+    assert study_of(sets=SMALLER, base=base).metric == "loss"
+    assert study_of(sampler="grid", space={"data.vocabulary": [500], "model.layers": [1, 2]}).metric == "loss"
