@@ -124,8 +124,8 @@ def collapse(
         seen = alarms.Seen([look], [0.0], unigram, warmed_up=True)
         if alarms.above_unigram(seen):
             reasons.append(
-                f"its dev loss of {look.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model that "
-                f"only knows how frequent each piece is"
+                f"its dev loss of {look.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
+                f"that only knows how frequent each piece is"
             )
         if look.shuffled is not None and look.shuffled - look.loss <= 0.02 * look.loss:
             reasons.append(
