@@ -104,7 +104,8 @@ def _from_options(
         raise ConfigError("--over: a setting is given twice; put all its values into one --over")
     size = 1
     for choice in choices.values():
-        size *= len(choice.values) if isinstance(choice, Choices) else 10**6
+        values = choice.values if isinstance(choice, Choices) else choice.steps()
+        size *= len(values) if values is not None else 10**6
     few = size <= (fields["trials"] or 64)
     table: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     table.setdefault("sampler", "grid" if few else "tpe")

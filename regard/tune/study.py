@@ -2,6 +2,7 @@
 
 import fnmatch
 import functools
+import itertools
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -145,9 +146,17 @@ class Study(Settings):
         return {f"{number}": point for number, point in enumerate(valid, start=1)}
 
     def count(self) -> int:
-        """How many trials there are to be."""
+        """How many trials there are to be: no more than there are combinations, since each is tried once."""
         points = self.fixed_points()
-        return len(points) if points is not None else self.trials or DEFAULT_TRIALS
+        return len(points) if points is not None else self._drawable
+
+    @functools.cached_property
+    def _drawable(self) -> int:
+        wanted, every = self.trials or DEFAULT_TRIALS, Space(self.choices(), self.conditions).every()
+        if every is None:
+            return wanted
+        valid = filter(allows(self.start(), self.conditions), every)
+        return sum(1 for _ in itertools.islice(valid, wanted))
 
     def start(self) -> Config:
         """The base settings with the budget of a trial, and the metric that chooses its checkpoint."""
@@ -288,7 +297,7 @@ def distribution(choice: Choice) -> Any:
     if choice.whole:
         low, high = int(choice.low), int(choice.high)
         return IntDistribution(low, high, log=choice.log, step=int(choice.step or 1))
-    return FloatDistribution(choice.low, choice.high, log=choice.log, step=choice.step)
+    return FloatDistribution(float(choice.low), float(choice.high), log=choice.log, step=choice.step)
 
 
 def told(point: Mapping[str, Plain]) -> str:
