@@ -29,7 +29,7 @@ from regard.tune import study as studies
 from regard.tune.analysis import analysis, turning_point
 from regard.tune.evidence import gather
 from regard.tune.folder import is_study
-from regard.tune.measure import Measured
+from regard.tune.measure import Measured, best_look, looks
 from regard.tune.results import Result
 from regard.tune.study import Study, short
 from regard.tune.study_page import StudyPage, write_study_page
@@ -108,8 +108,7 @@ def told(part: str, bench: Bench, images: Path) -> Iterator[str]:
     title = PARTS[part].format(pairs=pairs, epochs=each.epochs or 0, minutes=each.minutes or 0)
     yield from (f"## {title}", "", *quality(seen.results), "")
     turns = {number: turning_point(curve) for number, curve in seen.curves.items()}
-    ends = {number: course.checks[-1]["loss"] for number, course in courses.items() if course.checks}
-    yield from (*honesty(seen.results, ends), "", *overfits(seen.results, turns, seen.unit), "")
+    yield from (*honesty(seen.results), "", *overfits(seen.results, turns, seen.unit), "")
     yield from (f"- {text}" for text in analysis(seen))
     yield from ("", *signatures(seen.results), "")
     images.mkdir(parents=True, exist_ok=True)
@@ -129,13 +128,15 @@ def quality(results: Sequence[Result]) -> Iterator[str]:
     yield from grid(head, rows)
 
 
-def honesty(results: Sequence[Result], ends: dict[int, float]) -> Iterator[str]:
+def honesty(results: Sequence[Result]) -> Iterator[str]:
     """Accuracy and loss over real pieces, what padding would make of them, and whether the source matters."""
     head = ("set", "accuracy %", "pads counted", "loss", "pads counted", "unigram line", "other sources cost", "works")
     rows = []
     for result, one in measured(results):
         loose = one.pads_counted or {}
-        cost = one.shuffled - ends[result.number] if one.shuffled is not None and result.number in ends else None
+        run = Run(result.folders[0])
+        look = best_look(run, looks(run))  # the one that `shuffled` is of
+        cost = look.shuffled - look.loss if look is not None and look.shuffled is not None else None
         figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram, cost)
         digits = (1, 1, 3, 3, 3, 3)
         cells = ["" if f is None else f"{f:.{d}f}" for f, d in zip(figures, digits, strict=True)]

@@ -11,6 +11,7 @@ from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from regard.tune.study import Study
+    from regard.tune.work import Bench
 
 Files = typer.Argument(None, metavar="FILES", help="A study .toml or a study folder; or training files, with --over.")
 
@@ -59,7 +60,7 @@ def tune(
     elif files and len(files) == 1 and is_study(files[0]):
         if _given(over, set_, each.values(), data.values()) or out:
             raise ConfigError(f"{files[0]}: a study goes on as it is: leave out settings, --over and --out")
-        bench = door.go_on(files[0], storage)
+        bench = _go_on(files[0], fields)
     else:
         begun = _study(files or [], over or [], assignments(data) + list(set_ or ()), each, fields)
         bench = door.begin(begun, out or Path("studies") / begun.name)
@@ -70,6 +71,17 @@ def tune(
     typer.echo(f"report: {write_study_page(bench)}", err=True)
     if all(result.state == "failed" for result in bench.results()):
         raise RunError(f"{bench.place.folder}: every trial has failed, for the reasons above; mend the study")
+
+
+def _go_on(folder: Path, fields: dict[str, Any]) -> "Bench":
+    """The study of a folder as it is, or with such fields as may change; any other is refused by its name."""
+    from regard.tune import door
+    from regard.tune import study as studies
+    from regard.tune.folder import StudyFolder
+
+    if not _given(value for name, value in fields.items() if name != "storage"):
+        return door.go_on(folder, fields["storage"])
+    return door.begin(studies.change(studies.load(StudyFolder(folder).study), **fields), folder)
 
 
 def _study(
@@ -104,7 +116,8 @@ def _from_options(
         raise ConfigError("--over: a setting is given twice; put all its values into one --over")
     size = 1
     for choice in choices.values():
-        size *= len(choice.values) if isinstance(choice, Choices) else 10**6
+        values = choice.values if isinstance(choice, Choices) else choice.steps()
+        size *= len(values) if values is not None else 10**6
     few = size <= (fields["trials"] or 64)
     table: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     table.setdefault("sampler", "grid" if few else "tpe")

@@ -23,11 +23,18 @@ def score_run(
     metrics: Mapping[str, Metric] = METRICS,
 ) -> Evaluation:
     """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv."""
-    evaluation = evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced, metrics)
+    evaluation = judge(translator, pairs, search, metrics)
     run.write_json(run.scores(name), as_dict(evaluation))
     rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
     write_text(run.sentences(name), "\n".join(rows) + "\n")
     return evaluation
+
+
+def judge(
+    translator: Translator, pairs: Sequence[Pair], search: Search | None = None, metrics: Mapping[str, Metric] = METRICS
+) -> Evaluation:
+    """Translate and score, and leave no trace."""
+    return evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced, metrics)
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:

@@ -8,14 +8,13 @@ from statistics import mean, stdev
 
 from regard.metrics import Test
 from regard.report import pareto
+from regard.tune.contrast import blocks, changed, many, places, rank_correlation, stands_out, tried
+from regard.tune.luck import Chance, shuffled
 from regard.tune.results import Result, ranking
-from regard.tune.space import Plain
 from regard.tune.study import METRIC_NAMES, Study, short, written
 
 FEW = 10  # trials below which importances are a hint
 RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
-STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
-"""Student's t for 95 %, by degrees of freedom from 1 on."""
 ABOUT = ("model.layers", "model.dim", "model.heads", "model.dropout")
 WORDS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
 
@@ -40,7 +39,7 @@ class Evidence:
     unit: str = "steps"
     """What the curves are drawn over."""
     tests: Mapping[int, Test] = field(default_factory=dict)
-    """By the number of the trial: against the best one, on the dev sentences."""
+    """By the number of the trial: against the best one, on the dev sentences, or by seeds where there are several."""
     importance: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -91,28 +90,29 @@ def noise(seen: Evidence) -> str:
     ranked = seen.ranked
     if len(ranked) < 2:
         return ""
-    best = ranked[0]
+    best, seeds = ranked[0], seen.study.seeds > 1
     tested = [(result, seen.tests[result.number]) for result in ranked[1:] if result.number in seen.tests]
-    apart = [f"{_name(r)} ({t.difference:+.1f}, p = {t.p:.3f})" for r, t in tested if t.significant]
-    close = [f"{_name(r)} ({t.difference:+.1f}, p = {t.p:.3f})" for r, t in tested if not t.significant]
+    how, what = ("Welch's t over seeds", "seeds") if seeds else ("paired bootstrap", "sentences")
+    words = [(f"{_name(r)} ({t.difference:+.{2 if seeds else 1}f}, p = {t.p:.3f})", t.significant) for r, t in tested]
+    apart, close = ([text for text, real in words if real is wanted] for wanted in (True, False))
     told = []
     if apart:
         many = f"{len(apart)} of the {len(tested)} others that were tested, {apart[0]} the best of them"
         which = _list(apart) if len(apart) <= 5 else many
-        told.append(f"By dev BLEU, significantly different from {_name(best)} (paired bootstrap): {which}.")
+        told.append(f"By dev {_tested_by(seen)}, significantly different from {_name(best)} ({how}): {which}.")
     if close:
-        told.append(
-            f"Noise, as far as these sentences can tell: the difference between {_name(best)} and {_list(close)}."
-        )
+        told.append(f"Noise, as far as these {what} can tell: the difference between {_name(best)} and {_list(close)}.")
     spread = _seed_spread(seen)
     if spread is not None:
-        near = [r for r in ranked[1:] if abs((r.value or 0.0) - (best.value or 0.0)) < 2 * spread]
         told.append(f"Between seeds of one combination the score varies by ± {spread:.2f}.")
-        if near:
-            told.append(f"Within twice that of the best: {_list([_name(r) for r in near])}.")
     else:
         told.append("Every combination was trained with one seed, so what another seed would change is not known.")
     return " ".join(told)
+
+
+def _tested_by(seen: Evidence) -> str:
+    """What the tests are of: the metric of the seeds, or BLEU of the sentences."""
+    return METRIC_NAMES[seen.study.metric if seen.study.seeds > 1 else "bleu"]
 
 
 def turning_point(curve: Curve) -> tuple[float, float] | None:
@@ -161,43 +161,49 @@ def effects(seen: Evidence) -> list[str]:
 
 
 def _effect(seen: Evidence, ranked: Sequence[Result], name: str) -> str:
-    points = [(r.point[name], r.value) for r in ranked if name in r.point and r.value is not None]
-    values = sorted({value for value, _ in points}, key=lambda v: (isinstance(v, str), v))
-    word = WORDS.get(name, short(name))
+    trials, values = tried(ranked, name)
     if len(values) < 2:
         return ""
-    if len(values) > 6 and not any(isinstance(value, str) for value in values):
-        return _correlation(seen, word, [(float(a), b) for a, b in points])
-    groups = {value: [score for at, score in points if at == value] for value in values}
+    if many(values):
+        return _correlation(seen, WORDS.get(name, short(name)), places(trials, name))
+    groups = {value: [r.value for r in trials if r.point[name] == value and r.value is not None] for value in values}
     means = {value: mean(scores) for value, scores in groups.items()}
     listed = ", ".join(f"{written(v)}: {m:.2f}{_n(groups[v])}" for v, m in means.items())
-    up = seen.study.up
-    best = (max if up else min)(means, key=lambda v: means[v])
-    gap = max(means.values()) - min(means.values())
-    others = _confounded(ranked, name)
-    told = f"{_capital(word)} ({name}), mean dev {METRIC_NAMES[seen.study.metric]} by value: {listed}. "
-    trend = "" if any(isinstance(value, str | bool) for value in values) else f"{_trend(list(means.values()), up)}, "
+    metric, up = METRIC_NAMES[seen.study.metric], seen.study.up
+    told = f"{_capital(WORDS.get(name, short(name)))} ({name}), mean dev {metric} by value: {listed}. "
+    worst, best = sorted(means, key=lambda v: means[v] if up else -means[v])[:: len(means) - 1]
+    gap = abs(means[best] - means[worst])
+    if not _shown(gap):
+        return f"{told}No difference between the best and the worst."
+    others = changed(trials, name, best, worst)
+    unclear = others or any(isinstance(value, str | bool) for value in values)
+    trend = "" if unclear else f"{_trend(list(means.values()), up)}, "
     told += f"Best at {written(best)}; {trend}{gap:.2f} between the best and the worst"
-    luck = _luck(groups, means)
-    if luck is not None:
-        told += f"; by luck alone ± {luck:.2f}" + (", so that is noise" if gap < luck else ", so it is an effect")
-    else:
-        told += "; these are too few trials to hold it against luck"
-    told += "."
+    told += f"; {_verdict(shuffled(blocks(trials, name)), bool(others))}."
     if others:
         together = _list([short(other) for other in others])
-        told += f" In these trials it changed together with {together}: what each of them did cannot be told apart."
+        told += f" Between these two it changed together with {together}: what each of them did cannot be told apart."
     return told
 
 
+def _shown(gap: float) -> bool:
+    """Whether a gap is more than the digits that are shown can hide."""
+    return round(gap, 2) > 0
+
+
+def _verdict(chance: Chance, mixed: bool) -> str:
+    if not chance.tells:
+        return "these are too few trials to hold it against luck"
+    often = f"luck alone puts them so far apart in {100 * chance.p:.2g} % of cases"
+    if not chance.stands_out:
+        return f"{often}, so that may be noise"
+    return f"{often}, so {'it is more than luck' if mixed else 'it is an effect'}"
+
+
 def _correlation(seen: Evidence, word: str, points: Sequence[tuple[float, float]]) -> str:
-    """How a score goes with a number that never repeats: Spearman's rank correlation."""
-    ranks = [_ranks([p[side] for p in points]) for side in (0, 1)]
-    middle = (len(points) - 1) / 2
-    over = sum((a - middle) * (b - middle) for a, b in zip(*ranks, strict=True))
-    under = math.sqrt(math.prod(sum((a - middle) ** 2 for a in side) for side in ranks)) or 1.0
-    rho = over / under * (1 if seen.study.up else -1)
-    limit = 1.96 / math.sqrt(max(2, len(points)) - 1)
+    """How a score goes with a number that never repeats."""
+    rho, limit = rank_correlation(points)
+    rho *= 1 if seen.study.up else -1
     how = "more of it was better" if rho > 0 else "less of it was better"
     verdict = how if abs(rho) > limit else "no trend that stands out from noise"
     ends = (min(p[0] for p in points), max(p[0] for p in points))
@@ -210,13 +216,18 @@ def weights(seen: Evidence) -> str:
         return ""
     order = sorted(seen.importance, key=lambda name: -seen.importance[name])
     listed = ", ".join(f"{short(name)} {seen.importance[name]:.0%}" for name in order)
-    few = len(seen.ranked) < FEW
-    hint = f" From {_count(len(seen.ranked), 'trial')} that is a hint, no more." if few else ""
-    return f"Share of the variation that each setting explains (fANOVA): {listed}.{hint}"
+    rest = 1 - sum(seen.importance.values())
+    left = f"; {rest:.0%} none of them explains by itself" if rest >= 0.005 else ""
+    hint = ""
+    if len(seen.ranked) < FEW:
+        hint = f" From {_count(len(seen.ranked), 'trial')} that is a hint, no more."
+    elif not any(stands_out(seen.ranked, name) for name in order):
+        hint = " Nothing that a setting did stands out from luck, so that is a hint, no more."
+    return f"Share of the variation that each setting explains (fANOVA): {listed}{left}.{hint}"
 
 
 def advice(seen: Evidence) -> str:
-    """What to take for quality, and what for speed."""
+    """What to take for quality, and what for size."""
     ranked = [result for result in seen.ranked if result.first is not None]
     if not ranked:
         return "Nothing to pick: no model works."
@@ -227,13 +238,14 @@ def advice(seen: Evidence) -> str:
     front = [ranked[n] for n in pareto(sizes, seen.study.up)]
     light = min(level, key=lambda r: r.first.parameters if r.first else 0)
     if light is not best:
-        told += f" For speed take {_name(light)}: {_score(seen, light)}, no significant difference, {_cost(light)}."
+        equal = f"no significant difference in {_tested_by(seen)}"
+        told += f" For size take {_name(light)}: {_score(seen, light)}, {equal}, {_cost(light)}."
     elif front and front[0] is not best:
         small = front[0]
         gap = abs((best.value or 0.0) - (small.value or 0.0))
-        told += f" For speed take {_name(small)}, the smallest: {_score(seen, small)}, {gap:.2f} worse, {_cost(small)}."
+        told += f" For size take {_name(small)}, the smallest: {_score(seen, small)}, {gap:.2f} worse, {_cost(small)}."
     else:
-        told += " It is also the smallest of those that nothing beats, so take it for speed as well."
+        told += " It is also the smallest of those that nothing beats, so take it for size as well."
     return told
 
 
@@ -249,33 +261,6 @@ def _seed_spread(seen: Evidence) -> float | None:
     return math.sqrt(mean(variances)) if variances else None
 
 
-def _luck(groups: Mapping[Plain, Sequence[float]], means: Mapping[Plain, float]) -> float | None:
-    """How far the means of the best and the worst value would lie apart by chance in 19 of 20 cases (Student's t).
-
-    Unknown from a single repeated value: two scores that happen to be close would make anything an effect.
-    """
-    spread = sum((score - means[value]) ** 2 for value, scores in groups.items() for score in scores)
-    free = sum(map(len, groups.values())) - len(groups)
-    if free < 2:
-        return None
-    ends = (max(means, key=lambda v: means[v]), min(means, key=lambda v: means[v]))
-    likely = STUDENT[free - 1] if free <= len(STUDENT) else 1.96 + 2.4 / free
-    return likely * math.sqrt(spread / free * sum(1 / len(groups[value]) for value in ends))
-
-
-def _confounded(ranked: Sequence[Result], name: str) -> list[str]:
-    """Other settings that changed exactly when this one did."""
-    here = [result.point.get(name) for result in ranked]
-    names = dict.fromkeys(other for result in ranked for other in result.point if other != name)
-    found = []
-    for other in names:
-        there = [result.point.get(other) for result in ranked]
-        pairs = set(zip(here, there, strict=True))
-        if len(set(there)) > 1 and len(pairs) == len(set(here)) == len(set(there)):
-            found.append(other)
-    return found
-
-
 def _trend(means: Sequence[float], up: bool) -> str:
     better = [(b > a) == up for a, b in pairwise(means)]
     if len(means) == 2:
@@ -287,11 +272,6 @@ def _trend(means: Sequence[float], up: bool) -> str:
         if not any(better)
         else "no steady trend"
     )
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(values)
-    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
 
 
 def _score(seen: Evidence, result: Result) -> str:

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +108,10 @@ class Claims:
                 return int(row.number)
         return None
 
+    def beat(self, number: int) -> bool:
+        """Show that we are alive; False if the trial is no longer ours."""
+        return self._change(number, pulse=self.table.c.pulse + 1)
+
     def finish(self, number: int) -> bool:
         """Say that a trial of ours is done; False if it is no longer ours."""
         return self._change(number, state=DONE)
@@ -122,14 +126,19 @@ class Claims:
 
     @contextmanager
     def held(self, number: int) -> Iterator[threading.Event]:
-        """Keep the pulse of a trial of ours going; the event is set if it was taken from us."""
+        """Keep the pulse of a trial of ours going; the event is set if it was taken from us.
+
+        A storage that does not answer has taken nothing: the next beat asks again.
+        """
+        from sqlalchemy.exc import SQLAlchemyError
+
         lost, end = threading.Event(), threading.Event()
 
         def beat() -> None:
-            while not end.wait(PULSE_SECONDS):
-                if not self._change(number, pulse=self.table.c.pulse + 1):
-                    lost.set()
-                    return
+            while not end.wait(PULSE_SECONDS) and not lost.is_set():
+                with suppress(SQLAlchemyError):
+                    if not self.beat(number):
+                        lost.set()
 
         thread = threading.Thread(target=beat, daemon=True)
         thread.start()

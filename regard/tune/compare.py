@@ -11,7 +11,7 @@ from regard.evaluation import METRICS, Evaluation, evaluate
 from regard.formats import Pair, read_lines, read_pairs
 from regard.jobs.load import load
 from regard.jobs.prepare import write_pieces
-from regard.jobs.score import as_dict, score_run
+from regard.jobs.score import as_dict, judge
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.train import log
@@ -60,14 +60,14 @@ class Comparison:
 def compare(
     paths: Sequence[Path], files: Sequence[str], search: Beam | None = None, device: str = "auto"
 ) -> Comparison:
-    """Translate, score and test."""
+    """Translate, score and test; the runs are left as they are."""
     if not files:
         raise DataError("nothing to compare on: give the test pairs with --on test.en test.fr")
     source, target = _languages(paths)
     pairs = list(read_pairs(files, source, target))
     name = Path(files[0]).name.partition(".")[0]
     names = _names(paths)
-    systems = [_system(path, names[n], pairs, name, files[-1], search, device) for n, path in enumerate(paths)]
+    systems = [_system(path, names[n], pairs, files[-1], search, device) for n, path in enumerate(paths)]
     return of_systems(name, pairs, systems)
 
 
@@ -96,12 +96,10 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return [name if last.count(name) == 1 else str(path) for name, path in zip(last, paths, strict=True)]
 
 
-def _system(
-    path: Path, name: str, pairs: Sequence[Pair], set_name: str, reference: str, search: Beam | None, device: str
-) -> System:
+def _system(path: Path, name: str, pairs: Sequence[Pair], reference: str, search: Beam | None, device: str) -> System:
     if path.is_dir():
         run = open_run(path)
-        evaluation = score_run(run, load(path, device), pairs, set_name, search, SCORED)
+        evaluation = judge(load(path, device), pairs, search, SCORED)
         return System(name, evaluation, run, costs(run, evaluation))
     if not path.exists():
         raise FormatError(f"{path}: no such run or file; compare takes run folders and files of translations")

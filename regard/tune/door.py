@@ -21,11 +21,16 @@ def begin(study: Study, folder: Path) -> Bench:
     place = StudyFolder(folder)
     if is_study(folder):
         _require_same(studies.load(place.study), study, folder)
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif folder.exists() and not _unbegun(place):
         raise RunError(f"{folder}: already exists and is not a study. Choose another folder with --out.")
     if not study.base.data.train:
         raise ConfigError(
             "nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set base.data.train"
+        )
+    if study.seeds > 1 and not study.base.data.dev:
+        raise ConfigError(
+            f"seeds = {study.seeds} without dev pairs: every seed would hold other sentences out of the training files "
+            f"and be judged on them; give --dev, or set base.data.dev"
         )
     storage = storages.open_storage(study.storage or storages.url_of(place.database), create=True)
     kept = study.model_copy(update={"storage": storages.without_password(study.storage) if study.storage else ""})
@@ -35,6 +40,11 @@ def begin(study: Study, folder: Path) -> Bench:
     found.set_user_attr(STUDY, text)
     write_text(place.study, text)
     return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def _unbegun(place: StudyFolder) -> bool:
+    """Whether a folder is empty, or holds no more than a kill in the first seconds leaves: the storage and its lock."""
+    return place.folder.is_dir() and all(path.name.startswith(place.database.name) for path in place.folder.iterdir())
 
 
 def go_on(folder: Path, url: str | None = None) -> Bench:

@@ -8,9 +8,10 @@ from regard.metrics import Test, paired_tests
 from regard.run import Run
 from regard.train import log
 from regard.tune.analysis import Curve, Evidence
+from regard.tune.luck import welch
 from regard.tune.measure import read_sentences
 from regard.tune.results import Result, ranking
-from regard.tune.study import Study, distribution
+from regard.tune.study import METRIC_NAMES, Study, distribution
 
 TESTED = 16  # trials that are tested against the best: a page of p-values says nothing
 SMALLEST = 4  # trials that a forest can be grown from
@@ -72,7 +73,8 @@ def gather(study: Study, results: Sequence[Result]) -> tuple[Evidence, dict[int,
     courses = {number: one for number, one in found.items() if one is not None}
     curves = {number: one.curve() for number, one in courses.items() if one.checks}
     ranked = ranking(study, results)
-    return Evidence(study, results, curves, unit, dev_tests(ranked), importances(study, ranked)), courses
+    tests = seed_tests(study, ranked) if study.seeds > 1 else dev_tests(ranked)
+    return Evidence(study, results, curves, unit, tests, importances(study, ranked)), courses
 
 
 def dev_rows(result: Result) -> list[dict[str, str]] | None:
@@ -99,8 +101,18 @@ def dev_tests(ranked: Sequence[Result]) -> dict[int, Test]:
     return {int(number): found["bleu"] for number, found in tests.items() if int(number) != ranked[0].number}
 
 
+def seed_tests(study: Study, ranked: Sequence[Result]) -> dict[int, Test]:
+    """Every trial against the best one by the scores of its seeds: what they are ranked by is what is tested."""
+    best, name = ranked[0] if ranked else None, METRIC_NAMES[study.metric]
+    return {
+        result.number: Test(name, value, welch(best.values, result.values), "Welch's t", value - (best.value or 0.0))
+        for result in ranked[1:TESTED]
+        if best and (value := result.value) is not None and min(len(best.values), len(result.values)) > 1
+    }
+
+
 def importances(study: Study, ranked: Sequence[Result]) -> dict[str, float]:
-    """fANOVA over the trials that work: the share of the variation that each setting explains."""
+    """fANOVA over the trials that work: the share of the variation that each setting explains by itself."""
     varying = [name for name in study.choices() if len({result.point.get(name) for result in ranked}) > 1]
     whole = [result for result in ranked if all(name in result.point for name in varying)]
     if len(whole) < SMALLEST or not varying or len({result.value for result in whole}) < 2:
@@ -114,4 +126,4 @@ def importances(study: Study, ranked: Sequence[Result]) -> dict[str, float]:
         params: dict[str, Any] = {name: result.point[name] for name in varying}
         copy.add_trial(optuna.create_trial(params=params, distributions=distributions, value=result.value))
     evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
-    return {name: float(v) for name, v in optuna.importance.get_param_importances(copy, evaluator=evaluator).items()}
+    return {name: float(share) for name, share in evaluator.evaluate(copy, params=varying).items()}

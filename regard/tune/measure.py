@@ -72,50 +72,68 @@ def summary(run: Run, found: Mapping[str, Any], unigram: float | None) -> Measur
     if not steps:
         raise RunError(f"{run.folder}: its log has no step, so there is nothing to measure; train it first")
     seconds = sum(step["seconds"] for step in steps)
-    best = min(checks, key=lambda check: check.loss, default=None)
+    look = best_look(run, checks)
     scores, loss = found.get("scores", {}), found.get("loss")
-    if not scores and best is not None:
-        scores = {"accuracy": {"value": 100 * best.accuracy}} | ({"bleu": best.bleu.as_dict()} if best.bleu else {})
+    if not scores and look is not None:
+        scores = {"accuracy": {"value": 100 * look.accuracy}} | ({"bleu": look.bleu.as_dict()} if look.bleu else {})
     return Measured(
         parameters=parameters(run),
         steps=len(steps),
         epochs=round(_epochs(steps), 2),
         minutes=(seconds + sum(check.seconds for check in checks)) / 60,
         speed=sum(step["tokens"] for step in steps) / seconds,
-        loss=loss if loss is not None else best.loss if best else None,
+        loss=loss if loss is not None else look.loss if look else None,
         unigram=unigram,
-        shuffled=checks[-1].shuffled if checks else None,
+        shuffled=look.shuffled if look else None,
         scores=scores,
         pads_counted=found.get("pads_counted"),
-        collapsed=collapse(checks, unigram, scores, found.get("baselines")),
+        collapsed=collapse(look, unigram, scores, found.get("baselines")),
     )
 
 
+def looks(run: Run) -> list[Check]:
+    """Every look at dev that the log of a run holds."""
+    records = log.read(run.log) if run.log.exists() else ()
+    return [check_of(record) for record in records if record["kind"] == "check"]
+
+
+def best_look(run: Run, checks: Sequence[Check]) -> Check | None:
+    """The look at dev that the weights which translate had: a later one may be of weights that nobody uses.
+
+    The log does not hold the look at an average, which is better than every other: there the best of them stands in.
+    """
+    best = run.read_json(run.best) if run.best.exists() else {}
+    same = [check for check in checks if check.step == best.get("step")]
+    if same and best["weights"] != run.average.name:
+        return same[-1]
+    metric = best.get("metric", "loss") if all(check.bleu for check in checks) else "loss"
+    return min(checks, key=lambda check: check.cost(metric), default=None)
+
+
 def collapse(
-    checks: Sequence[Check],
+    look: Check | None,
     unigram: float | None,
     scores: Mapping[str, Mapping[str, Any]],
     baselines: Mapping[str, Any] | None,
 ) -> str:
     """Why a model does not translate, in words with numbers; empty if it does."""
-    if not checks:
+    if look is None:
         return ""
-    now = checks[-1]
     reasons = []
     if unigram is not None:
-        seen = alarms.Seen([now], [0.0], unigram, warmed_up=True)
+        seen = alarms.Seen([look], [0.0], unigram, warmed_up=True)
         if alarms.above_unigram(seen):
             reasons.append(
-                f"its dev loss of {now.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model that "
-                f"only knows how frequent each piece is"
+                f"its dev loss of {look.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
+                f"that only knows how frequent each piece is"
             )
-        if now.shuffled is not None and now.shuffled - now.loss <= 0.02 * now.loss:
+        if look.shuffled is not None and look.shuffled - look.loss <= 0.02 * look.loss:
             reasons.append(
-                f"it ignores its source: with the sources of other sentences its dev loss is {now.shuffled:.2f} "
-                f"instead of {now.loss:.2f}"
+                f"it ignores its source: with the sources of other sentences its dev loss is {look.shuffled:.2f} "
+                f"instead of {look.loss:.2f}"
             )
         if alarms.same_output(seen):
-            reasons.append(f"only {now.distinct or 0:.0%} of its translations of different dev sentences differ")
+            reasons.append(f"only {look.distinct or 0:.0%} of its translations of different dev sentences differ")
     if baselines and "bleu" in scores:
         score, chance = scores["bleu"], baselines["shuffled"]
         if score["value"] <= chance["high"] and not reasons:

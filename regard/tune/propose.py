@@ -1,9 +1,11 @@
 """Which combination a trial tries: the set or grid point of its number, a random one, or the most promising."""
 
 import random
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from regard.tune.space import Point, Space, allows
+from regard.errors import ConfigError
+from regard.tune.space import Plain, Point, Space, allows, key
 from regard.tune.study import Study, distribution
 
 if TYPE_CHECKING:
@@ -11,10 +13,11 @@ if TYPE_CHECKING:
 
 STARTUP = 10  # trials drawn at random before TPE has something to learn from
 TRIES = 200
+Key = tuple[tuple[str, Plain], ...]
 
 
 def propose(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]") -> tuple[str, Point]:
-    """The name and the combination of trial `number`.
+    """The name and the combination of trial `number`, one that no other trial has.
 
     A function of the study and the number alone, except under TPE, which also looks at the past.
     """
@@ -27,12 +30,34 @@ def propose(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]") -
 
 
 def _random(study: Study, number: int) -> Point:
+    """The draw of this number, after those of all before it: whoever draws, and when, it is the same."""
+    seen: set[Key] = set()
+    point: Point = {}
+    for earlier in range(1, number + 1):
+        point = _fresh(study, earlier, seen)
+        seen.add(key(point))
+    return point
+
+
+def _fresh(study: Study, number: int, seen: Collection[Key]) -> Point:
+    """A random combination that was not seen; where chance does not find one, from a list of all."""
     rng = random.Random(f"{study.seed} {number}")  # one of its own, so that workers never draw the same
-    return Space(study.choices(), study.conditions).draw(rng, allows(study.start(), study.conditions))
+    space, valid = Space(study.choices(), study.conditions), allows(study.start(), study.conditions)
+    allowed = lambda point: key(point) not in seen and valid(point)  # noqa: E731
+    try:
+        return space.draw(rng, allowed)
+    except ConfigError:
+        left = list(filter(allowed, space.every() or ()))
+    if not left:
+        raise ConfigError(
+            f"trial {number}: no combination is left that was not tried, or none is found by chance; "
+            f"widen the space, or take no more than {number - 1} trials"
+        )
+    return rng.choice(left)
 
 
 def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]") -> Point:
-    """Ask TPE, in a copy of the study, until it names a combination that is allowed; real trials see only that one."""
+    """Ask TPE, in a copy of the study, until it names a combination that is allowed and new; trials see only that."""
     import optuna
 
     sampler = optuna.samplers.TPESampler(seed=study.seed * 100_003 + number, n_startup_trials=STARTUP)
@@ -40,9 +65,10 @@ def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]"
     copy.add_trials([trial for trial in past if trial.params and trial.state != optuna.trial.TrialState.FAIL])
     distributions = {name: distribution(choice) for name, choice in study.choices().items()}
     allowed = allows(study.start(), study.conditions)
+    seen = {key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past}
     for _ in range(TRIES):
         asked = copy.ask(distributions)
-        if allowed(asked.params):
+        if key(asked.params) not in seen and allowed(asked.params):
             return dict(asked.params)
         copy.tell(asked, state=optuna.trial.TrialState.FAIL)
-    return _random(study, number)  # what TPE likes best is forbidden: anything that is allowed, then
+    return _fresh(study, number, seen)  # what TPE likes best is forbidden or known: anything else, then

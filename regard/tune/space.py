@@ -34,10 +34,13 @@ class Choices:
     def draw(self, rng: random.Random) -> Plain:
         return rng.choice(self.values)
 
+    def every(self) -> tuple[Plain, ...]:
+        return self.values
+
 
 @dataclass(frozen=True)
 class Range:
-    """Any number between two; whole ones where both ends are whole; by ratio instead of difference if `log`."""
+    """Any number between two; whole ones where ends and step are whole; by ratio instead of difference if `log`."""
 
     low: float
     high: float
@@ -46,7 +49,7 @@ class Range:
 
     @property
     def whole(self) -> bool:
-        return isinstance(self.low, int) and isinstance(self.high, int)
+        return all(isinstance(number, int) for number in (self.low, self.high, self.step or 1))
 
     def draw(self, rng: random.Random) -> Plain:
         if self.log:
@@ -58,7 +61,11 @@ class Range:
 
     def steps(self) -> tuple[Plain, ...] | None:
         """Every value, where they can be counted: by the step, or by ones."""
-        if self.log or not (self.step or self.whole):
+        return None if self.log else self.every()
+
+    def every(self) -> tuple[Plain, ...] | None:
+        """Every value that can be drawn; None where there is no end to them."""
+        if not (self.step or self.whole) or self._count() > MOST_POINTS:
             return None
         return tuple(self._at(n) for n in range(self._count()))
 
@@ -118,6 +125,11 @@ def _range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
     return Range(low, high, log, step)
 
 
+def key(point: Point) -> tuple[tuple[str, Plain], ...]:
+    """What two combinations share if they are the same; numbers to ten digits, since steps add up in several ways."""
+    return tuple((name, float(f"{v:.10g}") if isinstance(v, float) else v) for name, v in sorted(point.items()))
+
+
 def _number(text: str) -> float:
     return float(text) if re.search(r"[.eE]", text) else int(text)
 
@@ -145,6 +157,14 @@ class Space:
             )
         for combination in itertools.product(*values):
             yield dict(zip(self.choices, combination, strict=True))
+
+    def every(self) -> Iterator[Point] | None:
+        """Every combination that can be drawn; None where there are too many to look at."""
+        values = [choice.every() for choice in self.choices.values()]
+        found = [one for one in values if one is not None]
+        if len(found) < len(values) or math.prod(map(len, found)) > MOST_POINTS:
+            return None
+        return (dict(zip(self.choices, combination, strict=True)) for combination in itertools.product(*found))
 
     def draw(self, rng: random.Random, allowed: Callable[[Point], bool]) -> Point:
         """A random combination that is allowed."""

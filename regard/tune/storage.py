@@ -37,7 +37,7 @@ def open_storage(url: str, create: bool) -> "RDBStorage":
         ) from None
     name = DRIVERS.get(parts.drivername, parts.drivername)
     parts, where = parts.set(drivername=name), without_password(url)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"pool_pre_ping": True}  # a server may have closed what has been idle for long
     if name.startswith("sqlite"):
         if not create and not Path(parts.database or "").is_file():
             raise RunError(f"storage {where}: no such file. Begin a study with `regard tune study.toml`.")
@@ -50,6 +50,13 @@ def open_storage(url: str, create: bool) -> "RDBStorage":
         raise RunError(
             f"storage {where}: cannot be reached ({reason}). Check the address, or leave --storage out."
         ) from None
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What a storage raises that is gone, or does not answer."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return (_optuna().exceptions.OptunaError, SQLAlchemyError)
 
 
 def without_password(url: str) -> str:

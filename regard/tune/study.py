@@ -2,6 +2,7 @@
 
 import fnmatch
 import functools
+import itertools
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,8 @@ from regard.tune.space import (
 
 DEFAULT_TRIALS = 16
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
+PIECES = ("data.vocabulary", "data.joint", "data.tokenizer")
+"""What decides how texts are cut."""
 METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
 
@@ -143,9 +146,17 @@ class Study(Settings):
         return {f"{number}": point for number, point in enumerate(valid, start=1)}
 
     def count(self) -> int:
-        """How many trials there are to be."""
+        """How many trials there are to be: no more than there are combinations, since each is tried once."""
         points = self.fixed_points()
-        return len(points) if points is not None else self.trials or DEFAULT_TRIALS
+        return len(points) if points is not None else self._drawable
+
+    @functools.cached_property
+    def _drawable(self) -> int:
+        wanted, every = self.trials or DEFAULT_TRIALS, Space(self.choices(), self.conditions).every()
+        if every is None:
+            return wanted
+        valid = filter(allows(self.start(), self.conditions), every)
+        return sum(1 for _ in itertools.islice(valid, wanted))
 
     def start(self) -> Config:
         """The base settings with the budget of a trial, and the metric that chooses its checkpoint."""
@@ -223,6 +234,7 @@ def check(study: Study, where: str = "") -> None:
             ends = choice.values if isinstance(choice, Choices) else (choice.low, choice.high)
             for value in ends:
                 _try(study, name, value)
+        _require_comparable(study)
         if study.sampler == "sets":
             for name, point in study.chosen_sets().items():
                 _try_set(study, name, point)
@@ -248,6 +260,25 @@ def _try(study: Study, name: str, value: Plain) -> None:
         )
 
 
+def _require_comparable(study: Study) -> None:
+    """Loss and accuracy are those of a piece, and the pieces of a smaller vocabulary are easier to guess."""
+    varying = [name for name in PIECES if _varies(study, name)]
+    if varying and study.metric in ("loss", "accuracy"):
+        raise ConfigError(
+            f"metric = {study.metric!r}, but {' and '.join(varying)} varies: pieces differ, so their {study.metric} "
+            f"cannot be compared; use bleu or chrf"
+        )
+
+
+def _varies(study: Study, name: str) -> bool:
+    """Whether two trials may differ in a setting; a set that does not give it has the value of the base."""
+    if study.sampler != "sets":
+        choice = study.choices().get(name)
+        return choice is not None and (not isinstance(choice, Choices) or len(choice.values) > 1)
+    shared = settings.flatten(study.base.model_dump(mode="json", exclude_unset=True)).get(name)
+    return len({point.get(name, shared) for point in study.chosen_sets().values()}) > 1
+
+
 def _try_set(study: Study, name: str, point: Point) -> None:
     try:
         configured(study.start(), point)
@@ -266,7 +297,7 @@ def distribution(choice: Choice) -> Any:
     if choice.whole:
         low, high = int(choice.low), int(choice.high)
         return IntDistribution(low, high, log=choice.log, step=int(choice.step or 1))
-    return FloatDistribution(choice.low, choice.high, log=choice.log, step=choice.step)
+    return FloatDistribution(float(choice.low), float(choice.high), log=choice.log, step=choice.step)
 
 
 def told(point: Mapping[str, Plain]) -> str:

@@ -1,5 +1,6 @@
 """A worker: takes a trial, trains it as an ordinary run, says what came of it, and takes the next."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -12,6 +13,7 @@ from regard.jobs.events import Checked, Event, Interrupted, Note, Progress
 from regard.jobs.load import pick_device
 from regard.run import Run, is_run
 from regard.train.check import Check
+from regard.tune import storage as storages
 from regard.tune.claims import Claims
 from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
 from regard.tune.folder import StudyFolder
@@ -59,6 +61,17 @@ class Bench:
 
 def work(bench: Bench, stop: Stop) -> Iterator[Happening]:
     """Train until every trial is done, by us or by others."""
+    try:
+        yield from _work(bench, stop)
+    except storages.errors() as error:
+        reason = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+        raise RunError(
+            f"storage {storages.without_password(bench.storage.url)} is gone ({reason}). What was trained is kept; "
+            f"once it is back, go on with `regard tune {bench.place.folder}`."
+        ) from error
+
+
+def _work(bench: Bench, stop: Stop) -> Iterator[Happening]:
     pick_device(bench.study.base.train.device)  # or every trial would fail that another worker could train
     bench.claims.plan(bench.study.count())
     bench.found.pruner = pruner(bench.study)
@@ -112,13 +125,13 @@ def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
             yield from training.train()
         except RegardError as error:
             if not training.to_blame(error):
-                bench.claims.release(number)
+                _release(bench, number)
                 raise
             training.state, training.reason = "failed", str(error)
         except BaseException:
-            bench.claims.release(number)
+            _release(bench, number)
             raise
-        if lost.is_set():
+        if lost.is_set() or not bench.claims.beat(number):  # whoever has it now tells what came of it
             return
         if training.state == "":  # somebody stopped us
             bench.claims.release(number)
@@ -127,6 +140,12 @@ def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
         training.tell()
     bench.claims.finish(number)
     yield Ended(next(result for result in bench.results() if result.number == number))
+
+
+def _release(bench: Bench, number: int) -> None:
+    """Leave a trial to others, if the storage still answers: what went wrong before is what is to be told."""
+    with contextlib.suppress(*storages.errors()):
+        bench.claims.release(number)
 
 
 def _begin(bench: Bench, number: int) -> "tuple[optuna.Trial | None, bool]":
@@ -198,11 +217,12 @@ class Training:
         return job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
 
     def _show(self, event: Event) -> None:
-        """Let other workers see how far it is, every few seconds."""
+        """Let other workers see how far it is, every few seconds; a storage that does not answer is told later."""
         self.glimpse = self.glimpse.after(event)
         if time.monotonic() - self.told > TELL_SECONDS:
             self.told = time.monotonic()
-            self.trial.set_user_attr(NOW, asdict(self.glimpse))
+            with contextlib.suppress(*storages.errors()):
+                self.trial.set_user_attr(NOW, asdict(self.glimpse))
 
     def _look(self, check: Check) -> None:
         """Tell the pruner how dev looks, and ask whether that is too weak."""

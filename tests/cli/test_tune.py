@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
+from regard.cli.tune import _from_options
 from regard.run import is_run
 from regard.tune import door
 from tests.jobs.conftest import TINY
@@ -65,6 +66,24 @@ def test_it_goes_on_and_reports_as_often_as_one_likes(study: Path, files: Path, 
     assert "another each" in refused(arguments(files, study, steps=4), capsys)
 
 
+def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(study: Path, capsys):
+    before = (study / "study.toml").read_text(encoding="utf-8")
+    told = refused(["tune", str(study), "--trials", "5", "--seeds", "9", "--metric", "loss"], capsys)
+    assert "holds a study with another metric, seeds" in told
+    assert (study / "study.toml").read_text(encoding="utf-8") == before
+    main_ok(["tune", str(study), "--trials", "5"])
+    assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
+    assert door.go_on(study).study.trials == 5
+
+
+def test_what_goes_by_steps_is_counted():
+    fields = {"trials": None}
+    over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
+    found = _from_options([Path("a.en"), Path("a.fr")], over, [], {}, fields)
+    assert found.sampler == "grid" and found.count() == 12
+    assert _from_options([Path("a.en")], ["model.dropout=0.1..0.4"], [], {}, fields).sampler == "tpe"
+
+
 def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
     words = arguments(files, tmp_path / "s")
     words[words.index("model.layers=1,2")] = "model.ffn=4000000000,5000000000"
@@ -76,6 +95,8 @@ def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_pat
 
 def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: Path, capsys):
     (tmp_path / "other.txt").write_bytes((files / "test.fr").read_bytes())
+    before = {path: path.read_bytes() for path in study.glob("trials/*/scores/*")}
+    assert study / "trials" / "0001" / "scores" / "test.sentences.tsv" in before
     runs = [str(study / "trials" / "0001"), str(study / "trials" / "0002")]
     out = ["--on", str(files / "test.en"), str(files / "test.fr"), "--out", str(tmp_path / "c")]
     main_ok(["compare", *runs, str(tmp_path / "other.txt"), *out, "--beam", "1"])
@@ -92,7 +113,7 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
     main_ok(["compare", *plain, *out, "--json"])
     found = json.loads(capsys.readouterr().out)
     assert set(found["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomised"}
-    assert (study / "trials" / "0001" / "scores" / "test.sentences.tsv").exists()
+    assert {path: path.read_bytes() for path in study.glob("trials/*/scores/*")} == before  # runs are left alone
 
 
 MISTAKES = {

@@ -26,7 +26,8 @@ FOUR = {
 
 def study_of(**fields: Any) -> Study:
     return studies.build(
-        {"name": "made", "base": {"data": {"train": ["a.en", "a.fr"]}}, "each": {"epochs": 25}} | fields
+        {"name": "made", "base": {"data": {"train": ["a.en", "a.fr"], "dev": ["b.en", "b.fr"]}}, "each": {"epochs": 25}}
+        | fields
     )
 
 

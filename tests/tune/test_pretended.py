@@ -1,9 +1,12 @@
 """What a worker does with the events of training, training itself being pretended."""
 
+import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from regard.data.batch import Place
 from regard.errors import ConfigError, DataError, FormatError, ModelError, RegardError, RunError
@@ -12,8 +15,8 @@ from regard.jobs.events import Checked, Interrupted, Progress
 from regard.run import Run
 from regard.train.check import Check
 from regard.train.loop import Step
-from regard.tune import door, work
-from regard.tune.events import Went
+from regard.tune import claims, door, storage, work
+from regard.tune.events import Ended, Idle, Went
 from regard.tune.measure import Measured
 from tests.tune.made import study_of
 
@@ -130,7 +133,8 @@ def test_what_no_setting_can_mend_ends_the_study_and_leaves_the_trial_to_be_trie
 def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkeypatch, tmp_path: Path):
     refusing(monkeypatch, DataError("no vocabulary of that size"))
     sets = dropouts(0.1, 0.9)
-    sets["set 2"]["data.vocabulary"] = 300
+    for point in sets.values():
+        point["data.vocabulary"] = 300
     assert [trial.state for trial in finish(tmp_path, sets=sets)] == ["complete", "failed"]
 
 
@@ -152,6 +156,83 @@ def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, t
     assert [now.step for now in running[1::2]][:3] == [1, 2, 3] and running[-1].loss == pytest.approx(3.01)
     bench.close()
     other.close()
+
+
+def hiccup(*_: object, **__: object) -> None:
+    raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
+
+
+def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: Path):
+    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    rival, happened = claims.Claims(bench.storage.engine, "made", owner="elsewhere|1|x|y"), []
+    events = work._work(bench, lambda: False)
+    for event in events:
+        happened.append(event)
+        if len(happened) == 4:  # in the midst of training; the next beat of our pulse is seconds away
+            assert rival._take(bench.claims.rows()[0])
+        if isinstance(event, Idle):
+            break
+    assert not [event for event in happened if isinstance(event, Ended)] and len(pretended) == 1
+    assert [trial.state.name for trial in bench.found.get_trials()] == ["RUNNING"]
+    assert bench.claims.rows()[0].owner == rival.owner
+    events.close()
+    bench.close()
+
+
+def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(claims, "PULSE_SECONDS", 0.01)
+    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    bench.claims.plan(1)
+    assert bench.claims.take() == 1
+    before, change, failed = bench.claims.rows()[0].pulse, claims.Claims._change, []
+
+    def now_and_then(self, number: int, **values: object) -> bool:
+        if len(failed) < 3:
+            failed.append(number)
+            hiccup()
+        return change(self, number, **values)
+
+    monkeypatch.setattr(claims.Claims, "_change", now_and_then)
+    with bench.claims.held(1) as lost:
+        until(lambda: bench.claims.rows()[0].pulse > before)
+        assert len(failed) == 3 and not lost.is_set()
+        rival = claims.Claims(bench.storage.engine, "made", owner="elsewhere|1|x|y")
+        until(lambda: rival._take(bench.claims.rows()[0]))
+        assert lost.wait(20)
+    bench.close()
+
+
+def until(true) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(work, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(work, "asdict", hiccup)  # which is called for that alone
+    assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
+
+
+def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pretended, monkeypatch, tmp_path: Path):
+    with monkeypatch.context() as broken:
+        broken.setattr(claims.Claims, "beat", hiccup)
+        message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
+        with pytest.raises(RunError, match=message):
+            finish(tmp_path, sets=dropouts(0.1))
+    monkeypatch.setattr(claims, "is_gone", lambda owner: True)  # the worker that had it
+    monkeypatch.setattr(work, "is_run", lambda folder: False)
+    (tmp_path / "s" / "trials" / "0001").rmdir()
+    assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
+
+
+def test_connections_to_a_server_are_tried_before_they_are_used(monkeypatch):
+    import optuna
+
+    monkeypatch.setattr(storage, "_one_at_a_time", lambda url: contextlib.nullcontext())
+    monkeypatch.setattr(optuna.storages, "RDBStorage", lambda url, engine_kwargs: engine_kwargs)
+    assert storage.open_storage("postgresql://me@server/studies", create=False) == {"pool_pre_ping": True}
 
 
 def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_path: Path):

@@ -1,13 +1,22 @@
 """The page of a study and its words: every sentence follows from the numbers."""
 
+import json
+import random
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard.metrics import Test as Significance
+from regard.model import weights
+from regard.run import Run, write_text
 from regard.train.check import Check
 from regard.tune.analysis import Curve, Evidence, analysis, effects, overfitting, turning_point
-from regard.tune.measure import Measured, collapse
+from regard.tune.analysis import weights as weights_told
+from regard.tune.evidence import gather, importances, seed_tests
+from regard.tune.luck import outside, shuffled, welch
+from regard.tune.measure import Measured, collapse, looks, summary
 from regard.tune.results import Result, ranking
 from regard.tune.study_page import write_study_page
 from tests.tune.made import FOUR, make, study_of
@@ -103,16 +112,46 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
     ],
 )
 def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Check, reason: str):
-    found = collapse([check(9.0), seen], 5.8, {}, None)
+    found = collapse(seen, 5.8, {}, None)
     assert (reason in found) if reason else found == ""
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
     scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
     assert "no better than the 1.9 that translations of other sentences score" in collapse(
-        [check(4.0)], 5.8, scores, chance
+        check(4.0), 5.8, scores, chance
     )
-    assert collapse([check(4.0)], 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+    assert collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+
+
+def rising(folder: Path, best: dict) -> Run:
+    """A run that learns for three looks at dev and then learns by heart, until dev is worse than the unigram line."""
+    run = Run(folder)
+    seen = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
+    lines = []
+    for step, loss, other, score in seen:
+        lines.append({"kind": "step", "number": step, "place": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
+        bleu = {"value": score, "low": score, "high": score, "signature": "s"}
+        lines.append({"kind": "check", **asdict(Check(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
+    write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
+    (run.folder / "weights").mkdir()
+    weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
+    run.write_json(run.best, {"weights": "weights/000002.safetensors", "metric": "loss"} | best)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("best", "shuffled"),
+    [({"step": 2}, 9.0), ({"step": 3, "metric": "bleu"}, 8.5), ({"step": 4, "weights": "average.safetensors"}, 9.0),
+     ({"step": 4, "weights": "average.safetensors", "metric": "bleu"}, 8.5)],
+)  # fmt: skip
+def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
+    run = rising(tmp_path, best)
+    weights.write({"a": torch.zeros(2, 3)}, run.average)
+    found = summary(run, {}, unigram=5.8)
+    assert found.collapsed == "" and found.shuffled == shuffled  # its last look alone would say it has collapsed
+    last = looks(run)[-1]
+    assert "no better than the unigram line" in collapse(last, 5.8, {}, None)
 
 
 def test_a_turn_needs_dev_to_rise_and_training_to_fall():
@@ -123,14 +162,15 @@ def test_a_turn_needs_dev_to_rise_and_training_to_fall():
     assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 3.001, 3.002])) is None
 
 
-def result(number: int, value: float, collapsed: str = "", **point) -> Result:
+def result(number: int, value: float, collapsed: str = "", seeds: tuple[float, ...] = (), **point) -> Result:
     one = Measured(1000 * number, 10, 1.0, 2.0, 3.0, 4.0, scores={"bleu": {"value": value}}, collapsed=collapsed)
-    return Result(number, f"set {number}", "complete", point, value, (value,), (one,))
+    values = tuple(value + seed for seed in seeds) or (value,)
+    return Result(number, f"set {number}", "complete", point, value, values, (one,))
 
 
 def evidence(*results: Result, **more) -> Evidence:
     sets = {r.name: {"model.layers": 1} for r in results}
-    return Evidence(study_of(sets=sets, metric="bleu"), results, **more)
+    return Evidence(study_of(sets=sets, metric="bleu", seeds=max(len(r.values) for r in results)), results, **more)
 
 
 def test_significant_differences_and_noise_are_told_apart():
@@ -138,7 +178,11 @@ def test_significant_differences_and_noise_are_told_apart():
     text = " ".join(analysis(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert "Noise, as far as these sentences can tell: the difference between set 3 and set 2 (-0.2, p = 0.400)" in text
-    assert "For quality take set 3" in text and "For speed take set 2" in text
+    assert (
+        "For quality take set 3" in text
+        and "For size take set 2" in text
+        and "no significant difference in BLEU" in text
+    )
 
 
 def test_settings_that_change_together_are_not_told_apart():
@@ -147,12 +191,35 @@ def test_settings_that_change_together_are_not_told_apart():
         for n, (v, a, b) in enumerate([(20.0, 2, 64), (25.0, 4, 96)])
     ]
     depth, width = effects(evidence(*rows))
-    assert (
-        "Depth (model.layers)" in depth
-        and "changed together with dim" in depth
-        and "the larger value is better" in depth
-    )
+    assert "Depth (model.layers)" in depth and "changed together with dim" in depth and "is better" not in depth
     assert "changed together with layers" in width
+
+
+def test_a_setting_that_changed_in_part_is_named_and_no_trend_is_told():
+    tried = [(2, 128), (4, 128), (4, 256), (6, 128), (6, 256)]  # the shallow ones were never wide
+    rows = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried)]
+    depth = effects(evidence(*rows))[0]
+    assert (
+        "changed together with dim: what each of them did cannot be told apart" in depth and "throughout" not in depth
+    )
+    crossed = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried[1:])]
+    depth = effects(evidence(*crossed))[0]
+    assert "the larger value is better" in depth and "changed together" not in depth
+
+
+def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
+    def depth(shift: float) -> str:
+        layers = [2, 4] * 6
+        drawn = [0.1 + 0.01 * n + shift * (a == 4) for n, a in enumerate(layers)]
+        points = [{"model.layers": a, "model.dropout": d} for a, d in zip(layers, drawn, strict=True)]
+        return effects(evidence(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points))))[0]
+
+    assert "changed together with dropout" in depth(0.2) and "changed together" not in depth(0.0)
+
+
+def test_values_that_do_equally_well_have_no_trend():
+    rows = [result(n, 20.0 + 0.001 * (n % 2), **{"model.layers": 2 + 2 * (n % 2)}) for n in range(8)]
+    assert effects(evidence(*rows))[0].endswith("No difference between the best and the worst.")
 
 
 def test_an_effect_is_held_against_luck():
@@ -162,9 +229,82 @@ def test_an_effect_is_held_against_luck():
             *(result(n, 20 + gap * (n % 2) + noise[n // 2], **{"model.dropout": 0.1 * (1 + n % 2)}) for n in range(8))
         )
 
-    assert "so it is an effect" in effects(trials(5.0))[0] and "so that is noise" in effects(trials(0.1))[0]
+    assert "so it is an effect" in effects(trials(5.0))[0] and "so that may be noise" in effects(trials(0.1))[0]
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
     assert "too few trials to hold it against luck" in effects(evidence(*close))[0]  # two that are close say little
+
+
+@pytest.mark.parametrize("labels", [2, 6])
+def test_luck_makes_an_effect_once_in_twenty_however_many_values_there_are(labels: int):
+    rng = random.Random(7)
+    studies = [[(n % labels, rng.gauss(0, 1)) for n in range(24)] for _ in range(300)]
+    assert 0.01 < sum(shuffled([one]).stands_out for one in studies) / len(studies) < 0.09
+
+
+def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
+    """Width matters much and depth a little: trials alone cannot tell, seeds of equally wide ones can."""
+    seeds = (-0.2, -0.1, 0.1, 0.2)
+    points = [(a, b) for a in (2, 4) for b in (64, 128)]
+
+    def depth(spread: tuple[float, ...]) -> str:
+        named = [{"model.layers": a, "model.dim": b} for a, b in points]
+        return effects(evidence(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named))))[0]
+
+    assert "so it is an effect" in depth(seeds) and "too few trials" in depth(())
+    alone = [result(a, 20.0 + a, seeds=seeds, **{"model.layers": a}) for a in (2, 4)]
+    assert "so it is an effect" in effects(evidence(*alone))[0]
+
+
+def test_welch_is_that_of_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    one, two = [24.1, 24.4, 23.8], [25.0, 26.1, 25.2, 25.9]
+    assert welch(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
+    assert welch([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch([1.0, 1.0], [2.0, 2.0]) == 0.0
+    for t, free in ((0.3, 1.0), (4.0, 2.7), (2.0, 60.0)):
+        assert outside(t, free) == pytest.approx(2 * stats.t.sf(t, free))
+
+
+def test_with_several_seeds_the_seeds_decide():
+    """The first seed of the second best is the best of all, and says nothing of the mean."""
+    best, near, far = (
+        replace(result(n, sum(v) / 3), values=v)
+        for n, v in ((1, (25.0, 25.2, 25.4)), (2, (26.5, 24.0, 24.5)), (3, (20.0, 20.1, 20.2)))
+    )
+    study = evidence(best, near, far).study
+    tests = seed_tests(study, [best, near, far])
+    assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
+    text = " ".join(analysis(evidence(best, near, far, tests=tests)))
+    assert "By dev BLEU, significantly different from set 1 (Welch's t over seeds): set 3 (-5.10, p = 0.0" in text
+    assert "Noise, as far as these seeds can tell: the difference between set 1 and set 2 (-0.20" in text
+    assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
+
+
+def test_the_sentences_of_one_seed_test_nothing_where_there_are_several(tmp_path: Path):
+    sets = {n: FOUR[n] for n in ("set 3", "set 4")}
+    bench = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "s")
+    seen, _ = gather(bench.study, bench.results())
+    bench.close()
+    assert {test.signature for test in seen.tests.values()} == {"Welch's t"}
+
+
+def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
+    rng = random.Random(3)
+    space = {"model.layers": [2, 4], "model.dim": [64, 128]}
+    study = study_of(sampler="random", space=space, trials=4, metric="bleu")
+    points = [{"model.layers": a, "model.dim": b} for a in (2, 4) for b in (64, 128)] * 4
+
+    def told(worth) -> str:
+        rows = [result(n, worth(point), **point) for n, point in enumerate(points)]
+        return weights_told(Evidence(study, rows, importance=importances(study, ranking(study, rows))))
+
+    noisy = told(lambda point: rng.gauss(20, 1))
+    assert "none of them explains by itself" in noisy and noisy.endswith("that is a hint, no more.")
+    clear = told(lambda point: 20.0 + point["model.layers"] + rng.gauss(0, 0.1))
+    assert "layers 100%" in clear and "hint" not in clear
+    together = told(
+        lambda point: 20.0 + ((point["model.layers"] == 4) == (point["model.dim"] == 64)) + rng.gauss(0, 0.1)
+    )
+    assert float(together.split("; ")[1].split("%")[0]) > 50  # neither does anything by itself
 
 
 def test_nothing_is_recommended_where_nothing_works():

@@ -91,6 +91,47 @@ def test_tpe_goes_where_it_was_good():
     assert sum(drawn[20:]) < 0.6 * sum(drawn[:10])
 
 
+FEW = {"model.layers": [1, 2, 3], "model.dropout": "0..0.6 by 0.1", "train.warmup": "log 1..3"}
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_no_combination_is_tried_twice_and_none_is_left_out(sampler: str):
+    optuna = pytest.importorskip("optuna")
+    study = study_of(sampler=sampler, space=FEW, trials=200, conditions=["model.layers + train.warmup < 5"])
+    every = {(a, b, c) for a in (1, 2, 3) for b in range(7) for c in (1, 2, 3) if a + c < 5}
+    assert study.count() == len(every)  # no more are planned than there are
+    copy, points = optuna.create_study(), []
+    spread = {name: studies.distribution(choice) for name, choice in study.choices().items()}
+    for number in range(1, study.count() + 1):
+        points.append(propose(study, number, copy.get_trials())[1])
+        worth = float(points[-1]["model.layers"])
+        copy.add_trial(optuna.create_trial(params=points[-1], distributions=spread, value=worth))
+    assert {(p["model.layers"], round(10 * p["model.dropout"]), p["train.warmup"]) for p in points} == every
+    with pytest.raises(ConfigError, match=rf"trial {len(every) + 1}: no combination is left that was not tried"):
+        propose(study, len(every) + 1, copy.get_trials())
+
+
+def test_a_trial_that_waits_or_failed_is_not_tried_again():
+    optuna = pytest.importorskip("optuna")
+    study = study_of(sampler="tpe", space={"model.layers": [1, 2, 3]}, trials=3)
+    copy = optuna.create_study()
+    copy.enqueue_trial({"model.layers": 1})
+    spread = {"model.layers": studies.distribution(study.choices()["model.layers"])}
+    state = optuna.trial.TrialState.FAIL
+    copy.add_trial(optuna.create_trial(params={"model.layers": 2}, distributions=spread, state=state))
+    assert {propose(study, number, copy.get_trials())[1]["model.layers"] for number in range(3, 9)} == {3}
+
+
+def test_steps_between_whole_ends_need_not_be_whole():
+    parts = read_over("train.guide=0..1 by 0.25")[1]
+    assert parts.steps() == (0.0, 0.25, 0.5, 0.75, 1.0) and not parts.whole
+    assert {parts.draw(random.Random(n)) for n in range(60)} == set(parts.steps())
+    pytest.importorskip("optuna")
+    assert studies.distribution(parts).step == 0.25
+    study = study_of(sampler="tpe", space={"train.guide": "0..1 by 0.25"}, trials=5)
+    assert propose(study, 1, [])[1]["train.guide"] in parts.steps()
+
+
 def test_a_condition_is_arithmetic_and_nothing_else():
     values = settings.flatten(settings.Config().model_dump(mode="json"))
     assert Condition.read("model.dim % model.heads == 0 and not model.layers > 9").holds(values)
@@ -129,3 +170,30 @@ def test_seeds_are_counted_up_and_budgets_become_settings():
 def test_what_all_trials_must_share_cannot_vary():
     with pytest.raises(ConfigError, match=r"train\.seed cannot vary"):
         study_of(sampler="grid", space={"train.seed": [1, 2]})
+
+
+SMALLER = {"a": {"data.vocabulary": 500}, "b": {"model.layers": 2}}
+
+
+@pytest.mark.parametrize(
+    ("metric", "varies"),
+    [
+        ("loss", {"sampler": "grid", "space": {"data.vocabulary": [500, 8000]}}),
+        ("accuracy", {"sampler": "tpe", "space": {"data.joint": [True, False]}}),
+        ("loss", {"sampler": "random", "space": {"data.vocabulary": "500..8000"}}),
+        ("loss", {"sets": {"a": {"data.tokenizer": "bpe"}, "b": {"data.tokenizer": "unigram"}}}),
+        ("accuracy", {"sets": SMALLER}),  # the second has whatever suits the corpus
+    ],
+)
+def test_losses_of_different_pieces_are_not_compared(metric: str, varies: dict):
+    with pytest.raises(ConfigError, match=r"pieces differ, so their (loss|accuracy) cannot be compared; use bleu"):
+        study_of(metric=metric, **varies)
+    assert study_of(metric="bleu", **varies).count() > 0
+
+
+def test_losses_of_the_same_pieces_are_compared():
+    alike = {"a": {"data.vocabulary": 500}, "b": {"data.vocabulary": 500}}
+    assert study_of(sets=alike).metric == study_of(sets=SMALLER, only=["a"]).metric == "loss"
+    base = {"data": {"train": ["a.en"], "vocabulary": 500}}
+    assert study_of(sets=SMALLER, base=base).metric == "loss"
+    assert study_of(sampler="grid", space={"data.vocabulary": [500], "model.layers": [1, 2]}).metric == "loss"

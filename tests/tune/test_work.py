@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RunError
 from regard.run import Run, is_run
 from regard.tune import door
 from regard.tune.events import Began, Done, Ended, Stopped
 from regard.tune.folder import StudyFolder
 from regard.tune.study import Study
 from regard.tune.work import work
+from tests.tune.made import study_of
 
 
 def never() -> bool:
@@ -68,3 +69,30 @@ def test_a_study_is_not_mixed_with_another(small, tmp_path: Path):
     door.begin(small(), tmp_path / "s")
     with pytest.raises(ConfigError, match="holds a study with another each"):
         door.begin(small(each={"steps": 5}), tmp_path / "s")
+
+
+def test_seeds_are_judged_on_one_dev_set_or_not_at_all(tmp_path: Path):
+    alone = {"data": {"train": ["a.en", "a.fr"]}}
+    sets = {"a": {"model.layers": 2}}
+    with pytest.raises(ConfigError, match=r"seeds = 2 without dev pairs: .* give --dev"):
+        door.begin(study_of(sets=sets, seeds=2, base=alone), tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    door.begin(study_of(sets=sets, seeds=1, base=alone), tmp_path / "s").close()
+    door.begin(study_of(sets=sets, seeds=2), tmp_path / "t").close()
+
+
+def test_a_study_killed_in_its_first_seconds_is_begun_again(tmp_path: Path, monkeypatch):
+    study = study_of(sets={"a": {"model.layers": 2}})
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as first, pytest.raises(KeyboardInterrupt):
+        first.setattr(door, "write_text", killed)
+        door.begin(study, tmp_path / "s")
+    left = {path.name for path in (tmp_path / "s").iterdir()}
+    assert "study.db" in left and "study.toml" not in left
+    door.begin(study, tmp_path / "s").close()
+    (tmp_path / "s" / "study.toml").rename(tmp_path / "s" / "notes.txt")
+    with pytest.raises(RunError, match="already exists and is not a study"):
+        door.begin(study, tmp_path / "s")
