@@ -37,8 +37,8 @@ class Role:
     low: float
     high: float
     argmax: float
-    baseline: float
-    """The same lift in the model with random weights."""
+    baseline: float | None
+    """The same lift in the model with random weights; None where it was not asked, or could not be."""
     sure: bool
     """Whether it stands above chance, above random weights and, for grammar, above a fixed distance."""
 
@@ -119,11 +119,11 @@ def head_facts(
     """Every head of a model on these sentences; `random` is the same model before it was trained."""
     counts = counts or Counts.of(examples)
     found = found or fits(model, examples, counts)
-    baseline = None if random is None else fits(random, examples[:BASELINE_SENTENCES], counts)
+    baseline = None if random is None else fits(random, _some(examples, BASELINE_SENTENCES), counts)
     facts: list[HeadFacts] = []
     for site in sites(model):
         roles = {
-            name: _roles(name, one, site, examples, _at_random(name, site, model, baseline))
+            name: _roles(name, one, site, examples, at_random(name, site, model, baseline))
             for name, one in found.by_site[site.name].items()
         }
         for h, head in enumerate(site.heads):
@@ -133,22 +133,40 @@ def head_facts(
     return facts
 
 
-def _at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> tuple[Numbers, Numbers]:
+@dataclass(frozen=True)
+class AtRandom:
+    """What random weights make of a pattern, by head of an attention."""
+
+    lift: Numbers | None
+    """None: nobody asked, or the pattern was in none of the sentences."""
+    most: Numbers
+    """What a lift may be by luck; infinite where that is not known, so that nothing stands above it."""
+
+
+def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtRandom:
     """The lift of a pattern in the heads of an attention with random weights, and the most that it may be by luck.
 
     That most is over all layers, since random weights differ from one to the next: a scheme of positions may look
     nearby by itself (ALiBi does), each head by its own slope, a little more here and a little less there.
     """
-    zero = np.zeros(site.attention.heads)
-    if baseline is None or not baseline.by_site[site.name][name].rows.sum():
-        return zero, zero
+    heads = site.attention.heads
+    if baseline is None:
+        return AtRandom(None, np.zeros(heads))
+    own = baseline.by_site[site.name].get(name)
+    if own is None or not own.rows.sum():
+        return AtRandom(None, np.full(heads, math.inf))
     most: dict[int, float] = {}
     for other in sites(model):
         if other.kind == site.kind:
             highs = baseline.by_site[other.name][name].interval()[1].tolist()
             for number, high in zip(other.attention.numbers, highs, strict=True):
                 most[number] = max(high, most.get(number, high))
-    return baseline.by_site[site.name][name].lift(), np.array([most[number] for number in site.attention.numbers])
+    return AtRandom(own.lift(), np.array([most[number] for number in site.attention.numbers]))
+
+
+def _some(examples: Sequence[Example], count: int) -> Sequence[Example]:
+    """About so many of the sentences, from all parts of the corpus alike: some parts may know more than others."""
+    return examples[:: max(1, len(examples) // count)]
 
 
 def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
@@ -204,18 +222,15 @@ def _numbers(w: Tensor, kind: str) -> Numbers:
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
 
 
-def _roles(
-    name: str, fit: Fit, site: Site, examples: Sequence[Example], at_random: tuple[Numbers, Numbers]
-) -> list[Role]:
+def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random: AtRandom) -> list[Role]:
     """One pattern in all heads of an attention; none where it never said anything."""
     if not fit.rows.sum():
         return []
-    lift, (low, high), argmax, (base, base_high) = fit.lift(), fit.interval(), fit.argmax(), at_random
+    lift, (low, high), argmax = fit.lift(), fit.interval(), fit.argmax()
     least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
-    sure = (lift >= SURE) & (low > base_high + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
-    columns = zip(
-        lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base.tolist(), sure.tolist(), strict=True
-    )
+    sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
+    base = [None] * len(lift) if random.lift is None else random.lift.tolist()
+    columns = zip(lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base, sure.tolist(), strict=True)
     return [Role(name, *row) for row in columns]
 
 

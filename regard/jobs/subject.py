@@ -144,9 +144,9 @@ def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], s
     return grammar_examples(subject, most), "the built-in corpus"
 
 
-def grammar_examples(subject: Subject, most: int = ENOUGH) -> list[Example]:
+def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]:
     """English sentences that know their grammar; a translator into another language than French writes its own."""
-    pairs = list(english_french.generate(most, GRAMMAR_SEED))
+    pairs = list(english_french.generate(most or ENOUGH, GRAMMAR_SEED))
     if isinstance(subject.reader, Translator) and subject.config.data.target not in ("", "fr"):
         written = subject.reader.translate([pair.source for pair in pairs], Greedy())
         pairs = [

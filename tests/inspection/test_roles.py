@@ -1,13 +1,15 @@
 """Planted heads are recovered, random ones are not, and what a pattern means is what it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from regard.inspection import measures
 from regard.inspection.alignment import align_heads, pharaoh, to_words
-from regard.inspection.heads import head_facts
-from regard.inspection.patterns import LETTERS, ORDER, best_offset, block, duplicate, induction, offset
+from regard.inspection.heads import evidence, fits, head_facts
+from regard.inspection.patterns import LETTERS, ORDER, Counts, best_offset, block, duplicate, induction, offset
 from regard.inspection.planted import plant, planted_examples, roles_of
 from regard.inspection.record import sites
 from regard.inspection.selftest import SIZE, small_model
@@ -63,6 +65,35 @@ def test_a_role_that_random_weights_have_too_is_not_told():
     with alter(model, plant(model, "encoder.0.self", ["previous"] * 4, EXAMPLES)):
         (one, *_) = head_facts(model, EXAMPLES, model)
     assert one.role is None and one.best.name == "previous" and "no sure role" in one.note()
+
+
+def without_gold(example):
+    return replace(example, alignment=None, source_links=(), target_links=())
+
+
+def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatch):
+    """Their roles are compared with random weights all the same, and evidence points at the right sentence."""
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 8)
+    model, other = small_model("sinusoidal"), small_model("rotary")
+    mixed = [*map(without_gold, EXAMPLES[:10]), *EXAMPLES[10:16]]
+    found = fits(model, mixed, Counts.of(mixed))
+    for facts in head_facts(model, mixed, other, found=found):
+        roles = {role.name: role for role in facts.roles}
+        for name in {"alignment"} if facts.head.kind == "cross" else {"verb to subject", "noun to adjective"}:
+            assert roles[name].baseline != 0
+            chosen = evidence(found.by_site[facts.head.attention][name], 0)
+            assert all(one.example >= 10 for one in chosen) and len(chosen) == 3
+
+
+def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypatch):
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    model = small_model("sinusoidal")
+    mixed = [one if i % 3 else without_gold(one) for i, one in enumerate(EXAMPLES[:15])]
+    with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:15])):
+        found = fits(model, mixed, Counts.of(mixed))
+    facts = [one for one in head_facts(model, mixed, model, found=found) if one.head.attention == "decoder.1.cross"]
+    asked = [role for one in facts for role in one.roles if role.name == "alignment"]
+    assert len(asked) == 4 and all(role.lift > 0.8 and role.baseline is None and not role.sure for role in asked)
 
 
 def test_rows_are_queries_and_minus_one_is_the_token_before():

@@ -135,6 +135,14 @@ def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, ca
     assert "measured on 8 sentences of gold.tsv" in corpus
 
 
+def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
+    told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
+    assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told
+    assert "grammar:" in told and "against gold" in told
+
+
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
     from regard.formats import read_pairs
 
