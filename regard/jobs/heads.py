@@ -7,7 +7,7 @@ from functools import cached_property
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.inspection.alignment import Aligned, align_heads
+from regard.inspection.alignment import Aligned, align_heads, has_gold
 from regard.inspection.example import Example
 from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.importance import Cost, ablated, importance
@@ -116,7 +116,7 @@ def measure_heads(
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
         aligned=align_heads(model, examples) if isinstance(model, EncoderDecoder) else [],
-        gold=any(example.alignment for example in examples),
+        gold=has_gold(examples),
         copying=copying,
         examples=examples,
         what=what,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,15 +145,27 @@ def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], s
 
 
 def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]:
-    """English sentences that know their grammar; a translator into another language than French writes its own."""
+    """English sentences that know their grammar; a translator into another language than French writes its own.
+
+    What it writes has no gold alignment. A run that reads another language cannot be measured on them.
+    """
+    reads, writes = (_language(code) for code in (subject.config.data.source, subject.config.data.target))
+    if reads not in ("", "en"):
+        raise DataError(
+            f"{subject.run.folder}: the run reads '{reads}', and the built-in corpus is English: give pairs to measure "
+            f"on, as in regard heads RUN test.{reads} test.{writes or 'en'}, or look with --no-measure"
+        )
     pairs = list(english_french.generate(most or ENOUGH, GRAMMAR_SEED))
-    if isinstance(subject.reader, Translator) and subject.config.data.target not in ("", "fr"):
-        written = subject.reader.translate([pair.source for pair in pairs], Greedy())
-        pairs = [
-            GoldPair(pair.source, text or pair.target, (), pair.source_links)
-            for pair, text in zip(pairs, written, strict=True)
-        ]
-    return [_of_gold(subject, pair) for pair in pairs]
+    if not isinstance(subject.reader, Translator) or writes in ("", "fr"):
+        return [_of_gold(subject, pair) for pair in pairs]
+    written = subject.reader.translate([pair.source for pair in pairs], Greedy())
+    own = [replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)]
+    return [replace(_of_gold(subject, pair), alignment=None) for pair in own]
+
+
+def _language(code: str) -> str:
+    """en of en_GB."""
+    return code.lower().replace("_", "-").partition("-")[0]
 
 
 def _of_gold(subject: Subject, pair: GoldPair) -> Example:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.inspection import measures
-from regard.inspection.alignment import align_heads, pharaoh, to_words
+from regard.inspection.alignment import align_heads, has_gold, pharaoh, to_words
 from regard.inspection.heads import evidence, fits, head_facts
 from regard.inspection.patterns import LETTERS, ORDER, Counts, best_offset, block, duplicate, induction, offset
 from regard.inspection.planted import plant, planted_examples, roles_of
@@ -146,3 +146,12 @@ def test_an_aligning_head_is_the_best_aligner_and_words_sum_to_one():
     words = to_words(w, EXAMPLES[0].target, EXAMPLES[0].source)
     torch.testing.assert_close(words.sum(dim=1), torch.ones(16))
     assert pharaoh([(2, 1), (0, 0)]) == "0-0 2-1"
+
+
+@pytest.mark.parametrize("links", [None, ()])
+def test_without_gold_aligners_are_judged_by_their_shape(links):
+    model, bare = small_model("sinusoidal"), [replace(example, alignment=links) for example in EXAMPLES[:5]]
+    with alter(model, plant(model, "decoder.1.cross", ["rare", "separator", "alignment", "vertical"], EXAMPLES[:5])):
+        found = align_heads(model, bare)
+    assert not has_gold(bare) and has_gold(EXAMPLES)
+    assert str(found[0].head) == "decoder.1.cross.2" and found[0].penalty == min(one.penalty for one in found)

@@ -1,6 +1,7 @@
 """The commands that look inside, on a run that was trained in a second."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, rows
+from regard.errors import DataError
 from regard.jobs.fit import fit
 from regard.jobs.heads import measure_heads
 from regard.jobs.look import arrays, cells, common_of, look_data
 from regard.jobs.prune import Pruned, Wish, prune
-from regard.jobs.subject import given_examples, open_subject, own_examples
+from regard.jobs.subject import given_examples, grammar_examples, open_subject, own_examples
 from regard.run import Run
 
 SENTENCE = "The old king saw the red houses."
@@ -141,6 +143,21 @@ def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monke
     told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
     assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told
     assert "grammar:" in told and "against gold" in told
+
+
+def spoken(subject, source: str, target: str):
+    """The same run, said to be of other languages."""
+    data = subject.config.data.model_copy(update={"source": source, "target": target})
+    return replace(subject, config=subject.config.model_copy(update={"data": data}))
+
+
+def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
+    subject = open_subject(run)
+    assert all(example.alignment for example in grammar_examples(spoken(subject, "en_GB", "fr"), 3))
+    german = grammar_examples(spoken(subject, "en", "de"), 3)
+    assert [example.alignment for example in german] == [None] * 3 and german[0].source_links
+    with pytest.raises(DataError, match="the run reads 'fr', and the built-in corpus is English"):
+        grammar_examples(spoken(subject, "fr", "en"), 3)
 
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
