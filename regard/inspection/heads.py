@@ -34,13 +34,20 @@ class Role:
 
     name: str
     lift: float
-    low: float
-    high: float
+    low: float | None
+    """None, as the other end: the pattern is in too few sentences to tell."""
+    high: float | None
     argmax: float
     baseline: float | None
     """The same lift in the model with random weights; None where it was not asked, or could not be."""
     sure: bool
     """Whether it stands above chance, above random weights and, for grammar, above a fixed distance."""
+
+    def spread(self) -> str:
+        """The interval in words."""
+        if self.low is None or self.high is None:
+            return "too few sentences for an interval"
+        return f"{self.low:.2f} to {self.high:.2f}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class HeadFacts:
         best, other = self.best, self.runner_up
         if best is None:
             return "nothing could be measured"
-        told = f"{best.name}, lift {best.lift:.2f} ({best.low:.2f} to {best.high:.2f})"
+        told = f"{best.name}, lift {best.lift:.2f} ({best.spread()})"
         beside = f", runner-up {other.name} {other.lift:.2f}" if other else ""
         return (told if best.sure else f"no sure role; nearest {told}") + beside
 
@@ -157,11 +164,11 @@ def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtR
         return AtRandom(None, np.full(heads, math.inf))
     most: dict[int, float] = {}
     for other in sites(model):
-        if other.kind == site.kind:
-            highs = baseline.by_site[other.name][name].interval()[1].tolist()
-            for number, high in zip(other.attention.numbers, highs, strict=True):
+        interval = baseline.by_site[other.name][name].interval() if other.kind == site.kind else None
+        if interval is not None:
+            for number, high in zip(other.attention.numbers, interval[1].tolist(), strict=True):
                 most[number] = max(high, most.get(number, high))
-    return AtRandom(own.lift(), np.array([most[number] for number in site.attention.numbers]))
+    return AtRandom(own.lift(), np.array([most.get(number, math.inf) for number in site.attention.numbers]))
 
 
 def _some(examples: Sequence[Example], count: int) -> Sequence[Example]:
@@ -226,12 +233,13 @@ def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random:
     """One pattern in all heads of an attention; none where it never said anything."""
     if not fit.rows.sum():
         return []
-    lift, (low, high), argmax = fit.lift(), fit.interval(), fit.argmax()
+    lift, interval, argmax = fit.lift(), fit.interval(), fit.argmax()
     least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
-    sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
-    base = [None] * len(lift) if random.lift is None else random.lift.tolist()
-    columns = zip(lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base, sure.tolist(), strict=True)
-    return [Role(name, *row) for row in columns]
+    low, high = (np.full(len(lift), math.nan),) * 2 if interval is None else interval
+    sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least)  # nothing is above what is unknown
+    columns = (lift, low, high, argmax, np.full(len(lift), math.nan) if random.lift is None else random.lift)
+    known = [[None if math.isnan(value) else value for value in row] for row in np.stack(columns, axis=1).tolist()]
+    return [Role(name, *row, sure=bool(ok)) for row, ok in zip(known, sure, strict=True)]
 
 
 def _vocabulary(model: Model) -> int:

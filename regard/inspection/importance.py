@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.architecture import Head
 from regard.errors import ModelError
 from regard.inspection.example import Example
-from regard.inspection.measures import Numbers, resamples
+from regard.inspection.measures import ENOUGH, Numbers, resamples
 from regard.inspection.record import Model, Site, batches, inputs, pad_rows, sites
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
@@ -30,8 +30,9 @@ class Cost:
     head: Head
     way: str
     cost: float
-    low: float
-    high: float
+    low: float | None
+    """None, as the other end: too few sentences to tell."""
+    high: float | None
 
 
 def losses(model: Model, examples: Sequence[Example]) -> Tensor:
@@ -126,12 +127,17 @@ def loss_by_sentence(
     return found
 
 
-def paired(difference: Numbers, count: Numbers) -> tuple[float, float, float]:
-    """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both."""
+def paired(difference: Numbers, count: Numbers) -> tuple[float, float | None, float | None]:
+    """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both.
+
+    Of too few sentences no interval is told.
+    """
+    value = float(difference.sum() / count.sum())
+    if len(count) < ENOUGH:
+        return value, None, None
     drawn = resamples(len(count))
-    ratios = (drawn @ difference) / (drawn @ count)
-    low, high = np.percentile(ratios, (2.5, 97.5)).tolist()
-    return float(difference.sum() / count.sum()), low, high
+    low, high = np.percentile((drawn @ difference) / (drawn @ count), (2.5, 97.5)).tolist()
+    return value, low, high
 
 
 def mean_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:

@@ -122,6 +122,8 @@ def test_an_interval_pairs_the_same_sentences():
     assert (value, low, high) == pytest.approx((0.1, 0.1, 0.1))
     value, low, high = paired(rng.normal(0.7, 1, 40), count)
     assert low < value < high
+    assert paired(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
+    assert paired(np.full(5, 0.1), np.full(5, 2.0))[1] is not None
 
 
 def test_pruned_equals_masked(positions, norm, examples):

@@ -96,6 +96,17 @@ def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypat
     assert len(asked) == 4 and all(role.lift > 0.8 and role.baseline is None and not role.sure for role in asked)
 
 
+@pytest.mark.parametrize(("count", "sure"), [(1, False), (4, False), (5, True)])
+def test_a_role_needs_five_sentences_that_have_its_pattern(count, sure):
+    model = small_model("sinusoidal")
+    few = [*EXAMPLES[:count], *map(without_gold, EXAMPLES[count:9])]
+    with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:9])):
+        (one, *_) = [one for one in head_facts(model, few) if one.head.attention == "decoder.1.cross"]
+    role = next(role for role in one.roles if role.name == "alignment")
+    assert role.lift > 0.8 and role.sure == sure and (role.low is None) == (role.high is None) == (not sure)
+    assert ("too few sentences for an interval" in role.spread()) == (not sure)
+
+
 def test_rows_are_queries_and_minus_one_is_the_token_before():
     assert np.array_equal(offset(4, 1), np.eye(4, 4, 1, dtype=bool))  # query i looks at i + 1
     assert np.array_equal(offset(4, -1), np.eye(4, 4, -1, dtype=bool))
