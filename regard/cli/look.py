@@ -173,7 +173,7 @@ def _data(
 
 
 def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
-    from regard.report import alignment, head_rows, shares_lines
+    from regard.report import alignment, head_rows
 
     lines = [data["sides"]["source"]["text"]]
     if "target" in data["sides"]:
@@ -187,16 +187,27 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
     if table is not None:
         lines += [head_rows(table.as_table()), ""]
         lines += [f"heads measured on {len(table.examples)} sentences of {table.what}"]
-    for kind, own in data["kinds"].items():
-        shares = sum(layer.sum(axis=0) for layer in own["terms"]["shares"])
-        count = sum(len(layer) for layer in own["terms"]["shares"])
-        lines.append(f"scores of {kind} attention: {shares_lines(own['terms']['names'], (shares / count).tolist())}")
+    lines += [
+        f"scores of {kind} attention{told}" for kind, own in data["kinds"].items() for told in _shares(own["terms"])
+    ]
     if "source_share" in data["flow"]:
         share = data["flow"]["source_share"]
         lines.append(
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
     return [*lines, *_agreement(**data["flow"]["disagreement"])]
+
+
+def _shares(terms: dict[str, Any]) -> list[str]:
+    """What decides the scores of a kind of attention, over the layers of which it is known; nothing where of none."""
+    from regard.report import shares_lines
+
+    known = {layer: shares for layer, shares in enumerate(terms["shares"]) if shares is not None}
+    if not known:
+        return []
+    mean = sum(shares.sum(axis=0) for shares in known.values()) / sum(map(len, known.values()))
+    where = "" if len(known) == len(terms["shares"]) else f", layer {', '.join(map(str, known))} alone"
+    return [f"{where}: {shares_lines(terms['names'], mean.tolist())}"]
 
 
 def _agreement(names: list[str], correlation: Any) -> list[str]:

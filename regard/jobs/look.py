@@ -138,7 +138,8 @@ def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
             for layer, array in enumerate(own[what] or ()):
                 found[f"{kind}.{layer}.{what}"] = array
         for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
-            found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
+            if values is not None:
+                found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
         found[f"{kind}.apart"] = own["apart"]
     found["flow.disagreement"] = data["flow"]["disagreement"]["correlation"]
     found |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
@@ -151,13 +152,15 @@ def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
     """One head as a table: a row for each query and key that it may look at."""
     own = data["kinds"][kind]
     queries, keys = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
+    every = own["terms"]["values"][layer]
+    names = own["terms"]["names"] if every is not None else ()
     rows: list[dict[str, Value]] = []
     for i, query in enumerate(queries):
         for j, key in enumerate(keys):
             score = float(own["scores"][layer][row, i, j])
             if math.isnan(score):
                 continue
-            terms = own["terms"]["values"][layer][row, :, i, j].tolist()
+            terms = every[row, :, i, j].tolist() if names else ()
             rows.append(
                 {
                     "query": i,
@@ -167,7 +170,7 @@ def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
                     "weight": float(own["weights"][layer][row, i, j]),
                     "score": score,
                     "norm": float(own["norms"][layer][row, i, j]),
-                    **dict(zip(own["terms"]["names"], terms, strict=True)),
+                    **dict(zip(names, terms, strict=True)),
                 }
             )
     return Table.of(rows)
@@ -191,7 +194,10 @@ def _kind(
     given: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
 ) -> dict[str, Any]:
     gradient, table, means = given
-    terms = [decompose.terms(subject.model, seen, look, means) for look in looks]
+    terms = [
+        decompose.terms(subject.model, seen, look, means) if decompose.told_apart(look, means) else None
+        for look in looks
+    ]
     apart, trust = trusted(subject.model, seen, looks, terms, gradient, shake=table is not None)
     kind = looks[0].site.kind
     data: dict[str, Any] = {
@@ -199,13 +205,13 @@ def _kind(
         "columns": sides[1],
         "causal": kind == "decoder",
         "weights": [_array(look.weights) for look in looks],
-        "scores": [_array(_hidden(look.scores, one.keep)) for look, one in zip(looks, terms, strict=True)],
+        "scores": [_array(_hidden(look.scores, decompose.allowed(look))) for look in looks],
         "value_norms": [_array(norms.value_norms(look)) for look in looks],
         "norms": [_array(norms.norms(look)) for look in looks],
         "terms": {
             "names": list(decompose.NAMES),
-            "values": [_array(_hidden(one.six, one.keep[:, None])) for one in terms],
-            "shares": [_array(decompose.shares(one.six, one.keep)) for one in terms],
+            "values": [one and _array(_hidden(one.six, one.keep[:, None])) for one in terms],
+            "shares": [one and _array(decompose.shares(one.six, one.keep)) for one in terms],
         },
         "gradient": [_array(gradient[look.site.name]) for look in looks] if gradient else None,
         "heads": [[_head(head, table) | {"trust": trust[str(head)]} for head in look.site.heads] for look in looks],

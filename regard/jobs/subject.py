@@ -159,7 +159,9 @@ def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]
     if not isinstance(subject.reader, Translator) or writes in ("", "fr"):
         return [_of_gold(subject, pair) for pair in pairs]
     written = subject.reader.translate([pair.source for pair in pairs], Greedy())
-    own = [replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)]
+    own = [
+        replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)
+    ]
     return [replace(_of_gold(subject, pair), alignment=None) for pair in own]
 
 

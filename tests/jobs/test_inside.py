@@ -129,6 +129,21 @@ def test_the_page_of_a_run_reads_as_its_arrays(run, gold, tmp_path, capsys, open
     assert "Measured on 6 sentences of gold.tsv" in path.read_text(encoding="utf-8")
 
 
+def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, capsys, opened):
+    path, npz, csv = (tmp_path / f"look.{kind}" for kind in ("html", "npz", "csv"))
+    wishes = ("--no-measure", "--out", path, "--npz", npz, "--csv", csv, "--head", "encoder.1.self.0")
+    told = says(capsys, "look", run, SENTENCE, *wishes)
+    assert "scores of encoder attention, layer 0 alone: " in told and "scores of cross" not in told
+    with np.load(npz) as kept:
+        assert "encoder.0.terms" in kept and "encoder.1.terms" not in kept and "cross.0.shares" not in kept
+    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm"
+    page = opened(path, "#kind=encoder&heads=1.0&view=heat&q=1&k=1")
+    page.wait_for_selector("body[data-ready]")
+    assert "no corpus was read to tell them by" in page.locator("#cellwhy").inner_text()
+    panel = page.locator("#headwhy details", has_text="How far to trust it").inner_text()
+    assert "places alone" not in panel.lower() and "apart" in panel
+
+
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
     told = says(capsys, "heads", run, gold, "--sentences", "8", "--csv", tmp_path / "heads.csv")
     assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told

@@ -82,6 +82,18 @@ def test_weights_alone_are_enough():
     assert [measure["name"] for measure in facts(look_page(data))["measures"]] == ["weight"]
 
 
+def test_terms_may_be_unknown_in_some_layers_or_all():
+    data = look_data()
+    encoder, cross = data["kinds"]["encoder"]["terms"], data["kinds"]["cross"]["terms"]
+    encoder["values"][1:] = encoder["shares"][1:] = [None, None]
+    cross["values"] = cross["shares"] = [None] * 3
+    found = facts(look_page(data))
+    term = next(measure for measure in found["measures"] if measure["name"] == "term0")
+    assert set(term["kinds"]) == {"encoder", "decoder"}
+    shares = [[head["shares"] is not None for head in layer] for layer in found["kinds"][0]["heads"]]
+    assert shares == [[True] * 4, [False] * 4, [False] * 4]
+
+
 def test_pruned_heads_leave_gaps():
     data = look_data()
     data["pruned"] = ["decoder.1.cross.2"]

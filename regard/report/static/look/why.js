@@ -93,7 +93,8 @@ function score(head, { axes, row, column }) {
   const weight = make("p", { class: "equation" }, `${came} ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
   const all = whole ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
   const top = Math.max(...all.map(({ value }) => Math.abs(value)));
-  const short = whole ? null : note("The terms of this score are not in this page, to keep it small.");
+  const why = head.shares ? "are not in this page, to keep it small" : "are not known: no corpus was read to tell them by";
+  const short = whole ? null : note(`The terms of this score ${why}.`);
   return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), short, weight, shares(head)];
 }
 
