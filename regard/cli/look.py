@@ -144,7 +144,7 @@ def _tell(table: "HeadTable") -> None:
     print(head_rows(table.as_table()))
     roles = {facts.role.name for facts in table.facts if facts.role}
     asked = {role.name for facts in table.facts for role in facts.roles}
-    print(f"\nmeasured on {len(table.examples):,} sentences of {table.what}; lift 1 is perfect, 0 is chance;")
+    print(f"\nmeasured on {table.sentences()}; lift 1 is perfect, 0 is chance;")
     print("(in brackets): no sure role, only the nearest; worth: gradient of a gate; cost: nats per piece without it")
     if asked & set(RELATIONS) and not roles & set(RELATIONS):
         print("grammar: no head has an agreement role that a fixed distance could not explain")
@@ -160,6 +160,7 @@ def _tell(table: "HeadTable") -> None:
 def _data(
     subject: "Subject", texts: list[str], sentences: int, measure: bool
 ) -> "tuple[dict[str, Any], HeadTable | None]":
+    from regard.inspection.measures import ENOUGH
     from regard.jobs.heads import measure_heads
     from regard.jobs.look import common_of, look_data
     from regard.jobs.subject import own_examples
@@ -168,7 +169,7 @@ def _data(
     if not measure:
         return look_data(subject, example), None
     examples, what = own_examples(subject, sentences)
-    table = measure_heads(subject, examples, what, costed=sentences // 3)
+    table = measure_heads(subject, examples, what, costed=max(ENOUGH, sentences // 3))
     return look_data(subject, example, table, common_of(subject, examples)), table
 
 
@@ -186,7 +187,7 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines += [alignment(source["words"], target["words"], pairs=links), ""]
     if table is not None:
         lines += [head_rows(table.as_table()), ""]
-        lines += [f"heads measured on {len(table.examples)} sentences of {table.what}"]
+        lines += [f"heads measured on {table.sentences()}"]
     lines += [
         f"scores of {kind} attention{told}" for kind, own in data["kinds"].items() for told in _shares(own["terms"])
     ]

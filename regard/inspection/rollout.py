@@ -25,7 +25,7 @@ def step(weights: Tensor, mix: Tensor | float = 0.5) -> Tensor:
 
 
 def measured_step(weights: Tensor, mix: Tensor | float) -> Tensor:
-    """The same where r was measured, row by row: it is the share of all others, so 1 - Â_ii = r.  Kobayashi et al. 2021.
+    """The same where r was measured, row by row, as the share of all others: 1 - Â_ii = r.  Kobayashi et al. 2021.
 
     What a token takes from itself is in 1 - r already, so A is without its diagonal, its rows brought back to a sum of
     1. A row that has only itself stays itself.

@@ -211,7 +211,9 @@ def _corpus(corpus: Data) -> str:
     """What roles and costs were measured on, as a sentence; empty where nothing was."""
     if not corpus.get("sentences"):
         return ""
-    return f"Measured on {corpus['sentences']:,} sentences of {corpus['what']}; random weights: {corpus['baseline']}."
+    number, costed = corpus["sentences"], corpus.get("costed", 0)
+    fewer = f" (costs on {costed:,} of them)" if 0 < costed < number else ""
+    return f"Measured on {number:,} sentences of {corpus['what']}{fewer}; random weights: {corpus['baseline']}."
 
 
 def _letters(data: Data) -> dict[str, str]:
