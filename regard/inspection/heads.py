@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.inspection import measures
-from regard.inspection.example import Example
+from regard.inspection.example import Example, Side
 from regard.inspection.measures import Fit, Numbers
 from regard.inspection.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
 from regard.inspection.record import Model, Site, sites, weights
@@ -187,7 +187,7 @@ def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
             for site in sites(model):
                 _one(site, example, looks[site.name], every[site.kind], parts[site.name], probing)
                 if not probing:
-                    numbers[site.name].append(_numbers(looks[site.name], site.kind))
+                    numbers[site.name].append(_numbers(looks[site.name], site.kind, example.named(site.kind)))
     joined = {site: {name: Fit.join(list_) for name, list_ in own.items()} for site, own in parts.items()}
     return Fits(joined, {site: np.stack(rows).mean(axis=0) for site, rows in numbers.items()})
 
@@ -220,12 +220,13 @@ def _one(
         parts.setdefault("vertical", []).append(measures.vertical(w, keep))
 
 
-def _numbers(w: Tensor, kind: str) -> Numbers:
+def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
     """Entropy, effective keys, confidence and distance of heads (H, Tq, Tk); a causal first row says nothing."""
     rows = w[:, 1:] if kind == "decoder" and w.shape[1] > 1 else w
+    words = rows[:, :-1] if named.special[-1] and rows.shape[1] > 1 else rows  # the end is no word.  Voita et al. 2019
     e = measures.entropy(rows)
     far = measures.distance(w).mean(dim=-1) if kind != "cross" else e.new_zeros(len(w))
-    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(rows).mean(dim=-1), far)
+    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(words).mean(dim=-1), far)
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
 
 

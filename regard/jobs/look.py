@@ -92,7 +92,7 @@ def look_data(
     seen, model = trace(subject.model, example), subject.model
     gradient = gradients(model, example)
     found = flow(seen)
-    names = {"encoder": ("source", "source"), "decoder": ("target", "read"), "cross": ("target", "source")}
+    names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
     present = [kind for kind in names if seen.kind(kind)]
     sides = {"source": example.source, "target": example.target, "read": example.read}
     m = subject.config.model
@@ -111,6 +111,7 @@ def look_data(
         "flow": _flow(seen, found, gradient),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
+            "costed": table.costed if table else 0,
             "what": table.what if table else "",
             "baseline": "the same model with random weights",
         },
@@ -259,13 +260,11 @@ def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, 
     kind = "cross" if head.kind == "cross" else head.stack
     for one in table.evidence(facts):
         example = table.examples[one.example]
-        rows = example.target if kind != "encoder" else example.source
-        assert rows is not None
         found.append(
             {
                 "which": one.which,
                 "lift": one.lift,
-                "rows": list(rows.pieces),
+                "rows": list(example.named(kind).pieces),
                 "columns": list(example.columns(kind).pieces),
                 "weights": _array(table.shown[head, one.example]),
             }

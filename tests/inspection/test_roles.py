@@ -1,15 +1,28 @@
 """Planted heads are recovered, random ones are not, and what a pattern means is what it says."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
+from regard.data.tokenizer import BOS, EOS
 from regard.inspection import measures
 from regard.inspection.alignment import align_heads, has_gold, pharaoh, to_words
+from regard.inspection.example import Example, bare_side
 from regard.inspection.heads import evidence, fits, head_facts
-from regard.inspection.patterns import LETTERS, ORDER, Counts, best_offset, block, duplicate, induction, offset
+from regard.inspection.patterns import (
+    LETTERS,
+    ORDER,
+    Counts,
+    best_offset,
+    block,
+    duplicate,
+    induction,
+    offset,
+    patterns,
+)
 from regard.inspection.planted import plant, planted_examples, roles_of
 from regard.inspection.record import sites
 from regard.inspection.selftest import SIZE, small_model
@@ -113,6 +126,36 @@ def test_rows_are_queries_and_minus_one_is_the_token_before():
     assert np.argwhere(duplicate([7, 8, 7, 7])).tolist() == [[2, 0], [3, 0], [3, 2]]
     assert np.argwhere(induction([7, 8, 7])).tolist() == [[2, 1]]
     assert not block(EXAMPLES[0].source)[-1].any() and block(EXAMPLES[0].source)[0, 0]
+
+
+def test_a_row_of_cross_attention_is_the_one_that_writes_its_word():
+    """w1 w2 </s> is written while <s> w1 w2 is read: the first row writes a word, the last one the end."""
+    source, read, target = bare_side([21, 22, 23, EOS]), bare_side([BOS, 31, 32]), bare_side([31, 32, EOS])
+    example = Example(source, read, target, alignment=((2, 0), (0, 1)))
+    found = patterns(example, "cross", Counts({21: 5, 22: 5, 23: 1}, {}))
+    marks, ends = np.argwhere(found["separator"]).tolist(), [[row, 3] for row in (0, 1)]
+    assert [cell for cell in marks if cell[1] == 3] == ends and not found["separator"][2].any()
+    assert np.argwhere(found["rare"]).tolist() == [[0, 2], [1, 2]]
+    assert np.argwhere(found["alignment"]).tolist() == [[0, 2], [1, 0]]
+    assert not patterns(example, "decoder", Counts({}, {}))["separator"][
+        0
+    ].any()  # here the row that reads <s> is a mark
+
+
+def test_confidence_leaves_the_end_of_a_sentence_out():
+    model = small_model("sinusoidal")
+    sharp = {f"{site.name}.weights": partial(_sharp_at, -1) for site in sites(model) if site.kind != "decoder"}
+    with alter(model, sharp):
+        found = {one.head.attention: one for one in head_facts(model, EXAMPLES[:2])}
+    for name in ("encoder.0.self", "decoder.1.cross"):
+        assert found[name].confidence == pytest.approx(1 / 17) and found[name].entropy < np.log(17) * 0.999
+
+
+def _sharp_at(row, weights):
+    """Weights that are even everywhere but in one row, which looks at the first key alone."""
+    new = torch.full_like(weights, 1 / weights.shape[-1])
+    new[:, :, row] = torch.eye(weights.shape[-1])[0].to(weights)
+    return new
 
 
 def test_uniform_attention_has_no_lift_and_a_perfect_head_has_one():

@@ -64,6 +64,8 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
         subject, subject.example(SENTENCE, "Le vieux roi a vu les maisons rouges."), table, common_of(subject, examples)
     )
     assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
+    sides = {kind: (own["rows"], own["columns"]) for kind, own in data["kinds"].items()}
+    assert sides == {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
     for own in data["kinds"].values():
         rows_, columns = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
         for layer, w in enumerate(own["weights"]):
@@ -76,6 +78,8 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
             assert own["norms"][layer] == pytest.approx(w * own["value_norms"][layer][:, None], rel=1e-4)
             assert own["gradient"][layer].shape == w.shape
         for head in (head for layer in own["heads"] for head in layer):
+            for one in head["evidence"]:  # the token that looks names a row; in cross-attention what is written
+                assert (one["rows"] == one["columns"]) == (".self." in head["name"])
             assert {one["which"] for one in head["evidence"]} in ({"best", "median", "worst"}, set())
             json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
             assert set(head["trust"]) == {"twin", "twin_apart", "places_apart", "gradient", "shuffled", "even"}
@@ -84,6 +88,7 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
     flow = data["flow"]
     assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
+    assert data["corpus"]["costed"] == 4 and table.sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
     assert [record["step"] for record in data["history"]] == [4, 8, 12]
     assert "cross.1.weights" in arrays(data) and len(cells(data, "decoder", 0, 1)) == sum(
         range(1, len(data["sides"]["read"]["pieces"]) + 1)
@@ -106,11 +111,15 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
     out = {kind: tmp_path / f"head.{kind}" for kind in ("svg", "png", "csv", "npz")}
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
+    assert "heads measured on 6 sentences of the run's dev set (costs on 5 of them)" in told
     assert "aligns them" in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
     assert "measures of where words come from agree best in " in told
     assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
     header, first = out["csv"].read_text().split("\n")[:2]
     assert header.startswith("query,key,from,to,weight,score,norm,content·content")
+    says(capsys, "look", run, SENTENCE, "--no-measure", "--head", "decoder.0.self.1", "--csv", out["csv"])
+    itself = [line.split(",") for line in out["csv"].read_text().split("\n")[1:] if line]
+    assert all(row[2] == row[3] for row in itself if row[0] == row[1]) and itself[0][2] == "<s>"
     with np.load(out["npz"]) as kept:
         assert float(first.split(",")[4]) == pytest.approx(float(kept["cross.1.weights"][0, 0, 0]), abs=1e-6)
 

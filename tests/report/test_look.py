@@ -50,6 +50,14 @@ def test_facts_say_what_there_is(page):
     assert list(flow["kinds"]) == ["encoder"]
 
 
+def test_a_page_says_on_how_many_sentences_costs_were_measured(page):
+    told = "Measured on 200 sentences of test (costs on 60 of them); random weights: "
+    assert facts(page)["corpus"].startswith(told)
+    data = look_data()
+    data["corpus"]["costed"] = 200
+    assert facts(look_page(data))["corpus"].startswith("Measured on 200 sentences of test; random weights: ")
+
+
 def test_hostile_text_stays_text():
     data = look_data()
     data["run"] = data["sides"]["source"]["text"] = data["sides"]["source"]["pieces"][0] = EVIL
