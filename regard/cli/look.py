@@ -36,6 +36,14 @@ def look(
         return
     if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
+    one = {"--head": head, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz, "--no-measure": not measure}
+    corpus = not positions and _are_files(texts)
+    if corpus:
+        _refuse(
+            one, 'is for one sentence, and files were given: say it in quotes, as in regard look RUN "I love dogs."'
+        )
+    if positions:
+        _refuse({"--out": out, "--no-measure": not measure}, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
 
@@ -44,7 +52,7 @@ def look(
     if positions:
         _positions(subject, texts, places, head, (svg, png, csv, npz))
         return
-    if _is_file(texts[0]):
+    if corpus:
         _corpus(subject, texts, sentences, out)
         return
     if len(texts) > 2:
@@ -92,6 +100,21 @@ def heads(
     _tell(table)
     if csv is not None:
         write(csv, as_csv(table.as_table()).encode())
+
+
+def _refuse(wishes: dict[str, object], why: str) -> None:
+    """Say why a wish cannot be granted, rather than forget it."""
+    if asked := [name for name, wish in wishes.items() if wish]:
+        raise ConfigError(f"{asked[0]} {why}")
+
+
+def _are_files(texts: list[str]) -> bool:
+    """Whether texts are files rather than sentences; a name that is mistyped beside a file is no sentence."""
+    missing = [text for text in texts if not _is_file(text)]
+    if missing and len(missing) < len(texts):
+        there = next(text for text in texts if _is_file(text))
+        raise ConfigError(f"{missing[0]}: no such file, and {there} is one; expected files, or sentences in quotes")
+    return not missing
 
 
 def _is_file(text: str) -> bool:

@@ -1,8 +1,9 @@
 """A run as something to look into: its model, how it reads text, and sentences to measure on."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +120,9 @@ def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[l
     what = " ".join(Path(text).name for text in texts)
     if len(texts) == 1 and files.suffix(Path(texts[0])) == ".tsv" and (gold := _gold(Path(texts[0]), most)):
         return [_of_gold(subject, pair) for pair in gold], what
-    if not subject.translates:
-        lines = [line for line in read_lines(Path(texts[0])) if line.strip()][:most]
-        return _fitting(subject, [Pair(line, "") for line in lines]), what
-    pairs: list[Pair] = []
-    for pair in read_pairs(list(texts), subject.config.data.source, subject.config.data.target):
-        if pair.source.strip() and pair.target.strip():
-            pairs.append(pair)
-        if len(pairs) == most:
-            break
-    found = _fitting(subject, pairs)
-    if not found:
-        raise DataError(f"{what}: no pair of at most {LONGEST} pieces to measure on")
-    return found, what
+    pairs = _pairs(subject, texts) if subject.translates else _lines(subject, texts)
+    whole = (pair for pair in pairs if pair.source.strip() and (pair.target.strip() or not subject.translates))
+    return _some(subject, list(islice(whole, most)), what)
 
 
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
@@ -140,8 +131,27 @@ def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], s
     if isinstance(subject.reader, Translator) and store.pieces_ready.exists():
         corpus = open_corpus(store.store, "dev", subject.reader.tokenizers)
         pairs = [pair for pair in corpus.pairs(most) if pair.source.strip() and pair.target.strip()]
-        return _fitting(subject, pairs), "the run's dev set"
+        return _some(subject, pairs, "the run's dev set")
     return grammar_examples(subject, most), "the built-in corpus"
+
+
+def _pairs(subject: Subject, texts: Sequence[str]) -> Iterator[Pair]:
+    return read_pairs(list(texts), subject.config.data.source, subject.config.data.target)
+
+
+def _lines(subject: Subject, texts: Sequence[str]) -> Iterator[Pair]:
+    """The lines of one file, for a model that writes nothing."""
+    if len(texts) != 1:
+        raise DataError(f"{subject.run.folder}: an encoder alone reads one file of text, and {len(texts)} were given")
+    return (Pair(line, "") for line in read_lines(Path(texts[0])))
+
+
+def _some(subject: Subject, pairs: Sequence[Pair], what: str) -> tuple[list[Example], str]:
+    """The pairs that can be measured on, and where they come from."""
+    found = _fitting(subject, pairs)
+    if not found:
+        raise DataError(f"{what}: nothing to measure on; expected text, and of at most {LONGEST} pieces a sentence")
+    return found, what
 
 
 def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]:

@@ -277,6 +277,15 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", "a", "b", "c"], "expected a sentence"),
         (["look", "RUN", SENTENCE, "--positions"], "leave the text out"),
         (["look", "RUN", "--positions", "--places", "1"], "--places 1: expected 2 to 512"),
+        (["look", "RUN", "GOLD", "--head", "decoder.0.cross.7"], "--head is for one sentence, and files were given"),
+        (["look", "RUN", "GOLD", "--svg", "x.svg"], "--svg is for one sentence"),
+        (["look", "RUN", "GOLD", "--csv", "x.csv"], "--csv is for one sentence"),
+        (["look", "RUN", "GOLD", "--npz", "x.npz"], "--npz is for one sentence"),
+        (["look", "RUN", "GOLD", "--no-measure"], "--no-measure is for one sentence"),
+        (["look", "RUN", "--positions", "--out", "x.html"], "--out is for text, and --positions has none"),
+        (["look", "RUN", "tset.en", "GOLD"], "tset.en: no such file, and "),
+        (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, and "),
+        (["heads", "RUN", "BLANK", "BLANK"], "nothing to measure on"),
         (["look", "nowhere", SENTENCE], "no such run"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
@@ -287,6 +296,8 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     ],
 )
 def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_path, capsys):
-    places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out")}
+    blank = tmp_path / "blank.txt"
+    blank.write_text("  \n \n", encoding="utf-8")
+    places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out"), "BLANK": str(blank)}
     error = refuses(capsys, *(places.get(part, part) for part in argv))
     assert match in error and error.count("\n") == 1
