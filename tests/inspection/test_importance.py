@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from regard.architecture import Head
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.errors import ModelError
+from regard.errors import DataError, ModelError
 from regard.inspection import gates
 from regard.inspection.importance import (
     ablated,
@@ -24,7 +24,7 @@ from regard.inspection.importance import (
     tokens,
 )
 from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.record import inputs, sites, weights
+from regard.inspection.record import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.packed import Packed
 from regard.model.stepwise import Stepwise
@@ -103,6 +103,19 @@ def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
     assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
     assert abs(cost.cost) > 1e-6
+
+
+def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
+    """However small batches are: a head that is alive costs something if it is given what another sentence found."""
+    monkeypatch.setattr("regard.inspection.record.BATCH_CELLS", 16)
+    assert [len(rows) for rows in batches(examples)] == [1] * 5
+    assert [len(rows) for rows in batches(examples, 2)] == [2, 3]
+    model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.read("decoder.0.cross.1")
+    for some in (examples[:2], examples):
+        (cost,) = ablated(model, some, [head], "resample")
+        assert abs(cost.cost) > 1e-6
+    with pytest.raises(DataError, match="another sentence, and there is only one"):
+        ablated(model, examples[:1], [head], "resample")
 
 
 def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
