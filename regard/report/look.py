@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -296,10 +297,8 @@ def _filled(title: str, data: Data, facts: dict[str, Any], blobs: Blobs) -> str:
         "script": code,
     }
     page = static("look", "look.html").read_text(encoding="utf-8")
-    for name in ("policy", "title", "heading", "sentence", "style", "facts", "blobs", "script"):
-        before, _, after = page.partition("{{" + name + "}}")
-        page = before + values[name] + after
-    return page
+    # In one pass: what is put in may itself hold the name of a place, and must not be read again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], page)
 
 
 def _texts(data: Data) -> list[Data]:

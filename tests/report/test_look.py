@@ -67,6 +67,17 @@ def test_hostile_text_stays_text():
     assert facts(page)["caveats"] == [EVIL.replace("\x00", "\ufffd")]
 
 
+@pytest.mark.parametrize("place", ["script", "facts", "blobs", "style", "policy"])
+def test_the_names_of_places_in_a_page_are_text_like_any_other(place, page):
+    data, evil = look_data(), "{{" + place + "}}"
+    data["run"] = data["sides"]["source"]["text"] = data["sides"]["source"]["pieces"][0] = evil
+    made = look_page(data)
+    assert facts(made)["sides"]["source"]["text"] == evil
+    assert f"<title>{evil}: " in made and f"<h1>{evil}: " in made and f"<p>{evil} → " in made
+    assert made.partition('<script type="module">')[2] == page.partition('<script type="module">')[2]
+    assert made.partition("<title>")[0] == page.partition("<title>")[0]
+
+
 def test_the_same_data_gives_the_same_bytes(page):
     assert look_page(look_data()) == page
 
