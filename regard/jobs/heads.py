@@ -116,7 +116,7 @@ def measure_heads(
     copying = {
         head: value
         for site in sites(model)
-        for head, value in zip(site.heads, ov_copying(model, site), strict=True)
+        for head, value in zip(site.heads, ov_copying(model, site, subject.joint), strict=True)
         if value == value
     }
     return HeadTable(

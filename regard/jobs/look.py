@@ -14,7 +14,7 @@ from regard.data.batch import collate
 from regard.data.corpora import GoldPair, spans
 from regard.inspection import decompose, norms
 from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, to_words
-from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients
+from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import HeadFacts
 from regard.inspection.record import Look, Trace, cross_weights, trace
@@ -90,7 +90,7 @@ def look_data(
 ) -> dict[str, Any]:
     """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
     seen, model = trace(subject.model, example), subject.model
-    gradient = gradients(model, example)
+    slope = slopes(model, example)
     found = flow(seen)
     names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
     present = [kind for kind in names if seen.kind(kind)]
@@ -105,10 +105,8 @@ def look_data(
         "positions": {stack: own.kind for stack, own in places.items() if stack in present},
         "pruned": list(m.pruned),
         "sides": {name: _side(side) for name, side in sides.items() if side is not None},
-        "kinds": {
-            kind: _kind(subject, seen, names[kind], seen.kind(kind), (gradient, table, means)) for kind in present
-        },
-        "flow": _flow(seen, found, gradient),
+        "kinds": {kind: _kind(subject, seen, names[kind], seen.kind(kind), (slope, table, means)) for kind in present},
+        "flow": _flow(seen, found, gradients(seen, slope)),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
             "costed": table.costed if table else 0,
@@ -194,12 +192,13 @@ def _kind(
     looks: Sequence[Look],
     given: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
 ) -> dict[str, Any]:
-    gradient, table, means = given
+    slope, table, means = given
+    gradient = gradients(seen, slope)
     terms = [
         decompose.terms(subject.model, seen, look, means) if decompose.told_apart(look, means) else None
         for look in looks
     ]
-    apart, trust = trusted(subject.model, seen, looks, terms, gradient, shake=table is not None)
+    apart, trust = trusted(subject.model, seen, looks, terms, slope, shake=table is not None)
     kind = looks[0].site.kind
     data: dict[str, Any] = {
         "rows": sides[0],

@@ -49,6 +49,11 @@ class Subject:
     def translates(self) -> bool:
         return isinstance(self.reader, Translator)
 
+    @property
+    def joint(self) -> bool:
+        """Whether an id is the same piece wherever it is read or written."""
+        return not isinstance(self.reader, Translator) or self.reader.tokenizers.joint
+
     def example(self, source: str, target: str | None = None, gold: GoldPair | None = None) -> Example:
         """A sentence as the model reads it; a translator that is given no target writes its own."""
         if not source.strip():

@@ -17,7 +17,7 @@ def trusted(
     seen: Trace,
     looks: Sequence[Look],
     terms: Sequence[Terms | None],
-    gradient: Mapping[str, Tensor],
+    slopes: Mapping[str, Tensor],
     shake: bool,
 ) -> tuple[Numbers, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
@@ -29,7 +29,7 @@ def trusted(
         tested = trust.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
         for h, head in enumerate(look.site.heads):
             twin = _twin(far, len(found))
-            slope = gradient.get(look.site.name)
+            slope = slopes.get(look.site.name)
             found[str(head)] = {
                 "twin": None if twin is None else names[twin],
                 "twin_apart": None if twin is None else float(far[len(found), twin]),

@@ -23,7 +23,7 @@ from regard.inspection.importance import (
     paired,
     tokens,
 )
-from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
+from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow, ov_copying
 from regard.inspection.record import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.packed import Packed
@@ -244,6 +244,14 @@ def test_what_to_keep_is_a_share_or_a_number():
     for wrong in ("0%", "101%", "49", "0", "half", "-3"):
         with pytest.raises(ModelError, match="--keep"):
             heads_to_keep(wrong, 48)
+
+
+def test_heads_can_copy_only_what_can_be_written():
+    """Two vocabularies of one size are two vocabularies: id 7 here is another word than id 7 there."""
+    apart = build(config_of({"kind": "sinusoidal"}), SIZE, SIZE, joint=False, pad=PAD).eval()
+    for joint in (False, True):
+        told = {site.name: not math.isnan(ov_copying(apart, site, joint)[0]) for site in sites(apart)}
+        assert told == {site.name: joint or site.kind == "decoder" for site in sites(apart)}
 
 
 def test_heads_that_never_were_cannot_be_pruned():

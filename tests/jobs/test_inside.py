@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, rows
 from regard.errors import DataError
+from regard.inspection.trust import ranks_as
 from regard.jobs.fit import fit
 from regard.jobs.heads import measure_heads
 from regard.jobs.look import arrays, cells, common_of, look_data
@@ -84,6 +86,11 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
             json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
             assert set(head["trust"]) == {"twin", "twin_apart", "places_apart", "gradient", "shuffled", "even"}
             assert 0 <= head["trust"]["shuffled"] <= 1 and head["trust"]["twin"] != head["name"]
+        for layer, (w, given) in enumerate(zip(own["weights"], own["gradient"], strict=True)):
+            slope, keep = torch.from_numpy(given / w.clip(min=1e-30)), torch.from_numpy(own["scores"][layer]) > -1e9
+            for h, head in enumerate(own["heads"][layer]):  # with the gradient, not with the weight times it
+                expected = ranks_as(torch.from_numpy(w[h]), slope[h], keep[h])
+                assert head["trust"]["gradient"] == pytest.approx(expected, abs=0.02)
         assert own["apart"].shape == (4, 4) and own["apart"].diagonal() == pytest.approx(0)
     flow = data["flow"]
     assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
