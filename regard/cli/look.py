@@ -1,5 +1,6 @@
 """regard look, regard heads"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ def heads(
         write(csv, as_csv(table.as_table()).encode())
 
 
-def _refuse(wishes: dict[str, object], why: str) -> None:
+def _refuse(wishes: Mapping[str, object], why: str) -> None:
     """Say why a wish cannot be granted, rather than forget it."""
     if asked := [name for name, wish in wishes.items() if wish]:
         raise ConfigError(f"{asked[0]} {why}")

@@ -236,11 +236,17 @@ def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random:
         return []
     lift, interval, argmax = fit.lift(), fit.interval(), fit.argmax()
     least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
-    low, high = (np.full(len(lift), math.nan),) * 2 if interval is None else interval
+    unknown = np.full(len(lift), math.nan)
+    low, high = (unknown, unknown) if interval is None else interval
+    base = unknown if random.lift is None else random.lift
     sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least)  # nothing is above what is unknown
-    columns = (lift, low, high, argmax, np.full(len(lift), math.nan) if random.lift is None else random.lift)
-    known = [[None if math.isnan(value) else value for value in row] for row in np.stack(columns, axis=1).tolist()]
-    return [Role(name, *row, sure=bool(ok)) for row, ok in zip(known, sure, strict=True)]
+    columns = [lift.tolist(), _known(low), _known(high), argmax.tolist(), _known(base), sure.tolist()]
+    return [Role(name, *row) for row in zip(*columns, strict=True)]
+
+
+def _known(values: Numbers) -> list[float | None]:
+    """Numbers, None where there is none."""
+    return [None if math.isnan(value) else value for value in values.tolist()]
 
 
 def _vocabulary(model: Model) -> int:

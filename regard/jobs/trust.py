@@ -25,7 +25,7 @@ def trusted(
     names = [str(head) for look in looks for head in look.site.heads]
     found: dict[str, dict[str, Any]] = {}
     for look, own in zip(looks, terms, strict=True):
-        places, keep = own and trust.from_places(look, own), allowed(look)
+        places, keep = None if own is None else trust.from_places(look, own), allowed(look)
         tested = trust.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
         for h, head in enumerate(look.site.heads):
             twin = _twin(far, len(found))
