@@ -1,5 +1,6 @@
 """regard look, regard heads"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,14 @@ def look(
         return
     if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
+    one = {"--head": head, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz, "--no-measure": not measure}
+    corpus = not positions and _are_files(texts)
+    if corpus:
+        _refuse(
+            one, 'is for one sentence, and files were given: say it in quotes, as in regard look RUN "I love dogs."'
+        )
+    if positions:
+        _refuse({"--out": out, "--no-measure": not measure}, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
 
@@ -44,7 +53,7 @@ def look(
     if positions:
         _positions(subject, texts, places, head, (svg, png, csv, npz))
         return
-    if _is_file(texts[0]):
+    if corpus:
         _corpus(subject, texts, sentences, out)
         return
     if len(texts) > 2:
@@ -92,6 +101,21 @@ def heads(
     _tell(table)
     if csv is not None:
         write(csv, as_csv(table.as_table()).encode())
+
+
+def _refuse(wishes: Mapping[str, object], why: str) -> None:
+    """Say why a wish cannot be granted, rather than forget it."""
+    if asked := [name for name, wish in wishes.items() if wish]:
+        raise ConfigError(f"{asked[0]} {why}")
+
+
+def _are_files(texts: list[str]) -> bool:
+    """Whether texts are files rather than sentences; a name that is mistyped beside a file is no sentence."""
+    missing = [text for text in texts if not _is_file(text)]
+    if missing and len(missing) < len(texts):
+        there = next(text for text in texts if _is_file(text))
+        raise ConfigError(f"{missing[0]}: no such file, and {there} is one; expected files, or sentences in quotes")
+    return not missing
 
 
 def _is_file(text: str) -> bool:
@@ -144,7 +168,7 @@ def _tell(table: "HeadTable") -> None:
     print(head_rows(table.as_table()))
     roles = {facts.role.name for facts in table.facts if facts.role}
     asked = {role.name for facts in table.facts for role in facts.roles}
-    print(f"\nmeasured on {len(table.examples):,} sentences of {table.what}; lift 1 is perfect, 0 is chance;")
+    print(f"\nmeasured on {table.sentences()}; lift 1 is perfect, 0 is chance;")
     print("(in brackets): no sure role, only the nearest; worth: gradient of a gate; cost: nats per piece without it")
     if asked & set(RELATIONS) and not roles & set(RELATIONS):
         print("grammar: no head has an agreement role that a fixed distance could not explain")
@@ -160,6 +184,7 @@ def _tell(table: "HeadTable") -> None:
 def _data(
     subject: "Subject", texts: list[str], sentences: int, measure: bool
 ) -> "tuple[dict[str, Any], HeadTable | None]":
+    from regard.inspection.measures import ENOUGH
     from regard.jobs.heads import measure_heads
     from regard.jobs.look import common_of, look_data
     from regard.jobs.subject import own_examples
@@ -168,12 +193,12 @@ def _data(
     if not measure:
         return look_data(subject, example), None
     examples, what = own_examples(subject, sentences)
-    table = measure_heads(subject, examples, what, costed=sentences // 3)
+    table = measure_heads(subject, examples, what, costed=max(ENOUGH, sentences // 3))
     return look_data(subject, example, table, common_of(subject, examples)), table
 
 
 def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
-    from regard.report import alignment, head_rows, shares_lines
+    from regard.report import alignment, head_rows
 
     lines = [data["sides"]["source"]["text"]]
     if "target" in data["sides"]:
@@ -186,17 +211,28 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines += [alignment(source["words"], target["words"], pairs=links), ""]
     if table is not None:
         lines += [head_rows(table.as_table()), ""]
-        lines += [f"heads measured on {len(table.examples)} sentences of {table.what}"]
-    for kind, own in data["kinds"].items():
-        shares = sum(layer.sum(axis=0) for layer in own["terms"]["shares"])
-        count = sum(len(layer) for layer in own["terms"]["shares"])
-        lines.append(f"scores of {kind} attention: {shares_lines(own['terms']['names'], (shares / count).tolist())}")
+        lines += [f"heads measured on {table.sentences()}"]
+    lines += [
+        f"scores of {kind} attention{told}" for kind, own in data["kinds"].items() for told in _shares(own["terms"])
+    ]
     if "source_share" in data["flow"]:
         share = data["flow"]["source_share"]
         lines.append(
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
     return [*lines, *_agreement(**data["flow"]["disagreement"])]
+
+
+def _shares(terms: dict[str, Any]) -> list[str]:
+    """What decides the scores of a kind of attention, over the layers of which it is known; nothing where of none."""
+    from regard.report import shares_lines
+
+    known = {layer: shares for layer, shares in enumerate(terms["shares"]) if shares is not None}
+    if not known:
+        return []
+    mean = sum(shares.sum(axis=0) for shares in known.values()) / sum(map(len, known.values()))
+    where = "" if len(known) == len(terms["shares"]) else f", layer {', '.join(map(str, known))} alone"
+    return [f"{where}: {shares_lines(terms['names'], mean.tolist())}"]
 
 
 def _agreement(names: list[str], correlation: Any) -> list[str]:

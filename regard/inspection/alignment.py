@@ -131,8 +131,13 @@ def align_heads(model: EncoderDecoder, examples: Sequence[Example]) -> list[Alig
                 if example.alignment is not None:
                     totals[head] += compare(link(own), example.alignment)
     found = [Aligned(head, totals[head], penalties[head]) for head in totals]
-    gold = any(example.alignment is not None for example in examples)
+    gold = has_gold(examples)
     return sorted(found, key=lambda one: one.counts.error_rate if gold else one.penalty)
+
+
+def has_gold(examples: Iterable[Example]) -> bool:
+    """Whether the truth is known of any link, so that aligners can be judged by it."""
+    return any(example.alignment for example in examples)
 
 
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:

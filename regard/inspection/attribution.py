@@ -52,8 +52,8 @@ def flow(trace: Trace) -> Flow:
     )
 
 
-def gradients(model: Model, example: Example) -> dict[str, Tensor]:
-    """|w · ∂L/∂w| of every weight (H, Tq, Tk), by attention: what the loss would notice first.  Hao et al. 2021."""
+def slopes(model: Model, example: Example) -> dict[str, Tensor]:
+    """|∂L/∂w| of every weight (H, Tq, Tk), by attention: how strongly the loss would feel it; none for an encoder."""
     if not isinstance(model, EncoderDecoder):
         return {}
     model.eval()
@@ -62,9 +62,13 @@ def gradients(model: Model, example: Example) -> dict[str, Tensor]:
         loss = losses(model, [example]).sum()
         found = torch.autograd.grad(loss, [seen[name] for name in names])
     return {
-        name.removesuffix(".weights"): (seen[name] * gradient)[0].detach().abs()
-        for name, gradient in zip(names, found, strict=True)
+        name.removesuffix(".weights"): gradient[0].detach().abs() for name, gradient in zip(names, found, strict=True)
     }
+
+
+def gradients(trace: Trace, slope: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """|w · ∂L/∂w| of every weight (H, Tq, Tk), by attention: what the loss would notice first.  Hao et al. 2021."""
+    return {name: trace.looks[name].weights * own for name, own in slope.items()}
 
 
 def answers(trace: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -120,6 +120,15 @@ def terms(model: Model, trace: Trace, look: Look, means: Common | None = None) -
     return Terms(ten, _grouped(ten, isinstance(positions, Rotary)), allowed(look))
 
 
+def told_apart(look: Look, means: Common | None) -> bool:
+    """Whether position and content of an attention can be told apart: without a corpus only where the embedding does.
+
+    That is before the first layer, unless rotation asks for what all words share.
+    """
+    first = look.site.layer == 0 and look.site.kind != "cross"
+    return means is not None or (first and not isinstance(look.site.attention.positions, Rotary))
+
+
 def allowed(look: Look) -> Tensor:
     """Which keys each head may look at (H, Tq, Tk): neither masked nor hidden by the scheme of positions."""
     lowest = torch.finfo(look.scores.dtype).min / HIDDEN

@@ -52,6 +52,13 @@ class Example:
         assert side is not None
         return side
 
+    def named(self, kind: str) -> Side:
+        """The queries as people know them: by what cross-attention writes in a row, else by the token that looks."""
+        if kind != "cross":
+            return self.rows(kind)
+        assert self.target is not None
+        return self.target
+
     def columns(self, kind: str) -> Side:
         """The keys of a kind of attention."""
         side = self.read if kind == "decoder" else self.source

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.inspection import measures
-from regard.inspection.example import Example
+from regard.inspection.example import Example, Side
 from regard.inspection.measures import Fit, Numbers
 from regard.inspection.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
 from regard.inspection.record import Model, Site, sites, weights
@@ -34,13 +34,20 @@ class Role:
 
     name: str
     lift: float
-    low: float
-    high: float
+    low: float | None
+    """None, as the other end: the pattern is in too few sentences to tell."""
+    high: float | None
     argmax: float
-    baseline: float
-    """The same lift in the model with random weights."""
+    baseline: float | None
+    """The same lift in the model with random weights; None where it was not asked, or could not be."""
     sure: bool
     """Whether it stands above chance, above random weights and, for grammar, above a fixed distance."""
+
+    def spread(self) -> str:
+        """The interval in words."""
+        if self.low is None or self.high is None:
+            return "too few sentences for an interval"
+        return f"{self.low:.2f} to {self.high:.2f}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class HeadFacts:
         best, other = self.best, self.runner_up
         if best is None:
             return "nothing could be measured"
-        told = f"{best.name}, lift {best.lift:.2f} ({best.low:.2f} to {best.high:.2f})"
+        told = f"{best.name}, lift {best.lift:.2f} ({best.spread()})"
         beside = f", runner-up {other.name} {other.lift:.2f}" if other else ""
         return (told if best.sure else f"no sure role; nearest {told}") + beside
 
@@ -119,11 +126,11 @@ def head_facts(
     """Every head of a model on these sentences; `random` is the same model before it was trained."""
     counts = counts or Counts.of(examples)
     found = found or fits(model, examples, counts)
-    baseline = None if random is None else fits(random, examples[:BASELINE_SENTENCES], counts)
+    baseline = None if random is None else fits(random, _some(examples, BASELINE_SENTENCES), counts)
     facts: list[HeadFacts] = []
     for site in sites(model):
         roles = {
-            name: _roles(name, one, site, examples, _at_random(name, site, model, baseline))
+            name: _roles(name, one, site, examples, at_random(name, site, model, baseline))
             for name, one in found.by_site[site.name].items()
         }
         for h, head in enumerate(site.heads):
@@ -133,22 +140,40 @@ def head_facts(
     return facts
 
 
-def _at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> tuple[Numbers, Numbers]:
+@dataclass(frozen=True)
+class AtRandom:
+    """What random weights make of a pattern, by head of an attention."""
+
+    lift: Numbers | None
+    """None: nobody asked, or the pattern was in none of the sentences."""
+    most: Numbers
+    """What a lift may be by luck; infinite where that is not known, so that nothing stands above it."""
+
+
+def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtRandom:
     """The lift of a pattern in the heads of an attention with random weights, and the most that it may be by luck.
 
     That most is over all layers, since random weights differ from one to the next: a scheme of positions may look
     nearby by itself (ALiBi does), each head by its own slope, a little more here and a little less there.
     """
-    zero = np.zeros(site.attention.heads)
-    if baseline is None or not baseline.by_site[site.name][name].rows.sum():
-        return zero, zero
+    heads = site.attention.heads
+    if baseline is None:
+        return AtRandom(None, np.zeros(heads))
+    own = baseline.by_site[site.name].get(name)
+    if own is None or not own.rows.sum():
+        return AtRandom(None, np.full(heads, math.inf))
     most: dict[int, float] = {}
     for other in sites(model):
-        if other.kind == site.kind:
-            highs = baseline.by_site[other.name][name].interval()[1].tolist()
-            for number, high in zip(other.attention.numbers, highs, strict=True):
+        interval = baseline.by_site[other.name][name].interval() if other.kind == site.kind else None
+        if interval is not None:
+            for number, high in zip(other.attention.numbers, interval[1].tolist(), strict=True):
                 most[number] = max(high, most.get(number, high))
-    return baseline.by_site[site.name][name].lift(), np.array([most[number] for number in site.attention.numbers])
+    return AtRandom(own.lift(), np.array([most.get(number, math.inf) for number in site.attention.numbers]))
+
+
+def _some(examples: Sequence[Example], count: int) -> Sequence[Example]:
+    """About so many of the sentences, from all parts of the corpus alike: some parts may know more than others."""
+    return examples[:: max(1, len(examples) // count)]
 
 
 def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
@@ -162,7 +187,7 @@ def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
             for site in sites(model):
                 _one(site, example, looks[site.name], every[site.kind], parts[site.name], probing)
                 if not probing:
-                    numbers[site.name].append(_numbers(looks[site.name], site.kind))
+                    numbers[site.name].append(_numbers(looks[site.name], site.kind, example.named(site.kind)))
     joined = {site: {name: Fit.join(list_) for name, list_ in own.items()} for site, own in parts.items()}
     return Fits(joined, {site: np.stack(rows).mean(axis=0) for site, rows in numbers.items()})
 
@@ -195,28 +220,33 @@ def _one(
         parts.setdefault("vertical", []).append(measures.vertical(w, keep))
 
 
-def _numbers(w: Tensor, kind: str) -> Numbers:
+def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
     """Entropy, effective keys, confidence and distance of heads (H, Tq, Tk); a causal first row says nothing."""
     rows = w[:, 1:] if kind == "decoder" and w.shape[1] > 1 else w
+    words = rows[:, :-1] if named.special[-1] and rows.shape[1] > 1 else rows  # the end is no word.  Voita et al. 2019
     e = measures.entropy(rows)
     far = measures.distance(w).mean(dim=-1) if kind != "cross" else e.new_zeros(len(w))
-    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(rows).mean(dim=-1), far)
+    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(words).mean(dim=-1), far)
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
 
 
-def _roles(
-    name: str, fit: Fit, site: Site, examples: Sequence[Example], at_random: tuple[Numbers, Numbers]
-) -> list[Role]:
+def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random: AtRandom) -> list[Role]:
     """One pattern in all heads of an attention; none where it never said anything."""
     if not fit.rows.sum():
         return []
-    lift, (low, high), argmax, (base, base_high) = fit.lift(), fit.interval(), fit.argmax(), at_random
+    lift, interval, argmax = fit.lift(), fit.interval(), fit.argmax()
     least = MORE_THAN_AN_OFFSET + best_offset(examples, name, site.kind) if name in RELATIONS else 0.0
-    sure = (lift >= SURE) & (low > base_high + CLEAR) & (argmax >= least) & (fit.rows.sum() >= 2)
-    columns = zip(
-        lift.tolist(), low.tolist(), high.tolist(), argmax.tolist(), base.tolist(), sure.tolist(), strict=True
-    )
-    return [Role(name, *row) for row in columns]
+    unknown = np.full(len(lift), math.nan)
+    low, high = (unknown, unknown) if interval is None else interval
+    base = unknown if random.lift is None else random.lift
+    sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least)  # nothing is above what is unknown
+    columns = [lift.tolist(), _known(low), _known(high), argmax.tolist(), _known(base), sure.tolist()]
+    return [Role(name, *row) for row in zip(*columns, strict=True)]
+
+
+def _known(values: Numbers) -> list[float | None]:
+    """Numbers, None where there is none."""
+    return [None if math.isnan(value) else value for value in values.tolist()]
 
 
 def _vocabulary(model: Model) -> int:

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.errors import ModelError
+from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
-from regard.inspection.measures import Numbers, resamples
+from regard.inspection.measures import ENOUGH, Numbers, resamples
 from regard.inspection.record import Model, Site, batches, inputs, pad_rows, sites
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
@@ -30,8 +30,9 @@ class Cost:
     head: Head
     way: str
     cost: float
-    low: float
-    high: float
+    low: float | None
+    """None, as the other end: too few sentences to tell."""
+    high: float | None
 
 
 def losses(model: Model, examples: Sequence[Example]) -> Tensor:
@@ -96,9 +97,12 @@ def ablated(
     """What each head alone costs if it hands over nothing, its mean at each place, or what it found elsewhere."""
     if way not in WAYS:
         raise ModelError(f"heads are taken away by {', '.join(WAYS)}; '{way}' is none of them")
+    if way == "resample" and len(examples) < 2:
+        raise DataError("resample gives a head what it found in another sentence, and there is only one: give more")
+    together = 2 if way == "resample" else 1
     every = {head: site for site in sites(model) for head in site.heads}
     means = mean_outputs(model, examples) if way == "mean" else {}
-    whole, count = loss_by_sentence(model, examples), tokens(examples)
+    whole, count = loss_by_sentence(model, examples, together=together), tokens(examples)
     found = []
     for head in every if heads is None else heads:
         site, h = every[head], every[head].heads.index(head)
@@ -108,30 +112,42 @@ def ablated(
             lambda chosen, site=site, h=h: {  # type: ignore[misc]
                 f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
             },
+            together,
         )
         found.append(Cost(head, way, *paired(changed - whole, count)))
     return found
 
 
 def loss_by_sentence(
-    model: Model, examples: Sequence[Example], changes: Callable[[list[Example]], Mapping[str, Change]] | None = None
+    model: Model,
+    examples: Sequence[Example],
+    changes: Callable[[list[Example]], Mapping[str, Change]] | None = None,
+    together: int = 1,
 ) -> Numbers:
-    """The loss of each example, with something changed inside the model for each batch of them."""
+    """The loss of each example, with something changed inside the model for each batch of them.
+
+    `together` is the least that a batch may have, for changes that take from one sentence to give to another.
+    """
     found = np.zeros(len(examples))
     model.eval()
-    for rows in batches(examples):
+    for rows in batches(examples, together):
         chosen = [examples[i] for i in rows]
         with torch.no_grad(), alter(model, changes(chosen) if changes else {}):
             found[rows] = losses(model, chosen).double().cpu().numpy()
     return found
 
 
-def paired(difference: Numbers, count: Numbers) -> tuple[float, float, float]:
-    """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both."""
+def paired(difference: Numbers, count: Numbers) -> tuple[float, float | None, float | None]:
+    """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both.
+
+    Of too few sentences no interval is told.
+    """
+    value = float(difference.sum() / count.sum())
+    if len(count) < ENOUGH:
+        return value, None, None
     drawn = resamples(len(count))
-    ratios = (drawn @ difference) / (drawn @ count)
-    low, high = np.percentile(ratios, (2.5, 97.5)).tolist()
-    return float(difference.sum() / count.sum()), low, high
+    low, high = np.percentile((drawn @ difference) / (drawn @ count), (2.5, 97.5)).tolist()
+    return value, low, high
 
 
 def mean_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:
@@ -171,6 +187,7 @@ def _taken(way: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Cha
             assert mean is not None
             new[:, h] = mean[h, : mixed.shape[2]].to(mixed)
         else:
+            assert len(lengths) > 1, "a sentence would be given what it has already"
             for b, _ in enumerate(lengths):
                 other = (b + 1) % len(lengths)
                 at = torch.arange(mixed.shape[2], device=mixed.device) % lengths[other]

@@ -12,6 +12,8 @@ from regard.inspection.patterns import Pattern
 
 Numbers = NDArray[np.float64]
 RESAMPLES = 1000
+ENOUGH = 5
+"""Sentences below which nothing is told of how much a number would differ on others."""
 SEED = 12345
 
 
@@ -69,12 +71,12 @@ class Fit:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((self.mass - self.chance[:, None]) / (self.rows - self.chance)[:, None])
 
-    def interval(self) -> tuple[Numbers, Numbers]:
-        """The middle 95 % of the lift over resampled sentences, by head."""
+    def interval(self) -> tuple[Numbers, Numbers] | None:
+        """The middle 95 % of the lift over resampled sentences, by head; None where too few have the pattern."""
+        if (self.rows > 0).sum() < ENOUGH:
+            return None
         drawn = self.lift(resamples(len(self.rows)))
         known = drawn[~np.isnan(drawn).any(axis=1)]  # a corpus may be drawn in which the pattern says nothing
-        if not len(known):
-            return self.lift(), self.lift()
         low, high = np.percentile(known, (2.5, 97.5), axis=0)
         return low, high
 

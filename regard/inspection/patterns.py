@@ -96,17 +96,18 @@ class Counts:
 
 
 def patterns(example: Example, kind: str, counts: Counts) -> dict[str, Pattern]:
-    """Every pattern that means something in a kind of attention, for one sentence."""
-    rows, columns = example.rows(kind), example.columns(kind)
+    """Every pattern that means something in a kind of attention, for one sentence.
+
+    The names are the same for all sentences; where one does not know what a pattern asks for, no key is marked.
+    """
+    rows, columns = example.named(kind), example.columns(kind)
     found: dict[str, Pattern] = {
         "separator": _columns(rows, columns, [columns.mark(j) for j in range(len(columns))]),
         "rare": _rare(rows, columns, counts, "target" if kind == "decoder" else "source"),
     }
     if kind == "cross":
         found["diagonal"] = diagonal(len(rows), len(columns))
-        if example.alignment is not None:
-            assert example.target is not None
-            found["alignment"] = aligned(example.target, columns, example.alignment)
+        found["alignment"] = aligned(rows, columns, example.alignment or ())  # without gold it says nothing
         return found
     n = len(rows)
     found |= {name: offset(n, o) for o, name in OFFSETS.items()}

@@ -139,15 +139,17 @@ def _plain(name: str) -> str:
     return name.replace(".positions.of.", ".positions.")
 
 
-def ov_copying(model: Model, site: Site) -> list[float]:
+def ov_copying(model: Model, site: Site, joint: bool) -> list[float]:
     """Σ Re λ / Σ |λ| of W_E W_V W_O W_U by head: 1 copies what it looks at, -1 suppresses it.  Elhage et al. 2021.
 
     The eigenvalues are those of the small product W_O W_U W_E W_V, (K, K), which has the same ones but for zeros.
-    Norms are left out.
+    Norms are left out. NaN where an id that is read is another word than the same id written: `joint` says that both
+    sides share one vocabulary, and the decoder reads what it writes.
     """
     stack = getattr(model, "encoder" if site.kind in ("encoder", "cross") else "decoder")
     words, output = stack.embedding.words.weight.double(), model.output.weight.double()
-    if len(words) != len(output) or words.shape[1] != output.shape[1]:
+    shared = joint or site.kind == "decoder"
+    if not shared or words.shape != output.shape:
         return [math.nan] * site.attention.heads
     inner = output.T @ words  # (D, D): W_U W_E as rows of vectors see it
     found = []

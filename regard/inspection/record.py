@@ -82,12 +82,14 @@ def inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...]:
     return tuple(side.to(device) for side in sides)
 
 
-def batches(examples: Sequence[Example]) -> Iterator[list[int]]:
-    """Examples of like length together, as many as memory likes."""
+def batches(examples: Sequence[Example], least: int = 1) -> Iterator[list[int]]:
+    """Examples of like length together, as many as memory likes, but `least` at least."""
     batch: list[int] = []
-    for i in sorted(range(len(examples)), key=lambda i: len(examples[i].source)):
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i].source))
+    for done, i in enumerate(order):
         longest = max(len(examples[i].source), len(examples[i].read or ()))
-        if batch and (len(batch) + 1) * longest**2 > BATCH_CELLS // 16:
+        full = (len(batch) + 1) * longest**2 > BATCH_CELLS // 16
+        if full and len(batch) >= least <= len(order) - done:
             yield batch
             batch = []
         batch.append(i)

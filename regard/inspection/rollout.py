@@ -16,24 +16,39 @@ TINY = 1e-12
 def step(weights: Tensor, mix: Tensor | float = 0.5) -> Tensor:
     """Â = (1 - r) I + r A, rows sum to 1: a layer's attention (T, T) beside its residual.
 
-    r = 0.5 is an assumption of Abnar and Zuidema 2020; `mix` may be the ratio that was measured, row by row. A row
-    that looks at nothing keeps itself.
+    r = 0.5 is an assumption of Abnar and Zuidema 2020. A row that looks at nothing keeps itself.
     """
     n = len(weights)
     ratio = torch.as_tensor(mix, dtype=weights.dtype, device=weights.device).expand(n)[:, None]
-    mixed = (1 - ratio) * torch.eye(n, dtype=weights.dtype, device=weights.device) + ratio * weights
+    mixed = (1 - ratio) * _identity(weights) + ratio * weights
     return mixed / mixed.sum(dim=1, keepdim=True)
+
+
+def measured_step(weights: Tensor, mix: Tensor | float) -> Tensor:
+    """The same where r was measured, row by row, as the share of all others: 1 - Â_ii = r.  Kobayashi et al. 2021.
+
+    What a token takes from itself is in 1 - r already, so A is without its diagonal, its rows brought back to a sum of
+    1. A row that has only itself stays itself.
+    """
+    others = weights - torch.diag(weights.diagonal())
+    total = others.sum(dim=1, keepdim=True)
+    return step(torch.where(total > TINY, others / total.clamp(min=TINY), _identity(weights)), mix)
+
+
+def _identity(like: Tensor) -> Tensor:
+    return torch.eye(len(like), dtype=like.dtype, device=like.device)
 
 
 def rollout(layers: Sequence[Tensor], mix: Sequence[Tensor | float] | None = None) -> Tensor:
     """R = Â_L … Â_1: how much of each final state comes from each word.  Abnar and Zuidema 2020, section 4.1.
 
-    `layers` are weights (T, T), averaged over heads, first layer first.
+    `layers` are weights (T, T), averaged over heads, first layer first; `mix` what was measured of each, else halves.
     """
     ratios: Sequence[Tensor | float] = [0.5] * len(layers) if mix is None else mix
-    whole = torch.eye(len(layers[0]), dtype=layers[0].dtype, device=layers[0].device)
+    mixed = step if mix is None else measured_step
+    whole = _identity(layers[0])
     for weights, ratio in zip(layers, ratios, strict=True):
-        whole = step(weights, ratio) @ whole
+        whole = mixed(weights, ratio) @ whole
     return whole
 
 
@@ -68,7 +83,7 @@ def rollout_across(
     source = cross[0].new_zeros(size, words)
     target = torch.eye(size, dtype=source.dtype, device=source.device)
     for own, other, (of_self, of_cross) in zip(self_, cross, ratios, strict=True):
-        mixed = step(own, of_self)
+        mixed = (step if mix is None else measured_step)(own, of_self)
         ratio = torch.as_tensor(of_cross, dtype=source.dtype, device=source.device).expand(size)[:, None]
         source, target = mixed @ source, mixed @ target
         source, target = (1 - ratio) * source + ratio * (other @ encoder), (1 - ratio) * target

@@ -7,7 +7,7 @@ from functools import cached_property
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.inspection.alignment import Aligned, align_heads
+from regard.inspection.alignment import Aligned, align_heads, has_gold
 from regard.inspection.example import Example
 from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.importance import Cost, ablated, importance
@@ -29,6 +29,8 @@ class HeadTable:
     facts: list[HeadFacts]
     importance: dict[Head, float]
     costs: dict[Head, Cost]
+    costed: int
+    """Sentences that costs were measured on: the first so many; 0 where nothing was."""
     aligned: list[Aligned]
     """Heads of cross-attention as aligners, best first."""
     gold: bool
@@ -60,6 +62,11 @@ class HeadTable:
             seen = weights(self.model, [self.examples[example]])[0]
             found |= {(head, example): seen[head.attention][rows[head]].clone() for head in heads}
         return found
+
+    def sentences(self) -> str:
+        """What everything was measured on, in words."""
+        fewer = f" (costs on {self.costed:,} of them)" if 0 < self.costed < len(self.examples) else ""
+        return f"{len(self.examples):,} sentences of {self.what}{fewer}"
 
     def error_rate(self, head: Head) -> float | None:
         """AER of a head of cross-attention, where gold is known."""
@@ -104,19 +111,21 @@ def measure_heads(
     found = fits(model, examples, counts)
     facts = head_facts(model, examples, subject.random(), counts, found)
     translates = isinstance(model, EncoderDecoder)
-    costs = ablated(model, examples[:costed], way=way) if translates and costed else []
+    chosen = examples[:costed] if translates else []
+    costs = ablated(model, chosen, way=way) if chosen else []
     copying = {
         head: value
         for site in sites(model)
-        for head, value in zip(site.heads, ov_copying(model, site), strict=True)
+        for head, value in zip(site.heads, ov_copying(model, site, subject.joint), strict=True)
         if value == value
     }
     return HeadTable(
         facts=facts,
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
+        costed=len(chosen),
         aligned=align_heads(model, examples) if isinstance(model, EncoderDecoder) else [],
-        gold=any(example.alignment for example in examples),
+        gold=has_gold(examples),
         copying=copying,
         examples=examples,
         what=what,

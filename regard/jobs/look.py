@@ -14,7 +14,7 @@ from regard.data.batch import collate
 from regard.data.corpora import GoldPair, spans
 from regard.inspection import decompose, norms
 from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, to_words
-from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients
+from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import HeadFacts
 from regard.inspection.record import Look, Trace, cross_weights, trace
@@ -90,9 +90,9 @@ def look_data(
 ) -> dict[str, Any]:
     """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
     seen, model = trace(subject.model, example), subject.model
-    gradient = gradients(model, example)
+    slope = slopes(model, example)
     found = flow(seen)
-    names = {"encoder": ("source", "source"), "decoder": ("target", "read"), "cross": ("target", "source")}
+    names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
     present = [kind for kind in names if seen.kind(kind)]
     sides = {"source": example.source, "target": example.target, "read": example.read}
     m = subject.config.model
@@ -105,12 +105,11 @@ def look_data(
         "positions": {stack: own.kind for stack, own in places.items() if stack in present},
         "pruned": list(m.pruned),
         "sides": {name: _side(side) for name, side in sides.items() if side is not None},
-        "kinds": {
-            kind: _kind(subject, seen, names[kind], seen.kind(kind), (gradient, table, means)) for kind in present
-        },
-        "flow": _flow(seen, found, gradient),
+        "kinds": {kind: _kind(subject, seen, names[kind], seen.kind(kind), (slope, table, means)) for kind in present},
+        "flow": _flow(seen, found, gradients(seen, slope)),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
+            "costed": table.costed if table else 0,
             "what": table.what if table else "",
             "baseline": "the same model with random weights",
         },
@@ -138,7 +137,8 @@ def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
             for layer, array in enumerate(own[what] or ()):
                 found[f"{kind}.{layer}.{what}"] = array
         for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
-            found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
+            if values is not None:
+                found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
         found[f"{kind}.apart"] = own["apart"]
     found["flow.disagreement"] = data["flow"]["disagreement"]["correlation"]
     found |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
@@ -151,13 +151,15 @@ def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
     """One head as a table: a row for each query and key that it may look at."""
     own = data["kinds"][kind]
     queries, keys = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
+    every = own["terms"]["values"][layer]
+    names = own["terms"]["names"] if every is not None else ()
     rows: list[dict[str, Value]] = []
     for i, query in enumerate(queries):
         for j, key in enumerate(keys):
             score = float(own["scores"][layer][row, i, j])
             if math.isnan(score):
                 continue
-            terms = own["terms"]["values"][layer][row, :, i, j].tolist()
+            terms = every[row, :, i, j].tolist() if names else ()
             rows.append(
                 {
                     "query": i,
@@ -167,7 +169,7 @@ def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
                     "weight": float(own["weights"][layer][row, i, j]),
                     "score": score,
                     "norm": float(own["norms"][layer][row, i, j]),
-                    **dict(zip(own["terms"]["names"], terms, strict=True)),
+                    **dict(zip(names, terms, strict=True)),
                 }
             )
     return Table.of(rows)
@@ -190,22 +192,26 @@ def _kind(
     looks: Sequence[Look],
     given: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
 ) -> dict[str, Any]:
-    gradient, table, means = given
-    terms = [decompose.terms(subject.model, seen, look, means) for look in looks]
-    apart, trust = trusted(subject.model, seen, looks, terms, gradient, shake=table is not None)
+    slope, table, means = given
+    gradient = gradients(seen, slope)
+    terms = [
+        decompose.terms(subject.model, seen, look, means) if decompose.told_apart(look, means) else None
+        for look in looks
+    ]
+    apart, trust = trusted(subject.model, seen, looks, terms, slope, shake=table is not None)
     kind = looks[0].site.kind
     data: dict[str, Any] = {
         "rows": sides[0],
         "columns": sides[1],
         "causal": kind == "decoder",
         "weights": [_array(look.weights) for look in looks],
-        "scores": [_array(_hidden(look.scores, one.keep)) for look, one in zip(looks, terms, strict=True)],
+        "scores": [_array(_hidden(look.scores, decompose.allowed(look))) for look in looks],
         "value_norms": [_array(norms.value_norms(look)) for look in looks],
         "norms": [_array(norms.norms(look)) for look in looks],
         "terms": {
             "names": list(decompose.NAMES),
-            "values": [_array(_hidden(one.six, one.keep[:, None])) for one in terms],
-            "shares": [_array(decompose.shares(one.six, one.keep)) for one in terms],
+            "values": [one and _array(_hidden(one.six, one.keep[:, None])) for one in terms],
+            "shares": [one and _array(decompose.shares(one.six, one.keep)) for one in terms],
         },
         "gradient": [_array(gradient[look.site.name]) for look in looks] if gradient else None,
         "heads": [[_head(head, table) | {"trust": trust[str(head)]} for head in look.site.heads] for look in looks],
@@ -253,13 +259,11 @@ def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, 
     kind = "cross" if head.kind == "cross" else head.stack
     for one in table.evidence(facts):
         example = table.examples[one.example]
-        rows = example.target if kind != "encoder" else example.source
-        assert rows is not None
         found.append(
             {
                 "which": one.which,
                 "lift": one.lift,
-                "rows": list(rows.pieces),
+                "rows": list(example.named(kind).pieces),
                 "columns": list(example.columns(kind).pieces),
                 "weights": _array(table.shown[head, one.example]),
             }

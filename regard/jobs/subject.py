@@ -1,8 +1,9 @@
 """A run as something to look into: its model, how it reads text, and sentences to measure on."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ class Subject:
     @property
     def translates(self) -> bool:
         return isinstance(self.reader, Translator)
+
+    @property
+    def joint(self) -> bool:
+        """Whether an id is the same piece wherever it is read or written."""
+        return not isinstance(self.reader, Translator) or self.reader.tokenizers.joint
 
     def example(self, source: str, target: str | None = None, gold: GoldPair | None = None) -> Example:
         """A sentence as the model reads it; a translator that is given no target writes its own."""
@@ -119,19 +125,9 @@ def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[l
     what = " ".join(Path(text).name for text in texts)
     if len(texts) == 1 and files.suffix(Path(texts[0])) == ".tsv" and (gold := _gold(Path(texts[0]), most)):
         return [_of_gold(subject, pair) for pair in gold], what
-    if not subject.translates:
-        lines = [line for line in read_lines(Path(texts[0])) if line.strip()][:most]
-        return _fitting(subject, [Pair(line, "") for line in lines]), what
-    pairs: list[Pair] = []
-    for pair in read_pairs(list(texts), subject.config.data.source, subject.config.data.target):
-        if pair.source.strip() and pair.target.strip():
-            pairs.append(pair)
-        if len(pairs) == most:
-            break
-    found = _fitting(subject, pairs)
-    if not found:
-        raise DataError(f"{what}: no pair of at most {LONGEST} pieces to measure on")
-    return found, what
+    pairs = _pairs(subject, texts) if subject.translates else _lines(subject, texts)
+    whole = (pair for pair in pairs if pair.source.strip() and (pair.target.strip() or not subject.translates))
+    return _some(subject, list(islice(whole, most)), what)
 
 
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
@@ -140,20 +136,53 @@ def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], s
     if isinstance(subject.reader, Translator) and store.pieces_ready.exists():
         corpus = open_corpus(store.store, "dev", subject.reader.tokenizers)
         pairs = [pair for pair in corpus.pairs(most) if pair.source.strip() and pair.target.strip()]
-        return _fitting(subject, pairs), "the run's dev set"
+        return _some(subject, pairs, "the run's dev set")
     return grammar_examples(subject, most), "the built-in corpus"
 
 
-def grammar_examples(subject: Subject, most: int = ENOUGH) -> list[Example]:
-    """English sentences that know their grammar; a translator into another language than French writes its own."""
-    pairs = list(english_french.generate(most, GRAMMAR_SEED))
-    if isinstance(subject.reader, Translator) and subject.config.data.target not in ("", "fr"):
-        written = subject.reader.translate([pair.source for pair in pairs], Greedy())
-        pairs = [
-            GoldPair(pair.source, text or pair.target, (), pair.source_links)
-            for pair, text in zip(pairs, written, strict=True)
-        ]
-    return [_of_gold(subject, pair) for pair in pairs]
+def _pairs(subject: Subject, texts: Sequence[str]) -> Iterator[Pair]:
+    return read_pairs(list(texts), subject.config.data.source, subject.config.data.target)
+
+
+def _lines(subject: Subject, texts: Sequence[str]) -> Iterator[Pair]:
+    """The lines of one file, for a model that writes nothing."""
+    if len(texts) != 1:
+        raise DataError(f"{subject.run.folder}: an encoder alone reads one file of text, and {len(texts)} were given")
+    return (Pair(line, "") for line in read_lines(Path(texts[0])))
+
+
+def _some(subject: Subject, pairs: Sequence[Pair], what: str) -> tuple[list[Example], str]:
+    """The pairs that can be measured on, and where they come from."""
+    found = _fitting(subject, pairs)
+    if not found:
+        raise DataError(f"{what}: nothing to measure on; expected text, and of at most {LONGEST} pieces a sentence")
+    return found, what
+
+
+def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]:
+    """English sentences that know their grammar; a translator into another language than French writes its own.
+
+    What it writes has no gold alignment. A run that reads another language cannot be measured on them.
+    """
+    reads, writes = (_language(code) for code in (subject.config.data.source, subject.config.data.target))
+    if reads not in ("", "en"):
+        raise DataError(
+            f"{subject.run.folder}: the run reads '{reads}', and the built-in corpus is English: give pairs to measure "
+            f"on, as in regard heads RUN test.{reads} test.{writes or 'en'}, or look with --no-measure"
+        )
+    pairs = list(english_french.generate(most or ENOUGH, GRAMMAR_SEED))
+    if not isinstance(subject.reader, Translator) or writes in ("", "fr"):
+        return [_of_gold(subject, pair) for pair in pairs]
+    written = subject.reader.translate([pair.source for pair in pairs], Greedy())
+    own = [
+        replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)
+    ]
+    return [replace(_of_gold(subject, pair), alignment=None) for pair in own]
+
+
+def _language(code: str) -> str:
+    """en of en_GB."""
+    return code.lower().replace("_", "-").partition("-")[0]
 
 
 def _of_gold(subject: Subject, pair: GoldPair) -> Example:

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.inspection import trust
-from regard.inspection.decompose import Terms
+from regard.inspection.decompose import Terms, allowed
 from regard.inspection.measures import Numbers
 from regard.inspection.record import Look, Model, Trace
 from regard.model.transformer import EncoderDecoder
@@ -16,8 +16,8 @@ def trusted(
     model: Model,
     seen: Trace,
     looks: Sequence[Look],
-    terms: Sequence[Terms],
-    gradient: Mapping[str, Tensor],
+    terms: Sequence[Terms | None],
+    slopes: Mapping[str, Tensor],
     shake: bool,
 ) -> tuple[Numbers, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
@@ -25,16 +25,16 @@ def trusted(
     names = [str(head) for look in looks for head in look.site.heads]
     found: dict[str, dict[str, Any]] = {}
     for look, own in zip(looks, terms, strict=True):
-        places = trust.from_places(look, own)
+        places, keep = None if own is None else trust.from_places(look, own), allowed(look)
         tested = trust.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
         for h, head in enumerate(look.site.heads):
             twin = _twin(far, len(found))
-            slope = gradient.get(look.site.name)
+            slope = slopes.get(look.site.name)
             found[str(head)] = {
                 "twin": None if twin is None else names[twin],
                 "twin_apart": None if twin is None else float(far[len(found), twin]),
-                "places_apart": float(places[h]),
-                "gradient": None if slope is None else trust.ranks_as(look.weights[h], slope[h], own.keep[h]),
+                "places_apart": None if places is None else float(places[h]),
+                "gradient": None if slope is None else trust.ranks_as(look.weights[h], slope[h], keep[h]),
                 "shuffled": None if tested is None else tested[h].shuffled,
                 "even": None if tested is None else tested[h].even,
             }

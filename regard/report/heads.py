@@ -59,7 +59,7 @@ def head_figure(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Cha
     lines = [
         [float(w) if ok else None for w, ok in zip(*line, strict=True)] for line in zip(weights, seen, strict=True)
     ]
-    titles = {"encoder": ("reads", "looks at"), "decoder": ("writes", "looks back at"), "cross": ("writes", "looks at")}
+    titles = {"encoder": ("reads", "looks at"), "decoder": ("reads", "looks back at"), "cross": ("writes", "looks at")}
     return heatmap(
         lines,
         queries,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -112,12 +113,24 @@ def _per_head(data: Data, name: str, key: str, label: str, told: str) -> Measure
 
 def _term(data: Data, index: int, name: str) -> Measure:
     kinds = {
-        kind: [layer[:, index] for layer in _layers(kind, "terms", given["terms"]["values"], axes=4)]
-        for kind, given in data["kinds"].items()
-        if given.get("terms")
+        kind: [layer[:, index] for layer in _layers(kind, "terms", values, axes=4)]
+        for kind, values in _terms(data).items()
     }
     told = "One of the terms that add up to the score."
     return Measure(f"term{index}", f"Score: {name}", told, kinds, averaged=True, signed=True, group="score")
+
+
+def _terms(data: Data) -> dict[str, list[Any]]:
+    """The terms of kinds that have them in some layer; in the others, where they are not known, there is no number."""
+    found = {}
+    for kind, given in data["kinds"].items():
+        values = (given.get("terms") or {}).get("values", ())
+        if any(layer is not None for layer in values):
+            unknown = (
+                np.full((len(w), len(given["terms"]["names"]), *w.shape[1:]), math.nan) for w in given["weights"]
+            )
+            found[kind] = [hole if layer is None else layer for layer, hole in zip(values, unknown, strict=True)]
+    return found
 
 
 def _shared(data: Data, name: str, label: str, told: str, keys: tuple[str, str, str]) -> Measure:
@@ -199,7 +212,9 @@ def _corpus(corpus: Data) -> str:
     """What roles and costs were measured on, as a sentence; empty where nothing was."""
     if not corpus.get("sentences"):
         return ""
-    return f"Measured on {corpus['sentences']:,} sentences of {corpus['what']}; random weights: {corpus['baseline']}."
+    number, costed = corpus["sentences"], corpus.get("costed", 0)
+    fewer = f" (costs on {costed:,} of them)" if 0 < costed < number else ""
+    return f"Measured on {number:,} sentences of {corpus['what']}{fewer}; random weights: {corpus['baseline']}."
 
 
 def _letters(data: Data) -> dict[str, str]:
@@ -228,9 +243,9 @@ def _head(given: Data, layer: int, index: int, head: Data) -> dict[str, Any]:
     """What is known of a head, with all names there, so that the page need not ask which are."""
     known = dict.fromkeys(HEAD)
     known |= {key: value for key, value in head.items() if key != "evidence"}
-    shares = given["terms"]["shares"][layer][index] if given.get("terms") else None
+    shares = given["terms"]["shares"][layer] if given.get("terms") else None
     toeplitz = given["toeplitz"][layer][index] if given.get("toeplitz") else None
-    return known | {"index": index, "shares": shares, "toeplitz": toeplitz}
+    return known | {"index": index, "shares": None if shares is None else shares[index], "toeplitz": toeplitz}
 
 
 def _place(name: str) -> tuple[str, int, int]:
@@ -282,10 +297,8 @@ def _filled(title: str, data: Data, facts: dict[str, Any], blobs: Blobs) -> str:
         "script": code,
     }
     page = static("look", "look.html").read_text(encoding="utf-8")
-    for name in ("policy", "title", "heading", "sentence", "style", "facts", "blobs", "script"):
-        before, _, after = page.partition("{{" + name + "}}")
-        page = before + values[name] + after
-    return page
+    # In one pass: what is put in may itself hold the name of a place, and must not be read again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], page)
 
 
 def _texts(data: Data) -> list[Data]:

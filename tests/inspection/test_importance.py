@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from regard.architecture import Head
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.errors import ModelError
+from regard.errors import DataError, ModelError
 from regard.inspection import gates
 from regard.inspection.importance import (
     ablated,
@@ -23,8 +23,8 @@ from regard.inspection.importance import (
     paired,
     tokens,
 )
-from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.record import inputs, sites, weights
+from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow, ov_copying
+from regard.inspection.record import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.packed import Packed
 from regard.model.stepwise import Stepwise
@@ -105,6 +105,19 @@ def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     assert abs(cost.cost) > 1e-6
 
 
+def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
+    """However small batches are: a head that is alive costs something if it is given what another sentence found."""
+    monkeypatch.setattr("regard.inspection.record.BATCH_CELLS", 16)
+    assert [len(rows) for rows in batches(examples)] == [1] * 5
+    assert [len(rows) for rows in batches(examples, 2)] == [2, 3]
+    model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.read("decoder.0.cross.1")
+    for some in (examples[:2], examples):
+        (cost,) = ablated(model, some, [head], "resample")
+        assert abs(cost.cost) > 1e-6
+    with pytest.raises(DataError, match="another sentence, and there is only one"):
+        ablated(model, examples[:1], [head], "resample")
+
+
 def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
     (one,) = mean_outputs(model, examples[:1])["encoder.0.self"][None].unbind(0)
@@ -122,6 +135,8 @@ def test_an_interval_pairs_the_same_sentences():
     assert (value, low, high) == pytest.approx((0.1, 0.1, 0.1))
     value, low, high = paired(rng.normal(0.7, 1, 40), count)
     assert low < value < high
+    assert paired(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
+    assert paired(np.full(5, 0.1), np.full(5, 2.0))[1] is not None
 
 
 def test_pruned_equals_masked(positions, norm, examples):
@@ -229,6 +244,14 @@ def test_what_to_keep_is_a_share_or_a_number():
     for wrong in ("0%", "101%", "49", "0", "half", "-3"):
         with pytest.raises(ModelError, match="--keep"):
             heads_to_keep(wrong, 48)
+
+
+def test_heads_can_copy_only_what_can_be_written():
+    """Two vocabularies of one size are two vocabularies: id 7 here is another word than id 7 there."""
+    apart = build(config_of({"kind": "sinusoidal"}), SIZE, SIZE, joint=False, pad=PAD).eval()
+    for joint in (False, True):
+        told = {site.name: not math.isnan(ov_copying(apart, site, joint)[0]) for site in sites(apart)}
+        assert told == {site.name: joint or site.kind == "decoder" for site in sites(apart)}
 
 
 def test_heads_that_never_were_cannot_be_pruned():

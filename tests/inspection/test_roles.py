@@ -1,13 +1,28 @@
 """Planted heads are recovered, random ones are not, and what a pattern means is what it says."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
+from regard.data.tokenizer import BOS, EOS
 from regard.inspection import measures
-from regard.inspection.alignment import align_heads, pharaoh, to_words
-from regard.inspection.heads import head_facts
-from regard.inspection.patterns import LETTERS, ORDER, best_offset, block, duplicate, induction, offset
+from regard.inspection.alignment import align_heads, has_gold, pharaoh, to_words
+from regard.inspection.example import Example, bare_side
+from regard.inspection.heads import evidence, fits, head_facts
+from regard.inspection.patterns import (
+    LETTERS,
+    ORDER,
+    Counts,
+    best_offset,
+    block,
+    duplicate,
+    induction,
+    offset,
+    patterns,
+)
 from regard.inspection.planted import plant, planted_examples, roles_of
 from regard.inspection.record import sites
 from regard.inspection.selftest import SIZE, small_model
@@ -65,12 +80,82 @@ def test_a_role_that_random_weights_have_too_is_not_told():
     assert one.role is None and one.best.name == "previous" and "no sure role" in one.note()
 
 
+def without_gold(example):
+    return replace(example, alignment=None, source_links=(), target_links=())
+
+
+def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatch):
+    """Their roles are compared with random weights all the same, and evidence points at the right sentence."""
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 8)
+    model, other = small_model("sinusoidal"), small_model("rotary")
+    mixed = [*map(without_gold, EXAMPLES[:10]), *EXAMPLES[10:16]]
+    found = fits(model, mixed, Counts.of(mixed))
+    for facts in head_facts(model, mixed, other, found=found):
+        roles = {role.name: role for role in facts.roles}
+        for name in {"alignment"} if facts.head.kind == "cross" else {"verb to subject", "noun to adjective"}:
+            assert roles[name].baseline != 0
+            chosen = evidence(found.by_site[facts.head.attention][name], 0)
+            assert all(one.example >= 10 for one in chosen) and len(chosen) == 3
+
+
+def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypatch):
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    model = small_model("sinusoidal")
+    mixed = [one if i % 3 else without_gold(one) for i, one in enumerate(EXAMPLES[:15])]
+    with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:15])):
+        found = fits(model, mixed, Counts.of(mixed))
+    facts = [one for one in head_facts(model, mixed, model, found=found) if one.head.attention == "decoder.1.cross"]
+    asked = [role for one in facts for role in one.roles if role.name == "alignment"]
+    assert len(asked) == 4 and all(role.lift > 0.8 and role.baseline is None and not role.sure for role in asked)
+
+
+@pytest.mark.parametrize(("count", "sure"), [(1, False), (4, False), (5, True)])
+def test_a_role_needs_five_sentences_that_have_its_pattern(count, sure):
+    model = small_model("sinusoidal")
+    few = [*EXAMPLES[:count], *map(without_gold, EXAMPLES[count:9])]
+    with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:9])):
+        (one, *_) = [one for one in head_facts(model, few) if one.head.attention == "decoder.1.cross"]
+    role = next(role for role in one.roles if role.name == "alignment")
+    assert role.lift > 0.8 and role.sure == sure and (role.low is None) == (role.high is None) == (not sure)
+    assert ("too few sentences for an interval" in role.spread()) == (not sure)
+
+
 def test_rows_are_queries_and_minus_one_is_the_token_before():
     assert np.array_equal(offset(4, 1), np.eye(4, 4, 1, dtype=bool))  # query i looks at i + 1
     assert np.array_equal(offset(4, -1), np.eye(4, 4, -1, dtype=bool))
     assert np.argwhere(duplicate([7, 8, 7, 7])).tolist() == [[2, 0], [3, 0], [3, 2]]
     assert np.argwhere(induction([7, 8, 7])).tolist() == [[2, 1]]
     assert not block(EXAMPLES[0].source)[-1].any() and block(EXAMPLES[0].source)[0, 0]
+
+
+def test_a_row_of_cross_attention_is_the_one_that_writes_its_word():
+    """w1 w2 </s> is written while <s> w1 w2 is read: the first row writes a word, the last one the end."""
+    source, read, target = bare_side([21, 22, 23, EOS]), bare_side([BOS, 31, 32]), bare_side([31, 32, EOS])
+    example = Example(source, read, target, alignment=((2, 0), (0, 1)))
+    found = patterns(example, "cross", Counts({21: 5, 22: 5, 23: 1}, {}))
+    marks, ends = np.argwhere(found["separator"]).tolist(), [[row, 3] for row in (0, 1)]
+    assert [cell for cell in marks if cell[1] == 3] == ends and not found["separator"][2].any()
+    assert np.argwhere(found["rare"]).tolist() == [[0, 2], [1, 2]]
+    assert np.argwhere(found["alignment"]).tolist() == [[0, 2], [1, 0]]
+    assert not patterns(example, "decoder", Counts({}, {}))["separator"][
+        0
+    ].any()  # here the row that reads <s> is a mark
+
+
+def test_confidence_leaves_the_end_of_a_sentence_out():
+    model = small_model("sinusoidal")
+    sharp = {f"{site.name}.weights": partial(_sharp_at, -1) for site in sites(model) if site.kind != "decoder"}
+    with alter(model, sharp):
+        found = {one.head.attention: one for one in head_facts(model, EXAMPLES[:2])}
+    for name in ("encoder.0.self", "decoder.1.cross"):
+        assert found[name].confidence == pytest.approx(1 / 17) and found[name].entropy < np.log(17) * 0.999
+
+
+def _sharp_at(row, weights):
+    """Weights that are even everywhere but in one row, which looks at the first key alone."""
+    new = torch.full_like(weights, 1 / weights.shape[-1])
+    new[:, :, row] = torch.eye(weights.shape[-1])[0].to(weights)
+    return new
 
 
 def test_uniform_attention_has_no_lift_and_a_perfect_head_has_one():
@@ -115,3 +200,12 @@ def test_an_aligning_head_is_the_best_aligner_and_words_sum_to_one():
     words = to_words(w, EXAMPLES[0].target, EXAMPLES[0].source)
     torch.testing.assert_close(words.sum(dim=1), torch.ones(16))
     assert pharaoh([(2, 1), (0, 0)]) == "0-0 2-1"
+
+
+@pytest.mark.parametrize("links", [None, ()])
+def test_without_gold_aligners_are_judged_by_their_shape(links):
+    model, bare = small_model("sinusoidal"), [replace(example, alignment=links) for example in EXAMPLES[:5]]
+    with alter(model, plant(model, "decoder.1.cross", ["rare", "separator", "alignment", "vertical"], EXAMPLES[:5])):
+        found = align_heads(model, bare)
+    assert not has_gold(bare) and has_gold(EXAMPLES)
+    assert str(found[0].head) == "decoder.1.cross.2" and found[0].penalty == min(one.penalty for one in found)

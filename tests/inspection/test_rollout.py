@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.inspection import norms, rollout
+from regard.inspection import attribution, norms, rollout
 from regard.inspection.record import trace
 
 from .conftest import config_of, example_of, model_of
@@ -31,6 +31,25 @@ def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
     found = rollout.rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
     assert_close(found.sum(dim=1), torch.ones(9, dtype=torch.float64))
     assert not found.triu(1).any()
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_token_keeps_what_the_measured_ratio_leaves_it(norm):
+    """The ratio is the share of all others, so whatever attention a token pays itself adds nothing to it."""
+    model = model_of(config_of({"kind": "sinusoidal"}, norm=norm, layers=1)).double()
+    seen = trace(model, example_of([5, 6, 7, 8], [9, 10, 11]))
+    found = attribution.flow(seen)
+    assert_close(1 - found.encoder.diagonal(), found.mixing["encoder"][0])
+    (own,), (cross,) = found.mixing["decoder"], found.mixing["cross"]
+    assert_close(found.across.target.diagonal(), (1 - own) * (1 - cross))
+    assert_close(found.across.source_share, cross)
+    assert_close(found.across.target[0], torch.eye(4, dtype=torch.float64)[0] * (1 - cross[0]))  # it has only itself
+
+
+def test_a_row_that_has_only_itself_stays_itself():
+    weights = torch.tensor([[1.0, 0, 0], [0.6, 0.4, 0], [0.2, 0.3, 0.5]], dtype=torch.float64)
+    expected = torch.tensor([[1.0, 0, 0], [0.7, 0.3, 0], [0.28, 0.42, 0.3]], dtype=torch.float64)
+    assert_close(rollout.measured_step(weights, 0.7), expected)
 
 
 def test_deep_maps_of_random_attention_look_alike():

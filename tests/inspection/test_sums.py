@@ -118,6 +118,16 @@ def test_without_positions_nothing_is_positional_in_the_first_layer(examples):
         assert not found.ten[name].any()
 
 
+@pytest.mark.parametrize(("kind", "alone"), [("sinusoidal", True), ("alibi", True), ("rotary", False)])
+def test_without_a_corpus_terms_are_known_where_the_embedding_tells_them_apart(kind, alone, examples):
+    model = model_of(config_of({"kind": kind}))
+    seen = trace(model, examples[0])
+    known = {name for name, look in seen.looks.items() if decompose.told_apart(look, None)}
+    assert known == ({"encoder.0.self", "decoder.0.self"} if alone else set())
+    means = decompose.common(model, [seen])
+    assert all(decompose.told_apart(look, means) for look in seen.looks.values())
+
+
 def test_moved_words_leave_the_terms_of_places_alone():
     model = model_of(config_of({"kind": "sinusoidal"}, norm="post")).double()
     one, two = (trace(model, example_of(ids, [9, 10])) for ids in ([5, 6, 7, 8], [8, 5, 7, 6]))

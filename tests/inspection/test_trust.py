@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from regard.inspection import decompose, trust
+from regard.inspection.attribution import gradients, slopes
 from regard.inspection.importance import loss_by_sentence, tokens
 from regard.inspection.record import sites, trace
 from regard.model.taps import alter
@@ -125,3 +126,22 @@ def test_ranks_are_compared_row_by_row():
     assert trust.ranks_as(rising, torch.ones(T, S), every) is None
     causal = torch.ones(T, S).tril().bool()  # masked keys, where all is 0, must not count as agreement
     assert trust.ranks_as(rising * causal, falling * causal, causal) == pytest.approx(-1)
+
+
+def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apart(model, examples):
+    """A step along one weight changes the loss by its slope; the weight itself is no part of that."""
+    seen, found = trace(model, examples[0]), slopes(model, examples[0])
+    name, (h, i, j), step = "decoder.1.cross", (1, 2, 3), 1e-5
+
+    def moved(change: float) -> float:
+        def push(weights):
+            new = weights.clone()
+            new[:, h, i, j] += change
+            return new
+
+        return float(loss_by_sentence(model, examples[:1], lambda _: {f"{name}.weights": push})[0])
+
+    slope = abs(moved(step) - moved(-step)) / (2 * step)
+    assert float(found[name][h, i, j]) == pytest.approx(slope, rel=1e-5)
+    weight = float(seen.looks[name].weights[h, i, j])
+    assert float(gradients(seen, found)[name][h, i, j]) == pytest.approx(weight * slope, rel=1e-5)

@@ -1,19 +1,23 @@
 """The commands that look inside, on a run that was trained in a second."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, rows
+from regard.errors import DataError
+from regard.inspection.trust import ranks_as
 from regard.jobs.fit import fit
 from regard.jobs.heads import measure_heads
 from regard.jobs.look import arrays, cells, common_of, look_data
 from regard.jobs.prune import Pruned, Wish, prune
-from regard.jobs.subject import given_examples, open_subject, own_examples
+from regard.jobs.subject import given_examples, grammar_examples, open_subject, own_examples
 from regard.run import Run
 
 SENTENCE = "The old king saw the red houses."
@@ -62,6 +66,8 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
         subject, subject.example(SENTENCE, "Le vieux roi a vu les maisons rouges."), table, common_of(subject, examples)
     )
     assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
+    sides = {kind: (own["rows"], own["columns"]) for kind, own in data["kinds"].items()}
+    assert sides == {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
     for own in data["kinds"].values():
         rows_, columns = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
         for layer, w in enumerate(own["weights"]):
@@ -74,14 +80,22 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
             assert own["norms"][layer] == pytest.approx(w * own["value_norms"][layer][:, None], rel=1e-4)
             assert own["gradient"][layer].shape == w.shape
         for head in (head for layer in own["heads"] for head in layer):
+            for one in head["evidence"]:  # the token that looks names a row; in cross-attention what is written
+                assert (one["rows"] == one["columns"]) == (".self." in head["name"])
             assert {one["which"] for one in head["evidence"]} in ({"best", "median", "worst"}, set())
             json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
             assert set(head["trust"]) == {"twin", "twin_apart", "places_apart", "gradient", "shuffled", "even"}
             assert 0 <= head["trust"]["shuffled"] <= 1 and head["trust"]["twin"] != head["name"]
+        for layer, (w, given) in enumerate(zip(own["weights"], own["gradient"], strict=True)):
+            slope, keep = torch.from_numpy(given / w.clip(min=1e-30)), torch.from_numpy(own["scores"][layer]) > -1e9
+            for h, head in enumerate(own["heads"][layer]):  # with the gradient, not with the weight times it
+                expected = ranks_as(torch.from_numpy(w[h]), slope[h], keep[h])
+                assert head["trust"]["gradient"] == pytest.approx(expected, abs=0.02)
         assert own["apart"].shape == (4, 4) and own["apart"].diagonal() == pytest.approx(0)
     flow = data["flow"]
     assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
+    assert data["corpus"]["costed"] == 4 and table.sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
     assert [record["step"] for record in data["history"]] == [4, 8, 12]
     assert "cross.1.weights" in arrays(data) and len(cells(data, "decoder", 0, 1)) == sum(
         range(1, len(data["sides"]["read"]["pieces"]) + 1)
@@ -104,11 +118,15 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
     out = {kind: tmp_path / f"head.{kind}" for kind in ("svg", "png", "csv", "npz")}
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
+    assert "heads measured on 6 sentences of the run's dev set (costs on 5 of them)" in told
     assert "aligns them" in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
     assert "measures of where words come from agree best in " in told
     assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
     header, first = out["csv"].read_text().split("\n")[:2]
     assert header.startswith("query,key,from,to,weight,score,norm,content·content")
+    says(capsys, "look", run, SENTENCE, "--no-measure", "--head", "decoder.0.self.1", "--csv", out["csv"])
+    itself = [line.split(",") for line in out["csv"].read_text().split("\n")[1:] if line]
+    assert all(row[2] == row[3] for row in itself if row[0] == row[1]) and itself[0][2] == "<s>"
     with np.load(out["npz"]) as kept:
         assert float(first.split(",")[4]) == pytest.approx(float(kept["cross.1.weights"][0, 0, 0]), abs=1e-6)
 
@@ -127,12 +145,50 @@ def test_the_page_of_a_run_reads_as_its_arrays(run, gold, tmp_path, capsys, open
     assert "Measured on 6 sentences of gold.tsv" in path.read_text(encoding="utf-8")
 
 
+def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, capsys, opened):
+    path, npz, csv = (tmp_path / f"look.{kind}" for kind in ("html", "npz", "csv"))
+    wishes = ("--no-measure", "--out", path, "--npz", npz, "--csv", csv, "--head", "encoder.1.self.0")
+    told = says(capsys, "look", run, SENTENCE, *wishes)
+    assert "scores of encoder attention, layer 0 alone: " in told and "scores of cross" not in told
+    with np.load(npz) as kept:
+        assert "encoder.0.terms" in kept and "encoder.1.terms" not in kept and "cross.0.shares" not in kept
+    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm"
+    page = opened(path, "#kind=encoder&heads=1.0&view=heat&q=1&k=1")
+    page.wait_for_selector("body[data-ready]")
+    assert "no corpus was read to tell them by" in page.locator("#cellwhy").inner_text()
+    panel = page.locator("#headwhy details", has_text="How far to trust it").inner_text()
+    assert "places alone" not in panel.lower() and "apart" in panel
+
+
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
     told = says(capsys, "heads", run, gold, "--sentences", "8", "--csv", tmp_path / "heads.csv")
     assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told
     assert "grammar:" in told and len((tmp_path / "heads.csv").read_text().strip().split("\n")) == 1 + 12
     corpus = says(capsys, "look", run, gold, "--sentences", "8")
     assert "measured on 8 sentences of gold.tsv" in corpus
+
+
+def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
+    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
+    told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
+    assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told
+    assert "grammar:" in told and "against gold" in told
+
+
+def spoken(subject, source: str, target: str):
+    """The same run, said to be of other languages."""
+    data = subject.config.data.model_copy(update={"source": source, "target": target})
+    return replace(subject, config=subject.config.model_copy(update={"data": data}))
+
+
+def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
+    subject = open_subject(run)
+    assert all(example.alignment for example in grammar_examples(spoken(subject, "en_GB", "fr"), 3))
+    german = grammar_examples(spoken(subject, "en", "de"), 3)
+    assert [example.alignment for example in german] == [None] * 3 and german[0].source_links
+    with pytest.raises(DataError, match="the run reads 'fr', and the built-in corpus is English"):
+        grammar_examples(spoken(subject, "fr", "en"), 3)
 
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
@@ -228,6 +284,15 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", "a", "b", "c"], "expected a sentence"),
         (["look", "RUN", SENTENCE, "--positions"], "leave the text out"),
         (["look", "RUN", "--positions", "--places", "1"], "--places 1: expected 2 to 512"),
+        (["look", "RUN", "GOLD", "--head", "decoder.0.cross.7"], "--head is for one sentence, and files were given"),
+        (["look", "RUN", "GOLD", "--svg", "x.svg"], "--svg is for one sentence"),
+        (["look", "RUN", "GOLD", "--csv", "x.csv"], "--csv is for one sentence"),
+        (["look", "RUN", "GOLD", "--npz", "x.npz"], "--npz is for one sentence"),
+        (["look", "RUN", "GOLD", "--no-measure"], "--no-measure is for one sentence"),
+        (["look", "RUN", "--positions", "--out", "x.html"], "--out is for text, and --positions has none"),
+        (["look", "RUN", "tset.en", "GOLD"], "tset.en: no such file, and "),
+        (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, and "),
+        (["heads", "RUN", "BLANK", "BLANK"], "nothing to measure on"),
         (["look", "nowhere", SENTENCE], "no such run"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
@@ -238,6 +303,8 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     ],
 )
 def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_path, capsys):
-    places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out")}
+    blank = tmp_path / "blank.txt"
+    blank.write_text("  \n \n", encoding="utf-8")
+    places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out"), "BLANK": str(blank)}
     error = refuses(capsys, *(places.get(part, part) for part in argv))
     assert match in error and error.count("\n") == 1

@@ -124,6 +124,11 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
     assert "this model has encoder.0.self to encoder.2.self" in wrong
     translated = refuses(capsys, "look", encoder, SENTENCE, "Le vieux roi.", "--no-measure")
     assert "an encoder alone reads one text" in translated
+    empty = tmp_path / "empty.txt"
+    for text in ("", " \n\n", "word " * 2_000 + "\n"):
+        empty.write_text(text, encoding="utf-8")
+        assert "empty.txt: nothing to measure on" in refuses(capsys, "heads", encoder, empty)
+    assert "reads one file of text, and 2 were given" in refuses(capsys, "heads", encoder, empty, empty)
 
 
 def test_a_language_model_has_no_word_in_its_context():

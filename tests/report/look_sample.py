@@ -36,7 +36,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def kind(name: str, rows: int, columns: int, layers: int, heads: int, rng: np.random.Generator) -> dict[str, Any]:
-    names = {"encoder": ("source", "source"), "decoder": ("target", "read"), "cross": ("target", "source")}[name]
+    names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}[name]
     terms = [_terms(name, rows, columns, heads, layer, rng) for layer in range(layers)]
     scores = [layer.sum(axis=1) for layer in terms]
     weights = [softmax(layer) for layer in scores]
@@ -111,7 +111,7 @@ def look_data(
             "mixing": {name: list(rng.uniform(0, 1, (layers, S if name == "encoder" else T))) for name in kinds},
             "disagreement": {"names": names, "correlation": _agreement()},
         },
-        "corpus": {"sentences": 200, "what": "test", "baseline": "the same model with random weights"},
+        "corpus": {"sentences": 200, "costed": 60, "what": "test", "baseline": "the same model with random weights"},
         "alignment": {"best": "decoder.0.cross.1", "links": [[0, 0]], "pharaoh": "0-0", "aer": None},
         "history": [_moment(step) for step in (100, 200, 400, 800)],
         "caveats": ["Attention shows where a head looks, not why the model says what it says."],

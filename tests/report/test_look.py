@@ -50,6 +50,14 @@ def test_facts_say_what_there_is(page):
     assert list(flow["kinds"]) == ["encoder"]
 
 
+def test_a_page_says_on_how_many_sentences_costs_were_measured(page):
+    told = "Measured on 200 sentences of test (costs on 60 of them); random weights: "
+    assert facts(page)["corpus"].startswith(told)
+    data = look_data()
+    data["corpus"]["costed"] = 200
+    assert facts(look_page(data))["corpus"].startswith("Measured on 200 sentences of test; random weights: ")
+
+
 def test_hostile_text_stays_text():
     data = look_data()
     data["run"] = data["sides"]["source"]["text"] = data["sides"]["source"]["pieces"][0] = EVIL
@@ -57,6 +65,17 @@ def test_hostile_text_stays_text():
     page = look_page(data)
     assert "<img" not in page
     assert facts(page)["caveats"] == [EVIL.replace("\x00", "\ufffd")]
+
+
+@pytest.mark.parametrize("place", ["script", "facts", "blobs", "style", "policy"])
+def test_the_names_of_places_in_a_page_are_text_like_any_other(place, page):
+    data, evil = look_data(), "{{" + place + "}}"
+    data["run"] = data["sides"]["source"]["text"] = data["sides"]["source"]["pieces"][0] = evil
+    made = look_page(data)
+    assert facts(made)["sides"]["source"]["text"] == evil
+    assert f"<title>{evil}: " in made and f"<h1>{evil}: " in made and f"<p>{evil} → " in made
+    assert made.partition('<script type="module">')[2] == page.partition('<script type="module">')[2]
+    assert made.partition("<title>")[0] == page.partition("<title>")[0]
 
 
 def test_the_same_data_gives_the_same_bytes(page):
@@ -80,6 +99,18 @@ def test_weights_alone_are_enough():
     for name in ("flow", "history", "caveats", "corpus", "alignment", "pruned"):
         del data[name]
     assert [measure["name"] for measure in facts(look_page(data))["measures"]] == ["weight"]
+
+
+def test_terms_may_be_unknown_in_some_layers_or_all():
+    data = look_data()
+    encoder, cross = data["kinds"]["encoder"]["terms"], data["kinds"]["cross"]["terms"]
+    encoder["values"][1:] = encoder["shares"][1:] = [None, None]
+    cross["values"] = cross["shares"] = [None] * 3
+    found = facts(look_page(data))
+    term = next(measure for measure in found["measures"] if measure["name"] == "term0")
+    assert set(term["kinds"]) == {"encoder", "decoder"}
+    shares = [[head["shares"] is not None for head in layer] for layer in found["kinds"][0]["heads"]]
+    assert shares == [[True] * 4, [False] * 4, [False] * 4]
 
 
 def test_pruned_heads_leave_gaps():

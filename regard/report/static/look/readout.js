@@ -2,7 +2,7 @@
 
 import { axesOf, entryOf, hiddenMass, maskOf, shown } from "./axes.js";
 import { headColour } from "./colour.js";
-import { measureOf, placeOf } from "./data.js";
+import { facts, measureOf, placeOf } from "./data.js";
 import { byId, fill, make } from "./page.js";
 import { chosenHeads, focus, mainHead, pin, pins, state } from "./state.js";
 import { decimalsOf, figure, longName, ordinal, shortName, summary } from "./written.js";
@@ -101,5 +101,6 @@ function note(row, column) {
 
 function absent() {
   const { kept } = measureOf(state.measure).kinds[state.kind];
+  if (facts.terms.includes(state.measure) && !mainHead().shares) return "not known: no corpus was read to tell terms by";
   return kept ? `not kept: only the ${kept} strongest keys of each row are in this page` : "no number: this token may not look there";
 }

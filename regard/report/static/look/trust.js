@@ -16,7 +16,7 @@ export function trust(head) {
     ["if even, the loss", known.even === null ? null : signed(known.even, 3)],
     ["ranks keys as the gradient does", known.gradient === null ? null : figure(known.gradient, 2)],
     ["from the head most like it", known.twin === null ? null : `${figure(known.twin_apart, 2)} apart`],
-    ["from where places alone look", `${figure(known.places_apart, 2)} apart`],
+    ["from where places alone look", known.places_apart === null ? null : `${figure(known.places_apart, 2)} apart`],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   return [list, ...verdicts(known).map(note)];
@@ -36,7 +36,8 @@ function verdicts(known) {
     const twin = `Most like it: ${known.twin}`;
     told.push(known.twin_apart < ALIKE ? `${twin}, nearly the same: neither can be judged alone.` : `${twin}.`);
   }
-  if (known.places_apart < ALIKE) told.push("Places alone would make it look there: words have little part in it.");
+  const near = known.places_apart !== null && known.places_apart < ALIKE;
+  if (near) told.push("Places alone would make it look there: words have little part in it.");
   return [...told, "Apart: Jensen-Shannon divergence, 0 the same, 1 nothing shared. All of this sentence."];
 }
 

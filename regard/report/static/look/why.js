@@ -93,7 +93,8 @@ function score(head, { axes, row, column }) {
   const weight = make("p", { class: "equation" }, `${came} ${figure(cellOf(shown(state, head, "weight"), row, column))}`);
   const all = whole ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
   const top = Math.max(...all.map(({ value }) => Math.abs(value)));
-  const short = whole ? null : note("The terms of this score are not in this page, to keep it small.");
+  const why = head.shares ? "are not in this page, to keep it small" : "are not known: no corpus was read to tell them by";
+  const short = whole ? null : note(`The terms of this score ${why}.`);
   return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), short, weight, shares(head)];
 }
 
@@ -141,9 +142,9 @@ function flow({ axes, row }) {
 
 function about(head) {
   const badge = make("b", { class: head.role ? "badge large" : "badge large unsure" }, head.role ? head.letter : "?");
-  const from = head.low === null ? "" : ` (${figure(head.low, 2)} to ${figure(head.high, 2)})`;
+  const from = head.low === null ? "too few sentences for an interval" : `${figure(head.low, 2)} to ${figure(head.high, 2)}`;
   const rows = [
-    ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)}${from}`],
+    ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)} (${from})`],
     ["with random weights", number(head.baseline, 2)],
     ["largest weight on it", percent(head.argmax)],
     ["runner-up", head.runner_up ? `${head.runner_up} ${figure(head.runner_up_lift, 2)}` : null],
@@ -162,6 +163,7 @@ function about(head) {
 
 function cost(head) {
   if (head.cost === null) return null;
+  if (head.cost_low === null) return note(`${signed(head.cost, 4)} nats a piece, on too few sentences for an interval.`);
   const sure = head.cost_low > 0 || head.cost_high < 0;
   const way = head.cost > 0 ? "rises" : "falls";
   const range = `${signed(head.cost_low, 4)} to ${signed(head.cost_high, 4)}`;
