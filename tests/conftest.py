@@ -17,6 +17,7 @@ QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component
 @pytest.fixture(autouse=True)
 def _one_seed() -> None:
     torch.manual_seed(7)
+    torch.set_flush_denormal(False)  # a training in an earlier test may have left it on, for all of the process
 
 
 @pytest.fixture(scope="session", autouse=True)
