@@ -90,6 +90,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(files: Path, tmp_path: Path):
     assert f"saved at step {step:,}" in error
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_the_old_checkpoint_and_going_on_is_exact(files: Path, tmp_path: Path):
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))

@@ -55,6 +55,7 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     assert told.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [(), ("train.ema=0.9", "train.accumulate=2", "train.rdrop=1")], ids=str)
 def test_a_model_in_shares_is_the_same_model(files: Path, tmp_path: Path, changes: tuple[str, ...]):
     run(command(files, tmp_path / "whole", *changes, ranks=2))

@@ -43,6 +43,7 @@ def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
     assert not [event for event in again if isinstance(event, Began | Ended)]
 
 
+@pytest.mark.slow
 def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
     bench, asked = door.begin(small(), tmp_path / "s"), []
 
