@@ -3,7 +3,8 @@
     python benchmarks/decoding.py RUN test.en [--write NAME]
 
 RUN is a run that a Marian folder can express (model.norm=post, model.positions.waves=halves), so that all of them
-decode the same model. A number is sentences a second; the median of the rounds is kept.
+decode the same model. A number is sentences a second; the median of the rounds is kept. How many translations are the
+same as Regard's in float32 stands beside it: int8 rounds, and searches differ in when they stop.
 """
 
 import argparse
@@ -15,54 +16,70 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from environment import described, write
-from peers import HERE, PEERS
+from peers import HERE, PEERS, versions
 
+from regard.data.tokenizer import EOS, Tokenizers
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
 from regard.interchange.engine import PATIENCE
-from regard.jobs.crew import Crew
+from regard.jobs.crew import Candidates, Crew
 from regard.jobs.engine import engine
 from regard.jobs.exchange import export_run
 from regard.jobs.load import load, load_tokenizers, use_threads
 from regard.run import open_run
 
 SINGLE = 60  # sentences of those that are translated one at a time
-Decode = Callable[[Sequence[str], int], object]
-"""Texts, and the beam -> whatever came of it."""
+Decode = Callable[[Sequence[str], int], list[str]]
+"""Texts, and the beam -> translations."""
+OURS, PLAIN = "Regard, int8", "Regard, float32"
+
+
+@dataclass(frozen=True)
+class Measured:
+    speed: float
+    same: float
+    """Share of the translations that are those of Regard in float32."""
 
 
 def search(beam: int) -> Search:
     return Greedy() if beam == 1 else Beam(beam)
 
 
-def by_hand(folder: Path, tokens: Callable[[Sequence[str]], list[list[str]]], **threads: int) -> Decode:
+class ByHand:
     """CTranslate2 as its documentation shows it, with as much patience as our search has."""
-    translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
 
-    def decode(texts: Sequence[str], beam: int) -> object:
-        return translator.translate_batch(tokens(texts), beam_size=beam, patience=PATIENCE, max_batch_size=64)
+    def __init__(self, folder: Path, tokenizers: Tokenizers, batch: int = 64, **threads: int):
+        self.translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
+        self.tokenizers, self.batch = tokenizers, batch
+        self.names = ctranslate2.words(tokenizers.source)
+        self.ids = {name: i for i, name in enumerate(ctranslate2.words(tokenizers.target))}
 
-    return decode
+    def __call__(self, texts: Sequence[str], beam: int) -> list[str]:
+        rows = [[self.names[i] for i in (*row, EOS)] for row in self.tokenizers.source.encode(texts)]
+        found = self.translator.translate_batch(rows, beam_size=beam, patience=PATIENCE, max_batch_size=self.batch)
+        return [self.tokenizers.target.decode([self.ids[name] for name in one.hypotheses[0]]) for one in found]
 
 
 class Generate:
     """transformers, in its own environment."""
 
-    def __init__(self, folder: Path, threads: int):
+    def __init__(self, folder: Path, threads: int, batch: int = 64):
+        self.batch = batch
         python = PEERS["Marian (transformers), our batches"].python
         command = [str(python), str(HERE / "loops" / "generate.py"), str(folder), str(threads)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._read()
 
-    def __call__(self, texts: Sequence[str], beam: int) -> object:
+    def __call__(self, texts: Sequence[str], beam: int) -> list[str]:
         assert self.process.stdin is not None
-        batch = 1 if len(texts) <= SINGLE else 64
-        self.process.stdin.write(json.dumps({"texts": list(texts), "beam": beam, "batch": batch}) + "\n")
+        self.process.stdin.write(json.dumps({"texts": list(texts), "beam": beam, "batch": self.batch}) + "\n")
         self.process.stdin.flush()
-        return self._read()
+        return json.loads(self._read())
 
     def _read(self) -> str:
         assert self.process.stdout is not None
@@ -72,24 +89,23 @@ class Generate:
         return line
 
 
+def by_us(crew: Candidates) -> Decode:
+    return lambda texts, beam: [found[0].text for found in crew.candidates(texts, search(beam))]
+
+
 def many(run: Path, scratch: Path, stack: ExitStack) -> dict[str, Decode]:
     """Everybody who translates a whole file."""
     cores = os.cpu_count() or 1
-    export_run(run, "ctranslate2", scratch / "int8", "int8")
     tokenizers = load_tokenizers(open_run(run), open_run(run).load_config())
-    names = ctranslate2.words(tokenizers.source)
-
-    def tokens(texts: Sequence[str]) -> list[list[str]]:
-        return [[names[i] for i in (*row, 3)] for row in tokenizers.source.encode(texts)]
-
     crews = {kind: stack.enter_context(Crew(run, cores, kind)) for kind in ("int8", "none")}
-    ours = engine(run, "int8", cores)
+    each = {"inter_threads": cores, "intra_threads": 1}
     return {
-        "Regard, int8": lambda texts, beam: crews["int8"].candidates(texts, search(beam)),
-        "Regard, float32": lambda texts, beam: crews["none"].candidates(texts, search(beam)),
-        "Regard --engine ctranslate2, int8": lambda texts, beam: ours.candidates(texts, search(beam)),
-        "CTranslate2 int8, a worker a core": by_hand(scratch / "int8", tokens, inter_threads=cores, intra_threads=1),
-        "CTranslate2 int8, its defaults": by_hand(scratch / "int8", tokens),
+        OURS: by_us(crews["int8"]),
+        PLAIN: by_us(crews["none"]),
+        "Regard --engine ctranslate2, int8": by_us(engine(run, "int8", cores)),
+        "CTranslate2 int8, a worker a core": ByHand(scratch / "int8", tokenizers, **each),
+        "CTranslate2 float32, a worker a core": ByHand(scratch / "float32", tokenizers, **each),
+        "CTranslate2 int8, its defaults": ByHand(scratch / "int8", tokenizers),
         "transformers": Generate(scratch / "marian", cores),
     }
 
@@ -98,33 +114,40 @@ def one_at_a_time(run: Path, scratch: Path) -> dict[str, Decode]:
     """Everybody who answers one sentence after the other."""
     use_threads(1)
     ours = {kind: load(run, "cpu", kind) for kind in ("int8", "none")}
+    alone = {"inter_threads": 1, "intra_threads": 1}
 
-    def decode(kind: str) -> Decode:
-        return lambda texts, beam: [ours[kind].translate([text], search(beam)) for text in texts]
+    def singly(decode: Decode) -> Decode:
+        return lambda texts, beam: [decode([text], beam)[0] for text in texts]
 
-    waiting = Generate(scratch / "marian", 1)
-    return {"Regard, int8": decode("int8"), "Regard, float32": decode("none"), "transformers": waiting}
+    return {
+        OURS: singly(by_us(ours["int8"])),
+        PLAIN: singly(by_us(ours["none"])),
+        "CTranslate2 int8": singly(ByHand(scratch / "int8", ours["none"].tokenizers, 1, **alone)),
+        "transformers": Generate(scratch / "marian", 1, batch=1),
+    }
 
 
-def measure(everybody: dict[str, Decode], texts: Sequence[str], beam: int, rounds: int) -> dict[str, float]:
-    """Sentences a second of each, in turns."""
+def measure(everybody: dict[str, Decode], texts: Sequence[str], beam: int, rounds: int) -> dict[str, Measured]:
+    """Sentences a second of each, in turns, and how many come out as in float32."""
     times: dict[str, list[float]] = {name: [] for name in everybody}
-    for decode in everybody.values():
-        decode(texts[:16], beam)
-    for _ in range(rounds):
-        for name, decode in everybody.items():
+    said = {name: decode(texts, beam) for name, decode in everybody.items()}  # which warms them up, too
+    names = list(everybody)
+    for number in range(rounds):
+        shift = number % len(names)
+        for name in names[shift:] + names[:shift]:
             start = time.perf_counter()
-            decode(texts, beam)
+            everybody[name](texts, beam)
             times[name].append(time.perf_counter() - start)
-    return {name: len(texts) / statistics.median(seconds) for name, seconds in times.items()}
+    same = {name: sum(a == b for a, b in zip(said[name], said[PLAIN], strict=True)) / len(texts) for name in names}
+    return {name: Measured(len(texts) / statistics.median(times[name]), same[name]) for name in names}
 
 
-def table(title: str, speeds: dict[str, float]) -> Iterator[str]:
-    ours = speeds["Regard, int8"]
-    yield f"| {title} | sentences/s | Regard in int8 is faster by |"
-    yield "|---|---|---|"
-    for name, speed in speeds.items():
-        yield f"| {name} | {speed:,.1f} | {ours / speed:.2f}x |"
+def table(title: str, found: dict[str, Measured]) -> Iterator[str]:
+    ours = found[OURS].speed
+    yield f"| {title} | sentences/s | Regard in int8 is faster by | the same text |"
+    yield "|---|---|---|---|"
+    for name, one in found.items():
+        yield f"| {name} | {one.speed:,.1f} | {ours / one.speed:.2f}x | {one.same:.1%} |"
     yield ""
 
 
@@ -140,6 +163,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         scratch = Path(name)
         export_run(given.run, "marian", scratch / "marian")
+        for kind, numbers in (("int8", "int8"), ("float32", "none")):
+            export_run(given.run, "ctranslate2", scratch / kind, numbers)
         everybody = many(given.run, scratch, stack)
         for beam in (1, 5):
             rows += table(f"{len(texts):,} sentences, beam {beam}", measure(everybody, texts, beam, given.rounds))
@@ -150,7 +175,9 @@ def main() -> None:
             rows += table(f"one at a time, one thread, beam {beam}", few)
             print("\n".join(rows[-len(everybody) - 3 :]), flush=True)
     if given.write:
-        write(given.write, [*described(), f"- {given.run.name}, median of {given.rounds} rounds", "", *rows])
+        about = f"- {open_run(given.run).load_config().model.dim} wide, median of {given.rounds} rounds"
+        peers = versions(["Marian (transformers), our batches"])
+        write(given.write, [*described(), about, f"- {peers[0]}; ctranslate2 {version('ctranslate2')}", "", *rows])
 
 
 if __name__ == "__main__":

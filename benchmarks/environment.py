@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +15,17 @@ def described() -> list[str]:
     packages = ", ".join(f"{name} {version(name)}" for name in ("regard", "torch", "numpy", "sentencepiece"))
     return [
         f"- {processor()}, {os.cpu_count()} cores, {platform.system()}",
-        f"- {date.today()}, Python {platform.python_version()}, {packages}",
+        f"- {date.today()}, Python {platform.python_version()}, {packages}{commit()}",
     ]
+
+
+def commit() -> str:
+    """Of the code that is measured; nothing where git does not know."""
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        return f", commit {subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()}"
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def processor() -> str:

@@ -1,12 +1,14 @@
-"""Dev BLEU against minutes: Regard with nothing but files and --minutes, and the best known recipe in another toolkit.
+"""BLEU against minutes: Regard with nothing but files and --minutes, and the best known recipe in another toolkit.
 
-    python benchmarks/minutes_to_bleu.py FOLDER --train train.en train.de --dev val.en val.de [--write]
+    python benchmarks/minutes_to_bleu.py FOLDER --train train.en train.de --dev val.en val.de --test test.en test.de
 
 The recipe is that of Wu et al. 2021 for Multi30k (4+4 layers of width 128, dropout 0.3, batches of 4,096, rate 0.005,
 the mean of the last ten checkpoints), run by OpenNMT-py, the fastest of the others here. Both train at the same time,
 each on one half of the cores, so that they share the same clock and the same machine. Text is lower-cased and cut into
 words beforehand, and scored so, with beam 5. Of Regard every point is a training of its own, whose schedule ends when
-its minutes do; of the other it is a look at one training on its way. What is finished in FOLDER is not done again.
+its minutes do; of the other it is a look at one training on its way. Regard keeps its best checkpoint or an average by
+dev loss, so the test set, which nobody has looked at, stands beside dev. What is finished in FOLDER is not done again;
+--write keeps the results and the chart.
 """
 
 import argparse
@@ -19,10 +21,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from environment import RESULTS, described, write
 from material import Material, make
-from peers import PEERS
+from peers import PEERS, versions
 
 from regard.data.tokenizer import Tokenizer
 from regard.metrics import bleu_as_in_papers
@@ -35,6 +38,10 @@ AVERAGED = 10
 RIVAL = "OpenNMT-py, best known recipe"
 IMAGE = Path(__file__).parent.parent / "docs" / "images" / "minutes-to-bleu.png"
 PEER = PEERS["OpenNMT-py"]
+JUDGED = ("dev", "test")
+Files = dict[str, list[str]]
+Point = dict[str, Any]
+"""Minutes, and for each judged set BLEU with its interval."""
 RECIPE = {
     "layers": 4,
     "heads": 4,
@@ -78,7 +85,7 @@ def on_half(which: int) -> list[str]:
     return ["taskset", "-c", ",".join(map(str, mine))]
 
 
-def cell(path: Path, work: Callable[[], dict[str, float]]) -> dict[str, float]:
+def cell(path: Path, work: Callable[[], Point]) -> Point:
     """What was found earlier, or is found now."""
     if not path.exists():
         found = work()
@@ -87,23 +94,29 @@ def cell(path: Path, work: Callable[[], dict[str, float]]) -> dict[str, float]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def score(translations: list[str], reference: Path) -> dict[str, float]:
-    references = reference.read_text(encoding="utf-8").split("\n")[: len(translations)]
+def score(translations: list[str], reference: str) -> dict[str, float]:
+    references = lines(reference)
     found = bleu_as_in_papers(lowercase=True, tokenize="none")(translations, references)
     return {"bleu": found.value, "low": found.low, "high": found.high}
 
 
-def ours(folder: Path, minutes: float, train: list[str], dev: list[str]) -> dict[str, float]:
-    """Train for so many minutes, all of it included, and score dev."""
+def lines(path: str | Path) -> list[str]:
+    return Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def ours(folder: Path, minutes: float, files: Files) -> Point:
+    """Train for so many minutes, all of it included, and score."""
     out = folder / f"regard.{minutes:g}"
     start = time.perf_counter()
-    command = [*on_half(1), sys.executable, "-m", "regard", "train", *train, "--dev", *dev, "--minutes", f"{minutes:g}"]
+    regard = [*on_half(1), sys.executable, "-m", "regard"]
+    command = [*regard, "train", *files["train"], "--dev", *files["dev"], "--minutes", f"{minutes:g}"]
     subprocess.run([*command, "--out", str(out), "--overwrite"], check=True, capture_output=True)
     seconds = time.perf_counter() - start
-    table = Run(out).sentences("dev").read_text(encoding="utf-8").split("\n")
-    column = table[0].split("\t").index("translation")
-    translations = [line.split("\t")[column] for line in table[1:] if line]
-    return {"minutes": seconds / 60, **score(translations, Path(dev[1]))}
+    found: Point = {"minutes": seconds / 60}
+    for name in JUDGED:
+        done = subprocess.run([*regard, "translate", str(out), files[name][0]], check=True, stdout=subprocess.PIPE)
+        found[name] = score(done.stdout.decode().removesuffix("\n").split("\n"), files[name][1])
+    return found
 
 
 def their_training(folder: Path, material: Material, minutes: float) -> None:
@@ -127,34 +140,40 @@ def their_training(folder: Path, material: Material, minutes: float) -> None:
     (folder / "finished").touch()
 
 
-def their_score(folder: Path, material: Material, minutes: int, dev: list[str]) -> dict[str, float]:
+def their_score(folder: Path, material: Material, minutes: int, files: Files) -> Point:
     """The mean of the checkpoints that there were after so many minutes."""
     begun = float((folder / "begun").read_text())
     saved = sorted(folder.glob("model_step_*.pt"), key=lambda path: path.stat().st_mtime)
     there = [path for path in saved if path.stat().st_mtime <= begun + 60 * minutes][-AVERAGED:]
     variables = {**os.environ, "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
-    mean, out = folder / f"mean.{minutes}.pt", folder / f"dev.{minutes}"
+    mean = folder / f"mean.{minutes}.pt"
     average = ["-m", "onmt.bin.average_models", "-models", *map(str, there), "-output", str(mean)]
-    translate = ["-m", "onmt.bin.translate", "-model", str(mean), "-src", str(material.lines("dev", "source"))]
-    beam = ["-output", str(out), "-beam_size", "5", "-length_penalty", "avg", "-batch_size", "32"]
-    for command in (average, [*translate, *beam]):
-        subprocess.run([str(PEER.python), *command], check=True, env=variables, capture_output=True)
+    subprocess.run([str(PEER.python), *average], check=True, env=variables, capture_output=True)
     tokenizer = Tokenizer(Run(material.run).tokenizer().read_bytes())
     ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
-    lines = out.read_text(encoding="utf-8").split("\n")[:-1]
-    said = [tokenizer.decode([ids[piece] for piece in line.split(" ") if piece in ids]) for line in lines]
-    return {"minutes": float(minutes), **score(said, Path(dev[1]))}
+    found: Point = {"minutes": float(minutes)}
+    for name in JUDGED:
+        source, out = folder / f"{name}.source", folder / f"{name}.{minutes}"
+        cut = (" ".join(tokenizer.pieces(row)) for row in tokenizer.encode(lines(files[name][0])))
+        source.write_text("".join(f"{line}\n" for line in cut), encoding="utf-8")
+        translate = ["-m", "onmt.bin.translate", "-model", str(mean), "-src", str(source), "-output", str(out)]
+        beam = ["-beam_size", "5", "-length_penalty", "avg", "-batch_size", "32"]
+        subprocess.run([str(PEER.python), *translate, *beam], check=True, env=variables, capture_output=True)
+        said = [tokenizer.decode([ids[piece] for piece in line.split(" ") if piece in ids]) for line in lines(out)]
+        found[name] = score(said, files[name][1])
+    return found
 
 
-def chart(found: dict[str, list[dict[str, float]]]) -> bytes:
-    points = [(point["minutes"], point["bleu"], name) for name, row in found.items() for point in row]
+def chart(found: dict[str, list[Point]]) -> bytes:
+    points = [(point["minutes"], point["dev"]["bleu"], name) for name, row in found.items() for point in row]
+    cores = len(os.sched_getaffinity(0)) // 2
     columns = dict(zip(("minutes", "bleu", "toolkit"), map(list, zip(*points, strict=True)), strict=True))
     return curves(
         Table(columns),
         "minutes",
         "bleu",
         "toolkit",
-        title="Multi30k, English to German, one core each",
+        title=f"Multi30k, English to German, {cores} core{'s' if cores > 1 else ''} each",
         x_title="minutes of training",
         y_title="dev BLEU (lower-cased, as tokenised)",
     ).png()
@@ -165,28 +184,34 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--train", nargs=2, required=True)
     parser.add_argument("--dev", nargs=2, required=True)
+    parser.add_argument("--test", nargs=2, required=True)
     parser.add_argument("--minutes", type=float, nargs="*", default=OURS, help="trainings of ours")
+    parser.add_argument("--rival", type=float, default=max(THEIRS), help="minutes of the other")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
+    files = {name: getattr(given, name) for name in ("train", *JUDGED)}
     given.folder.mkdir(parents=True, exist_ok=True)
-    material = make(given.folder / "material", {"train": given.train, "dev": given.dev}, vocabulary=10_000)
+    material = make(given.folder / "material", {name: files[name] for name in ("train", "dev")}, vocabulary=10_000)
     theirs = given.folder / "opennmt"
-    found: dict[str, list[dict[str, float]]] = {"Regard": [], RIVAL: []}
+    found: dict[str, list[Point]] = {"Regard": [], RIVAL: []}
     with ThreadPoolExecutor(1) as beside:
-        training = beside.submit(their_training, theirs, material, max(THEIRS))
+        training = beside.submit(their_training, theirs, material, given.rival)
         for minutes in given.minutes:
             path = given.folder / f"regard.{minutes:g}.json"
-            found["Regard"].append(cell(path, lambda m=minutes: ours(given.folder, m, given.train, given.dev)))
+            found["Regard"].append(cell(path, lambda m=minutes: ours(given.folder, m, files)))
         training.result()
-    for minutes in THEIRS:
+    for minutes in (minutes for minutes in THEIRS if minutes <= given.rival):
         path = given.folder / f"opennmt.{minutes}.json"
-        found[RIVAL].append(cell(path, lambda m=minutes: their_score(theirs, material, m, given.dev)))
-    rows = ["| toolkit | minutes | dev BLEU (lower-cased, as tokenised, beam 5) |", "|---|---|---|"]
+        found[RIVAL].append(cell(path, lambda m=minutes: their_score(theirs, material, m, files)))
+    rows = ["| toolkit | minutes | dev BLEU | test BLEU |", "|---|---|---|---|"]
     for name, points in found.items():
-        rows += [f"| {name} | {p['minutes']:.1f} | {p['bleu']:.2f} [{p['low']:.2f}, {p['high']:.2f}] |" for p in points]
+        for point in points:
+            scores = (f"{point[s]['bleu']:.2f} [{point[s]['low']:.2f}, {point[s]['high']:.2f}]" for s in JUDGED)
+            rows.append(f"| {name} | {point['minutes']:.1f} | {' | '.join(scores)} |")
     print("\n".join(rows))
     if given.write:
-        write("minutes_to_bleu", [*described(), "- seed 1", "", *rows])
+        about = ["- seed 1; lower-cased, as tokenised, beam 5", *(f"- {line}" for line in versions([PEER.name]))]
+        write("minutes_to_bleu", [*described(), *about, "", *rows])
         IMAGE.write_bytes(chart(found))
         (RESULTS / "minutes_to_bleu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

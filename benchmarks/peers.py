@@ -9,15 +9,16 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from material import BATCH, Material, Size
 
 HERE = Path(__file__).parent
 VENVS = Path(os.environ.get("REGARD_PEERS", HERE / ".peers"))
-TORCH = "torch==2.13.0"
+TORCH = f"torch=={version('torch').partition('+')[0]}"  # the same as ours
 Count = Callable[[str], int | None]
 """A line that a toolkit prints -> the target tokens of the step it tells of."""
 
@@ -31,6 +32,7 @@ class Peer:
     packages: tuple[tuple[str, ...], ...]
     command: Callable[["Peer", Material, Size, Path], list[str]]
     count: Count
+    package: str = "regard"
     variables: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -46,7 +48,7 @@ def install(peer: Peer) -> None:
     """Make the environment, with the same torch as ours."""
     place = VENVS / peer.environment
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-    for packages in (("torch==2.13.0", "numpy"), *peer.packages):
+    for packages in ((TORCH, "numpy"), *peer.packages):
         pip = [str(peer.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *packages], check=True)
     (place / ".ok").touch()
@@ -223,7 +225,7 @@ def _regard(peer: Peer, material: Material, size: Size, scratch: Path) -> list[s
     return [sys.executable, str(HERE / "loops" / "ours.py"), str(material.folder), str(scratch), *size.settings()]
 
 
-HF = (("transformers", "sentencepiece"),)
+HF = (("transformers==5.22.2", "sentencepiece"),)
 ONMT = (
     ("--no-deps", "OpenNMT-py==3.5.1"),  # which asks for a torch of 2023
     ("configargparse", "ctranslate2", "tensorboard", "flask", "waitress", "pyonmttok", "pyyaml", "sacrebleu"),
@@ -233,13 +235,24 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("Regard", "", (), _regard, _printed),
-        Peer("OpenNMT-py", "opennmt", ONMT, _opennmt, _reported),
-        Peer("Eole", "eole", (("eole==0.6.4", "aiohttp", TORCH),), _eole, _reported),
-        Peer("JoeyNMT", "joeynmt", (("joeynmt==2.3.0", "importlib_metadata", TORCH),), _joeynmt, _printed),
-        Peer("Marian (transformers), our batches", "hf", HF, _loop("marian.py"), _printed),
-        Peer("nn.Transformer, random batches", "hf", HF, _loop("nn_transformer.py"), _printed),
+        Peer("OpenNMT-py", "opennmt", ONMT, _opennmt, _reported, "OpenNMT-py"),
+        Peer("Eole", "eole", (("eole==0.6.4", "aiohttp", TORCH),), _eole, _reported, "eole"),
+        Peer("JoeyNMT", "joeynmt", (("joeynmt==2.3.0", "importlib_metadata", TORCH),), _joeynmt, _printed, "joeynmt"),
+        Peer("Marian (transformers), our batches", "hf", HF, _loop("marian.py"), _printed, "transformers"),
+        Peer("nn.Transformer, random batches", "hf", HF, _loop("nn_transformer.py"), _printed, "torch"),
     )
 }
+
+
+def versions(names: Sequence[str]) -> list[str]:
+    """What is installed of each, and the torch below it."""
+    script = "from importlib.metadata import version as v; import sys; print(*(v(name) for name in sys.argv[1:]))"
+    found = []
+    for peer in (PEERS[name] for name in names if PEERS[name].environment):
+        asked = [str(peer.python), "-c", script, peer.package, "torch"]
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        found.append(f"{peer.name}: {peer.package} {told[0]}, torch {told[1]}")
+    return found
 
 
 def main() -> None:

@@ -3,27 +3,27 @@
     python benchmarks/training.py SCRATCH --train train.en train.de --dev val.en val.de --size S [--write NAME]
 
 Every toolkit is a process that is stopped while others have their turn (SIGSTOP), so all of them see the same machine,
-whose speed swings. Before every turn a matrix product is timed. What is compared is tokens a second of its own turns;
-the fraction of the limit is the work of the model on real tokens over the rate of products at the time.
+whose speed swings. Each step is stamped with the time that its process has been running until then, so a step that is
+stopped halfway is counted whole, with all of its time. Before every turn a matrix product is timed; the fraction of the
+limit is the work of the model on real tokens over the rate of products at the time.
 """
 
 import argparse
 import os
-import queue
 import signal
+import statistics
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from environment import described, write
-from material import SIZES, Material, Size, make
-from peers import PEERS, Peer
+from material import BATCH, SIZES, Material, Size, make
+from peers import PEERS, Peer, versions
 
 from regard.config import ModelConfig
 from regard.jobs.load import use_threads
@@ -31,45 +31,58 @@ from regard.train.cost import Lengths, operations
 from regard.train.machine import multiply_rate
 
 WARM = 3  # steps before anything is counted
+OURS = "Regard"
 
 
-@dataclass
 class Contender:
-    """A toolkit at work: a process that can be stopped, and what it has said so far."""
+    """A toolkit at work: a process that can be stopped, and the steps it has told of."""
 
-    peer: Peer
-    process: subprocess.Popen[str]
-    steps: "queue.Queue[int]"
-    seconds: float = 0.0
-    tokens: list[int] = field(default_factory=list)
-    rates: list[float] = field(default_factory=list)
-    peak: int = 0
+    def __init__(self, peer: Peer, process: subprocess.Popen[str]):
+        self.peer, self.process = peer, process
+        self.steps: list[tuple[float, int]] = []  # the clock at its end, and its target tokens
+        self.rounds: list[float] = []  # tokens a second
+        self.rates: list[float] = []
+        self.peak = 0
+        self._ran, self._since = 0.0, time.perf_counter()
+        self._running = True
+
+    def clock(self) -> float:
+        """Seconds that the process has been running."""
+        return self._ran + (time.perf_counter() - self._since if self._running else 0.0)
+
+    def go(self) -> None:
+        os.killpg(self.process.pid, signal.SIGCONT)
+        self._since, self._running = time.perf_counter(), True
+
+    def stop(self) -> None:
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        self._ran, self._running = self.clock(), False
 
     def turn(self, seconds: float) -> None:
         self.rates.append(multiply_rate(tries=3))
-        start = time.perf_counter()
-        os.killpg(self.process.pid, signal.SIGCONT)
+        before = len(self.steps)
+        self.go()
         time.sleep(seconds)
-        os.killpg(self.process.pid, signal.SIGSTOP)
-        self.seconds += time.perf_counter() - start
+        self.stop()
+        time.sleep(0.2)  # for what it has said to arrive
         self.peak = max(self.peak, _memory(self.process.pid))
-        self.tokens += self.told()
-
-    def told(self) -> list[int]:
-        found = []
-        with suppress(queue.Empty):
-            while True:
-                found.append(self.steps.get_nowait())
-        return found
+        if len(self.steps) > before:
+            self.rounds.append(_speed(self.steps[before - 1 :]))
 
     @property
     def speed(self) -> float:
-        return sum(self.tokens) / self.seconds
+        """Target tokens a second, over all turns."""
+        return _speed(self.steps[WARM - 1 :]) if len(self.steps) > WARM else float("nan")
 
     def close(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def _speed(steps: list[tuple[float, int]]) -> float:
+    """From the end of the first of these steps to the end of the last."""
+    return sum(tokens for _, tokens in steps[1:]) / (steps[-1][0] - steps[0][0])
 
 
 def start(peer: Peer, material: Material, size: Size, scratch: Path) -> Contender:
@@ -86,32 +99,24 @@ def start(peer: Peer, material: Material, size: Size, scratch: Path) -> Contende
         env=environment,
         start_new_session=True,
     )
-    steps: queue.Queue[int] = queue.Queue()
-    threading.Thread(target=_listen, args=(process, peer, steps, scratch / "log"), daemon=True).start()
-    for _ in range(WARM):
-        _wait(process, steps, scratch / "log")
-    os.killpg(process.pid, signal.SIGSTOP)
-    return Contender(peer, process, steps)
+    contender = Contender(peer, process)
+    threading.Thread(target=_listen, args=(contender, scratch / "log"), daemon=True).start()
+    while len(contender.steps) < WARM:
+        time.sleep(0.1)
+        if process.poll() is not None:
+            raise SystemExit(f"{peer.name} ended with {process.returncode}:\n{(scratch / 'log').read_text()[-2000:]}")
+    contender.stop()
+    return contender
 
 
-def _wait(process: subprocess.Popen[str], steps: "queue.Queue[int]", log: Path) -> None:
-    while True:
-        try:
-            steps.get(timeout=2)
-            return
-        except queue.Empty:
-            if process.poll() is not None:
-                raise SystemExit(f"{process.args[0]} ended with {process.returncode}; see {log}") from None
-
-
-def _listen(process: subprocess.Popen[str], peer: Peer, steps: "queue.Queue[int]", log: Path) -> None:
-    assert process.stdout is not None
+def _listen(contender: Contender, log: Path) -> None:
+    assert contender.process.stdout is not None
     with log.open("w", encoding="utf-8") as file:
-        for line in process.stdout:
+        for line in contender.process.stdout:
             file.write(line)
             file.flush()
-            if (tokens := peer.count(line)) is not None:
-                steps.put(tokens)
+            if (tokens := contender.peer.count(line)) is not None:
+                contender.steps.append((contender.clock(), tokens))
 
 
 def _memory(pid: int) -> int:
@@ -137,13 +142,15 @@ def work(material: Material, size: Size) -> float:
 
 
 def lines(contenders: list[Contender], flops: float) -> Iterator[str]:
-    ours = contenders[0].speed
-    yield "| toolkit | target tokens/s | fraction of sgemm | Regard is faster by | GF/s meanwhile | peak memory |"
+    ours = next(c for c in contenders if c.peer.name == OURS)
+    yield "| toolkit | target tokens/s | fraction of sgemm | Regard is faster by | in single rounds | peak memory |"
     yield "|---|---|---|---|---|---|"
     for c in contenders:
-        rate = float(np.median(c.rates))
-        cells = (c.peer.name, f"{c.speed:,.0f}", f"{c.speed * flops / rate:.2f}", f"{ours / c.speed:.2f}x")
-        yield f"| {' | '.join(cells)} | {rate / 1e9:.0f} | {c.peak / 2**20:,.0f} MB |"
+        fraction = c.speed * flops / float(np.median(c.rates))
+        ratios = [mine / other for mine, other in zip(ours.rounds, c.rounds, strict=False)]
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
+        cells = (c.peer.name, f"{c.speed:,.0f}", f"{fraction:.2f}", f"{ours.speed / c.speed:.2f}x", spread)
+        yield f"| {' | '.join(cells)} | {c.peak / 2**20:,.0f} MB |"
 
 
 def main() -> None:
@@ -181,8 +188,13 @@ def main() -> None:
     table = list(lines(contenders, work(material, size)))
     print("\n".join(table))
     if given.write:
-        about = f"- {size}, batches of 4,096 tokens; {given.rounds} rounds of turns of {given.seconds:g} s"
-        write(given.write, [*described(), about, "", *table])
+        rate = statistics.median(rate for c in contenders for rate in c.rates)
+        about = [
+            f"- {size}, batches of {BATCH:,} tokens; {given.rounds} rounds of turns of {given.seconds:g} s",
+            f"- matrix products meanwhile: {rate / 1e9:.0f} GFLOP/s",
+            *(f"- {line}" for line in versions(given.peers)),
+        ]
+        write(given.write, [*described(), *about, "", *table])
 
 
 if __name__ == "__main__":

@@ -164,6 +164,10 @@ class Run:
         """The checkpoints whose weights are on disk, oldest first."""
         return sorted(int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors"))
 
+    def finished(self) -> bool:
+        """Whether training has come to its end."""
+        return self.latest.exists() and bool(self.read_json(self.latest).get("finished"))
+
     def load_config(self) -> Config:
         """The settings this run was made with."""
         return settings.load(self.config)

@@ -2,6 +2,8 @@
 
 import codecs
 import contextlib
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -61,7 +63,7 @@ def translate(
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
     longest = Longest(open_run(run).load_config().data.max_length, refuse=long == "refuse")
-    size = file.stat().st_size if file is not None and file.is_file() else 0
+    size = _size(file)
     with hire(run, Terms(device, workers, quantize, engine), size) as translator:
         if file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL):
             _document(translator, file, out, search, longest)
@@ -82,6 +84,16 @@ def _document(translator: "Candidates", file: Path, out: Path | None, search: "S
     typer.echo(f"{out}: {filled.count:,} translated, to be reviewed; {len(filled.left):,} left empty", err=True)
     for note, reason in filled.left:
         typer.echo(f"  {note}: {reason}", err=True)
+
+
+def _size(file: Path | None) -> int:
+    """Bytes of a file, given or redirected here; 0 where nobody knows, as of a pipe."""
+    if file is not None:
+        return file.stat().st_size if file.is_file() else 0
+    with contextlib.suppress(OSError, ValueError):
+        status = os.fstat(sys.stdin.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return 0
 
 
 def _name(file: Path | None) -> str:

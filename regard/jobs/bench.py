@@ -72,14 +72,13 @@ def bench(config: Config, subject: Subject, seconds: float = 10.0) -> Iterator[s
     """Lines for people, as they are found. `seconds` is how long each speed is measured."""
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     threads = use_threads(config.train.threads)
-    torch.set_flush_denormal(True)
     half = _with_threads(max(1, threads // 2), multiply_rate)
     rate = multiply_rate()
     yield _machine(threads)
     yield f"matrix products: {rate / 1e9:,.0f} GFLOP a second in float32"
     pieces, share = training(config, subject, seconds)
     m, parameters = subject.model, sum(p.numel() for p in subject.build().parameters())
-    yield f"model: {m.layers}+{m.layers} layers of width {m.dim}, {parameters:,} parameters"
+    yield f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
     batch = config.train.batch_tokens
     yield f"training: {pieces:,.0f} target pieces a second in batches of {batch:,}, {share:.2f} of what products allow"
     speeds: dict[str, float] = {}
@@ -126,7 +125,7 @@ def decoding(subject: Subject, kind: str, search: Greedy | Beam, seconds: float)
         while len(speeds) < 2 or time.perf_counter() < end:
             start = time.perf_counter()
             found = search.search(Steps(stepwise, sources, range(len(sources))))
-            speeds.append(sum(len(one[0].ids) + 1 for one in found) / (time.perf_counter() - start))
+            speeds.append(sum(len(one[0].ids) for one in found) / (time.perf_counter() - start))
         return statistics.median(speeds[1:])
 
     with torch.inference_mode():
@@ -155,12 +154,12 @@ def _machine(threads: int) -> str:
 
 
 def _batch(subject: Subject, tokens: int) -> Batch:
-    """A batch of so many tokens, of sentences that are nearly of one length, as training makes them."""
+    """A batch of so many tokens, of sentences of usual and nearly one length, as training makes them."""
     longest = max(subject.lengths.source, subject.lengths.target)
     count = max(1, int(tokens / longest))
+    usual = slice(2 * count, 3 * count)  # of the longest first
     sources, targets = (
-        [row[: int(mean) - 1] for row in subject.sentences(4 * count, mean)[:count]]
-        for mean in (subject.lengths.source, subject.lengths.target)
+        subject.sentences(5 * count, mean)[usual] for mean in (subject.lengths.source, subject.lengths.target)
     )
     return collate(sources, targets)
 

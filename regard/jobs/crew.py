@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -12,7 +13,7 @@ from typing import Protocol, Self
 
 from regard.data.tokenizer import Tokenizers
 from regard.decode import Search
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.engine import engine
 from regard.jobs.load import cores, load, load_tokenizers, pick_device, use_threads
 from regard.run import open_run
@@ -52,8 +53,13 @@ class Crew:
         batches = _batches(texts, self._workers)
         work = [([texts[i] for i in batch], search, [numbers[i] for i in batch]) for batch in batches]
         found: dict[int, list[Translation]] = {}
-        for batch, translations in zip(batches, self._pool.map(_translate, work), strict=True):
-            found |= zip(batch, translations, strict=True)
+        try:
+            for batch, translations in zip(batches, self._pool.map(_translate, work), strict=True):
+                found |= zip(batch, translations, strict=True)
+        except BrokenProcessPool:
+            raise RunError(
+                f"one of {self._workers} translating processes died, most likely for want of memory; try --workers 1"
+            ) from None
         return [found[i] for i in range(len(texts))]
 
     def __enter__(self) -> Self:
@@ -81,6 +87,8 @@ def hire(folder: Path, terms: Terms, size: int) -> AbstractContextManager[Candid
     if terms.engine not in ENGINES:
         raise ConfigError(f"--engine {terms.engine}: expected one of {', '.join(ENGINES)}")
     if terms.engine == "ctranslate2":
+        if terms.device not in ("auto", "cpu"):
+            raise ConfigError(f"--engine ctranslate2 --device {terms.device}: it runs on the CPU here; leave one out")
         return contextlib.nullcontext(engine(folder, terms.quantize, terms.workers))
     on_cpu = pick_device(terms.device).type == "cpu"
     count = terms.workers or (cores() if on_cpu and size >= WORTHWHILE else 1)
@@ -99,15 +107,19 @@ def _batches(texts: Sequence[str], workers: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-_translator: Translator | None = None  # of a worker
+_translator: Translator | RegardError | None = None  # of a worker, or why it has none
 
 
 def _begin(folder: str, quantize: str) -> None:
     global _translator
-    _translator = load(folder, "cpu", quantize)
     use_threads(1)
+    try:
+        _translator = load(folder, "cpu", quantize)
+    except RegardError as error:  # a pool would hide it: it is told with the first piece of work
+        _translator = error
 
 
 def _translate(work: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
-    assert _translator is not None
+    if not isinstance(_translator, Translator):
+        raise _translator or RunError("a translating process was never begun")
     return _translator.candidates(*work)

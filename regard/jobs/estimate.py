@@ -14,11 +14,11 @@ from regard.train.machine import memory, multiply_rate
 from regard.train.sizing import Choice, Facts, choose
 
 
-def sized(config: Config, pairs: int, characters: tuple[int, int]) -> tuple[Config, list[Choice]]:
+def sized(config: Config, pairs: int, characters: tuple[int, int], ranks: int = 1) -> tuple[Config, list[Choice]]:
     """The settings with everything chosen that nobody has given."""
     # Where steps alone are counted the machine does not matter, and must not: same seed, same result.
     rate = multiply_rate() if config.train.minutes else 1e11
-    standing = choose(Facts(pairs, *characters, rate, memory()), config)
+    standing = choose(Facts(pairs, *characters, rate, memory(), ranks), config)
     return settings.override(config, [f"{choice.name}={choice.value}" for choice in standing]), standing
 
 
@@ -41,11 +41,11 @@ def estimate_files(config: Config) -> list[str]:
     return [f"{pairs:,} pairs", *told(choices), *cost.lines()]
 
 
-def estimate_corpus(config: Config, train: Corpus, vocabulary: int, rate: float) -> Estimate:
-    """The same once the pieces are counted, for a machine of this rate."""
+def estimate_corpus(config: Config, train: Corpus, vocabulary: int, rate: float, ranks: int = 1) -> Estimate:
+    """The same once the pieces are counted, for so many processes of this rate."""
     pairs = len(train)
     lengths = Lengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
-    return estimate(config, pairs, lengths, vocabulary, rate)
+    return estimate(config, pairs, lengths, vocabulary, rate, ranks)
 
 
 def require_memory(config: Config, vocabulary: int) -> None:

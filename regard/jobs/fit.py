@@ -2,12 +2,10 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-
-import torch
 
 from regard import config as settings
 from regard import run as runs
@@ -21,7 +19,7 @@ from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
-from regard.train.ranks import Many, Solo, local_rank, meet, restarted
+from regard.train.ranks import Many, Solo, launch, local_rank, meet
 
 __all__ = ["Stop", "fit", "resume"]
 
@@ -33,20 +31,25 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
     """Train a new run, from nothing or from what another run has learnt."""
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
-    if restarted() and runs.is_run(folder):  # one of several processes has died, and all were started again
-        yield from resume(folder, [], stop)
-        return
     with _met(config) as ranks:
+        if ranks.agree(ranks.first and _ours(folder)):  # a process has died, and all were started again
+            run = runs.open_run(folder)
+            yield from _go_on(run, run.load_config(), stop, ranks)
+            return
         begun = time.perf_counter()
-        if ranks.first:
-            yield from map(Note, _make(folder, config, overwrite, origin))
-        ranks.wait()
+        yield from map(Note, _led(ranks, lambda: _make(folder, config, overwrite, origin, ranks)))
         run = runs.open_run(folder)
         with _alone(run, ranks):
             yield from _train(run, run.load_config(), stop, ranks, begun)
 
 
-def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) -> list[str]:
+def _ours(folder: Path) -> bool:
+    """Whether the run there was made by the same torchrun that has started this process."""
+    run = Run(folder)
+    return bool(launch()) and runs.is_run(folder) and run.read_json(run.versions).get("launch") == launch()
+
+
+def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None, ranks: Solo) -> list[str]:
     """The run folder with everything that training needs; what there is to say about it."""
     runs.require_free(folder, overwrite)
     if origin:
@@ -57,7 +60,7 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None) ->
     _require_translator(config)
     making = runs.begin(folder, config)
     try:
-        notes = _prepare(making, config)
+        notes = _prepare(making, config, ranks)
     except BaseException:
         runs.discard(making)
         raise
@@ -88,19 +91,44 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
             f"{folder}: only train.steps, minutes, epochs and tokens may change when a run goes on; "
             f"for other settings train a new run with --out"
         )
-    finished = run.latest.exists() and bool(run.read_json(run.latest).get("finished"))
-    if config == old and finished and run.best.exists():
+    if config == old and run.finished() and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to train on.")
         return
-    with _met(config) as ranks, _alone(run, ranks):
-        begun = time.perf_counter()
-        if ranks.first:
-            if run.latest.exists():  # whatever was finished is no longer so
-                run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
-            runs.write_text(run.config, settings.dump(config))
-            yield from map(Note, _prepare(run, config))
-        ranks.wait()
+    with _met(config) as ranks:
+        yield from _go_on(run, config, stop, ranks)
+
+
+def _go_on(run: Run, config: Config, stop: Stop, ranks: Solo) -> Iterator[Event]:
+    begun, finished = time.perf_counter(), run.finished()
+    ranks.wait()  # until everybody has looked, before it changes
+    with contextlib.ExitStack() as held:
+        yield from map(Note, _led(ranks, lambda: _reopen(run, config, ranks, held)))
         yield from _train(run, run.load_config(), stop, ranks, begun, extended=finished)
+
+
+def _reopen(run: Run, config: Config, ranks: Solo, held: contextlib.ExitStack) -> list[str]:
+    held.enter_context(runs.held(run))
+    run.sweep()
+    if run.latest.exists():  # whatever was finished is no longer so
+        run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
+    runs.write_text(run.config, settings.dump(config))
+    return _prepare(run, config, ranks)
+
+
+def _led(ranks: Solo, work: Callable[[], list[str]]) -> list[str]:
+    """What the first process does for all; the others wait, and end with it where it fails."""
+    if not ranks.first:
+        if not ranks.agree(False):
+            raise RunError("the first process could not begin; it says why")
+        return []
+    try:
+        notes = work()
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # whoever is gone need not be told
+            ranks.agree(False)
+        raise
+    ranks.agree(True)
+    return notes
 
 
 @contextlib.contextmanager
@@ -129,16 +157,16 @@ def _without_end(config: Config) -> Config:
     return config.model_copy(update={"train": endless})
 
 
-def _prepare(run: Run, config: Config) -> list[str]:
+def _prepare(run: Run, config: Config, ranks: Solo) -> list[str]:
     """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
     notes: list[str] = []
-    run.write_json(run.versions, versions())
+    run.write_json(run.versions, versions() | ({"launch": launch()} if launch() else {}))
     if config.train.origin and not run.sealed(run.start):
         notes += take(runs.open_run(Path(config.train.origin)), run)
     begun = time.perf_counter()
     write_texts(run, config)
-    use_threads(config.train.threads)
-    config, choices = _sized(run, config)
+    use_threads(config.train.threads, ranks.here)
+    config, choices = _sized(run, config, ranks.size)
     data = write_pieces(run, config)
     require_memory(config, data.tokenizers.target.size)
     seconds = time.perf_counter() - begun
@@ -148,7 +176,6 @@ def _prepare(run: Run, config: Config) -> list[str]:
 
 def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:
     threads = use_threads(config.train.threads, ranks.here)
-    torch.set_flush_denormal(True)  # numbers too small to matter cost a CPU a hundred times the work
     try:
         session = Session(run, config, write_pieces(run, config), ranks, begun)
         if extended:  # whoever trains on has decided that patience begins anew
@@ -156,8 +183,9 @@ def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, exte
         if ranks.first:
             yield from session.notes()
             yield from map(Note, session.expected.lines())
-            many = f"{ranks.size} processes on " if ranks.size > 1 else "on "
-            yield Note(f"{many}{ranks.device} with {threads} thread{'s' if threads > 1 else ''}")
+            yield Note(_means(session, threads))
+            if config.train.shard and ranks.size == 1:
+                yield Note("train.shard=true: is for several processes (torchrun); alone it changes nothing")
         with contextlib.closing(session.log):
             yield from session.train(stop)
     except (OSError, WriteError) as error:  # a full disk, most likely
@@ -165,9 +193,19 @@ def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, exte
         raise RunError(f"{what}. What was saved is whole; make room, then go on with --resume {run.folder}.") from None
 
 
-def _sized(run: Run, config: Config) -> tuple[Config, list[str]]:
+def _means(session: Session, threads: int) -> str:
+    """On what and how training is computed."""
+    ranks, given = session.ranks, session.config.train.threads
+    why = "as asked for" if given else "one a core" if ranks.here == 1 else f"the cores shared by {ranks.here}"
+    path = "real tokens alone (train.path=packed)" if session.packed else "padded batches (train.path=plain)"
+    many = f"{ranks.size} processes on " if ranks.size > 1 else "on "
+    plural = "s" if threads > 1 else ""
+    return f"{many}{ranks.device} with {threads} thread{plural} ({why}), {session.precision}, {path}"
+
+
+def _sized(run: Run, config: Config, ranks: int) -> tuple[Config, list[str]]:
     """The settings with everything chosen that nobody has given, written into the run, and what was chosen and why."""
     pairs, source, target = facts_of(run)
-    config, choices = sized(config, pairs, (source, target))
+    config, choices = sized(config, pairs, (source, target), ranks)
     runs.write_text(run.config, settings.dump(config))
     return config, list(told(choices))

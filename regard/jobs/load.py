@@ -133,6 +133,9 @@ def pick_device(name: str, number: int = 0) -> torch.device:
 def use_threads(count: int, sharing: int = 1) -> int:
     """Set the number of CPU threads; 0: one for each core that this process may use, shared by so many processes."""
     torch.set_num_threads(count or max(1, cores() // sharing))
+    # Numbers too small to matter cost a CPU a hundred times the work. A thread takes this over when it begins, so it
+    # must be said before the first product.
+    torch.set_flush_denormal(True)
     keep_memory()
     return torch.get_num_threads()
 

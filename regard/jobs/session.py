@@ -50,7 +50,7 @@ class Session:
         if run.start.exists():
             weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
         trained = ranks.spread(model)
-        packed = not ranks.sharded and (c.path == "packed" or (c.path == "auto" and device.type == "cpu"))
+        packed = precisions.packs(c.path, precision, ranks.sharded)
         guide = self._guide() if c.guide else None
         learner = _learner(trained, c, packed, guide)
         self.ema = ema.build(trained, c.ema)
@@ -88,13 +88,13 @@ class Session:
         translator = Translator(model, data.tokenizers)
         judge = learner if trained is model else _learner(model, c, packed, guide)
         self.checker = Checker(judge, translator, data.dev, c.check_sentences, c.batch_tokens)
-        self.model = model
+        self.model, self.packed, self.precision = model, packed, precision
         self.log = Log(run.log, self.state.log_bytes) if ranks.first else Silent()
         self.heads = HeadWatch(run, model, data, c.look_every if ranks.first and not ranks.sharded else 0)
         self.heads.forget_after(self.state.step)
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
         self.watch = Watch(unigram, c.warmup)
-        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate())
+        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate(), ranks.size)
         self.pace = Pace(self.expected.pieces_a_second)
         self._recent = _Mean()
         self._speed = 0.0  # steps a second, smoothed

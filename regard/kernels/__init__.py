@@ -4,13 +4,14 @@ Each equals a line of plain PyTorch, which its docstring says and its test compa
 """
 
 from regard.kernels.attention import attend_kept, hide
-from regard.kernels.cross_entropy import chunked_cross_entropy
+from regard.kernels.cross_entropy import CHUNK, chunked_cross_entropy
 from regard.kernels.feed import feed_relu
 from regard.kernels.int8 import int8
 from regard.kernels.layout import Layout, gather, spread
 from regard.kernels.noise import Noise, Silence
 
 __all__ = [
+    "CHUNK",
     "Layout",
     "Noise",
     "Silence",

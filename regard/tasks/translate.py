@@ -18,6 +18,7 @@ from regard.model.stepwise import Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
 ROOM = 4096  # sentences at a time times the longest source among them
+NUMBERS = 1 << 24  # that are predicted at a time, over beams and vocabulary
 MORE = 0.25  # of those inside: fewer new ones are not worth the interruption
 
 
@@ -43,12 +44,13 @@ class Steps:
         self.longest = longest_output(model)
         self._never = torch.tensor([model.pad, self.bos], device=device)
         self._stepwise, self._sources, self._room = stepwise, sources, room
+        self._pieces = len(model.output.weight)
         self._walk: Walk | None = None
         self._inside: list[int] = []  # the sentences
         self._next = 0
 
     def admit(self, width: int) -> int:
-        count = self._fitting()
+        count = self._fitting(NUMBERS // (width * self._pieces))
         if count < MORE * len(self._inside) or not count:
             return 0
         self._walk = self._walk or self._stepwise.begin(width)
@@ -69,12 +71,12 @@ class Steps:
         self._inside = [self._inside[i] for i in (rows[:: self._walk.width] // self._walk.width).tolist()]
         self._walk.select(rows)
 
-    def _fitting(self) -> int:
-        """How many of those that wait would fit in: one at least where nobody is inside."""
+    def _fitting(self, most: int) -> int:
+        """How many of those that wait would fit in, at most so many with those inside; one at least where none is."""
         count, longest = len(self._inside), max((len(self._sources[i]) for i in self._inside), default=0)
         for source in islice(self._sources, self._next, None):
             longest = max(longest, len(source))
-            if count and (count + 1) * (longest + 1) > self._room:
+            if count and (count >= most or (count + 1) * (longest + 1) > self._room):
                 break
             count += 1
         return count - len(self._inside)
@@ -122,7 +124,8 @@ class Translator:
         longer = {
             i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
         }
-        for rows in _batches(longer):
+        room = min(ROOM, NUMBERS // self.tokenizers.target.size)
+        for rows in _batches(longer, room):
             batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
             found |= zip(rows, self._forced(batch), strict=True)
         return [found[i] for i in range(len(pairs))]
@@ -153,11 +156,11 @@ class Translator:
             self.model.train(training)
 
 
-def _batches(ids: dict[int, list[int]]) -> Iterator[list[int]]:
+def _batches(ids: dict[int, list[int]], room: int) -> Iterator[list[int]]:
     """Sentences of like length together, as many as the budget holds."""
     batch: list[int] = []
     for i in sorted(ids, key=lambda i: len(ids[i])):
-        if batch and (len(batch) + 1) * (len(ids[i]) + 1) > ROOM:
+        if batch and (len(batch) + 1) * (len(ids[i]) + 1) > room:
             yield batch
             batch = []
         batch.append(i)

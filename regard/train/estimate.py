@@ -45,15 +45,15 @@ class Estimate:
         ]
 
 
-def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate: float) -> Estimate:
-    """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second."""
+def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate: float, ranks: int = 1) -> Estimate:
+    """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second of each rank."""
     m, c = config.model, config.train
     parts = parameters(m, vocabulary, vocabulary, config.data.joint)
     pair = operations(m, vocabulary, lengths) * (2 if c.rdrop else 1)
     pairs_a_batch = FILLED * c.batch_tokens / max(lengths.source, lengths.target)
     layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
     seconds = c.accumulate * (pairs_a_batch * pair / (EFFICIENCY * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
-    per_update = c.accumulate * pairs_a_batch
+    per_update = ranks * c.accumulate * pairs_a_batch
     an_epoch = max(1.0, pairs / per_update)
     ends = [
         c.last_step,

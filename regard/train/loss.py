@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.data.batch import Batch
-from regard.kernels import chunked_cross_entropy
+from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.packed import Packed
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
@@ -56,7 +56,9 @@ class ChunkedLoss(TokenLoss):
 
     def forward(self, states: Tensor, gold: Tensor) -> Sums:
         if not states.requires_grad:
-            return super().forward(states, gold)
+            chunks = zip(states.split(CHUNK), gold.split(CHUNK), strict=True)
+            parts = [super(ChunkedLoss, self).forward(*rows) for rows in chunks]
+            return Sums(*(torch.stack(sums).sum(dim=0) for sums in zip(*parts, strict=True)))
         return Sums(*chunked_cross_entropy(states, self.output.weight, self.output.bias, gold, self.smoothing))
 
 

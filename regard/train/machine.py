@@ -1,8 +1,10 @@
 """What this machine can do: its rate of matrix products, measured, and its memory."""
 
+import contextlib
 import ctypes
 import os
 import time
+from pathlib import Path
 
 import torch
 
@@ -31,11 +33,30 @@ def multiply_rate(tries: int = TRIES) -> float:
 
 
 def memory() -> int:
-    """Bytes of memory that are free to use; 0 where the system does not say."""
-    try:
+    """Bytes of memory that are free to use, or could be at once: files that are merely remembered do not count as used.
+
+    0 where the system does not say.
+    """
+    return min((free for free in (_available(), _allowed()) if free is not None), default=0)
+
+
+def _available() -> int | None:
+    """Of the machine."""
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    with contextlib.suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 0
+    return None
+
+
+def _allowed(group: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Of what a container may use; None where nothing is said."""
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        most, used = (int((group / name).read_text()) for name in ("memory.max", "memory.current"))
+        fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return max(0, most - used + int(fields["inactive_file"]))
+    return None
 
 
 def keep_memory() -> None:

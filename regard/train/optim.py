@@ -55,7 +55,8 @@ def build(c: TrainConfig, model: nn.Module) -> Optimizers:
     vectors = [p for p in names if p.ndim != 2]
     if c.optimizer == "adamw":
         return Optimizers(((_adamw(c, matrices, vectors), c.rate),), names)
-    inner = {p for p in matrices if ".layers." in names[p]}  # not the tables of words and positions
+    # Not the tables of words and positions.
+    inner = {p for p in matrices if ".layers." in names[p] and ".positions." not in names[p]}
     muon = _muon(c, [p for p in matrices if p in inner])
     adamw = _adamw(c, [p for p in matrices if p not in inner], vectors)
     return Optimizers(((muon, c.muon_rate), (adamw, c.rate)), names)

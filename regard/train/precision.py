@@ -1,10 +1,12 @@
-"""With how many bits training computes."""
+"""With how many bits training computes, and by which of two paths."""
 
 import contextlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
+
+from regard.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,9 @@ class Precision:
     device: torch.device
     weights: torch.dtype = torch.float32
     products: torch.dtype | None = None
+
+    def __str__(self) -> str:
+        return str(self.products or self.weights).removeprefix("torch.")
 
     def context(self) -> AbstractContextManager[object]:
         """Around the forward pass of a batch."""
@@ -29,3 +34,14 @@ def choose(name: str, device: torch.device) -> Precision:
     if name == "bfloat16":
         return Precision(device, products=torch.bfloat16)
     return Precision(device, weights=getattr(torch, name))
+
+
+def packs(path: str, precision: Precision, sharded: bool) -> bool:
+    """Whether a batch is computed without its padding: by kernels for CPUs and for the numbers that weights are."""
+    able = precision.device.type == "cpu" and precision.products is None and not sharded
+    if path == "packed" and not able:
+        raise ConfigError(
+            "train.path=packed: is for CPUs, for float32 and float64, and for models that every process holds whole; "
+            "leave it out, or say train.path=plain"
+        )
+    return able and path != "plain"

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -94,7 +95,7 @@ class Many(Solo):
         dist.barrier()
 
     def wrap(self, learner: nn.Module) -> nn.Module:
-        return DistributedDataParallel(learner)
+        return DistributedDataParallel(learner, broadcast_buffers=False)  # which are constants
 
     def alone(self, learner: nn.Module, last: bool) -> AbstractContextManager[None]:
         return contextlib.nullcontext() if last else learner.no_sync()  # type: ignore[operator]
@@ -111,9 +112,19 @@ def together() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "MASTER_ADDR" in os.environ
 
 
-def restarted() -> bool:
-    """Whether torchrun has started it again, after one of them died."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+def launch() -> str:
+    """Which torchrun has started this process: the same for all that it starts again. Empty where none has."""
+    name = os.environ.get("TORCHELASTIC_RUN_ID")
+    parent = os.getppid()
+    return f"{name} {parent} {_born(parent)}" if name else ""
+
+
+def _born(process: int) -> str:
+    """When a process began, since numbers of processes come again; empty where the system does not say."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
 
 
 def local_rank() -> int:

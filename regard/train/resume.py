@@ -88,7 +88,6 @@ class Checkpoints:
 
     def load(self) -> State:
         """Take up the latest checkpoint; a run that has none yet starts at 0."""
-        self.run.sweep()
         if not self.run.latest.exists():
             if self.run.best.exists():  # which is never written before latest.json
                 raise RunError(f"{self.run.latest}: missing. Restore it from a copy, or train again with --overwrite.")

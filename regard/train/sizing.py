@@ -27,6 +27,8 @@ class Facts:
     """Floating-point operations a second of this machine's matrix products."""
     memory: int = 0
     """Bytes that are free; 0 where nobody knows."""
+    ranks: int = 1
+    """Processes that train together."""
 
     @property
     def pieces(self) -> int:
@@ -140,4 +142,4 @@ def _batch(facts: Facts, model: ModelConfig, vocabulary: int) -> int:
 def _plan(facts: Facts, model: ModelConfig, train: TrainConfig, vocabulary: int) -> Estimate:
     """What the time there is would give a model of this size."""
     config = Config(model=model, train=train)
-    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate)
+    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate, facts.ranks)

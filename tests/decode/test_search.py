@@ -170,6 +170,16 @@ def test_no_more_are_inside_than_there_is_room_for(model):
     assert walking.admit(3) == 0
 
 
+def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
+    with torch.inference_mode():
+        together = Beam(3).search(steps(model, SOURCES))
+        monkeypatch.setattr("regard.tasks.translate.NUMBERS", 2 * 3 * 31)  # sentences, beams, pieces
+        walking = steps(model, SOURCES)
+        assert (walking.admit(3), walking.admit(3)) == (2, 0)
+        apart = Beam(3).search(steps(model, SOURCES))
+    assert [h[0].ids for h in apart] == [h[0].ids for h in together]
+
+
 def test_beam_of_one_is_greedy_on_a_model(model):
     with torch.inference_mode():
         beam, greedy = Beam(1).search(steps(model, SOURCES)), Greedy().search(steps(model, SOURCES))

@@ -4,7 +4,9 @@ import os
 import re
 
 from regard.config import Config, ModelConfig
-from regard.jobs.bench import Subject, advice, bench, of_nothing, of_run
+from regard.data.tokenizer import PAD
+from regard.decode import Greedy
+from regard.jobs.bench import Subject, _batch, advice, bench, decoding, of_nothing, of_run
 from regard.jobs.fit import fit
 
 SMALL = Subject(ModelConfig(dim=16, heads=2, ffn=32, layers=1), vocabulary=101)
@@ -35,6 +37,19 @@ def test_advice_follows_from_what_was_measured(monkeypatch):
     assert "--quantize int8 is 1.4 times" in " ".join(advice(4, busy=0.0, half=0.5, eight_bits=1.42))
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     assert "of the machine's 64 cores" in " ".join(advice(1, busy=0.0, half=0.5, eight_bits=1.0))
+
+
+def test_only_pieces_that_were_written_are_counted(monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr("regard.jobs.bench.time.perf_counter", lambda: float(next(clock)))
+    written = sum(len(source) + 1 for source in SMALL.sentences(128, SMALL.lengths.source))  # as many as it may
+    assert 0.5 * written < decoding(SMALL, "none", Greedy(), 0.0) <= written
+
+
+def test_a_batch_has_the_padding_of_real_ones():
+    batch = _batch(SMALL, 1024)
+    real = float((batch.source != PAD).float().mean())
+    assert 0.8 < real < 1 and 0.8 * 1024 < batch.source.numel() < 1.25 * 1024
 
 
 def test_the_subject_is_the_model_of_a_run_or_of_the_settings(tmp_path, tiny):

@@ -360,3 +360,10 @@ def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, t
     with pytest.raises(ConfigError, match=r"would take about [\d,.]+ GB, and [\d,.]+ GB are free"):
         list(job.fit(tmp_path / "run", huge, False, never))
     assert not (tmp_path / "run").exists()
+
+
+def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
+    told = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
+    notes = " ".join(event.text for event in told if isinstance(event, Note))
+    assert "on cpu with 1 thread (as asked for), bfloat16, padded batches (train.path=plain)" in notes
+    assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}

@@ -83,18 +83,33 @@ def test_a_model_in_shares_goes_on_bit_for_bit_and_alone(files: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_another_number_of_ranks(files: Path, tmp_path: Path):
-    changes = ("train.save_every=2", "train.accumulate=1")
-    whole = command(files, tmp_path / "whole", *changes, ranks=2)
-    run(whole)
-    half = command(files, tmp_path / "half", *changes, ranks=2)
-    half[half.index("--steps") + 1] = str(STEPS // 2)
-    run(half)
-    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "regard"]
-    more = ["train", "--resume", str(tmp_path / "half"), "--steps", str(STEPS)]
-    run([sys.executable, *several, *more])
-    for name, tensor in last(tmp_path / "whole").items():
-        assert torch.equal(last(tmp_path / "half")[name], tensor)
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_run_goes_on_with_another_number_of_ranks(files: Path, tmp_path: Path, ranks: int):
+    out, half, small = tmp_path / "run", STEPS // 2, "train.batch_tokens=64"  # so that the epoch does not end
+    run(command(files, tmp_path / "whole", small, ranks=2))
+    begun = command(files, out, small, ranks=2)
+    begun[begun.index("--steps") + 1] = str(half)
+    run(begun)
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m", "regard"]
+    run([sys.executable, *several, "train", "--resume", str(out), "--steps", str(STEPS)])
+    records = [json.loads(line) for line in Run(out).log.read_text().splitlines()]
+    places = [record["place"] for record in records if record["kind"] == "step"]
+    assert len(places) == STEPS and places[half - 1] == [0, 2 * half]
+    assert places[-1] == [0, 2 * half + ranks * half]  # no batch again, and none left out
+    same = [torch.equal(last(out)[name], tensor) for name, tensor in last(tmp_path / "whole").items()]
+    assert all(same) if ranks == 2 else not all(same)
+
+
+@pytest.mark.slow
+def test_what_was_refused_is_not_taken_for_a_run_to_go_on_with(files: Path, tmp_path: Path):
+    out = tmp_path / "run"
+    run(command(files, out))
+    before = Run(out).log.read_text()
+    again = command(files, out, "model.dim=16", ranks=2, restarts=1)
+    done = subprocess.run(again, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode != 0 and Run(out).log.read_text() == before
+    assert done.stderr.count(f"error: {out}") == 2  # the first try, and the second
+    assert "the first process could not begin" in done.stderr and "gloo" not in done.stderr
 
 
 @pytest.mark.slow

@@ -40,3 +40,10 @@ def test_it_is_told_in_words():
     for word in ("parameters: ", "encoder ", "GFLOP", "MB", "target pieces a second", "60 minutes"):
         assert word in text
     assert "output shared" in text and "output shared" not in "\n".join(cost("model.tie=false").lines())
+
+
+def test_two_processes_need_half_of_the_updates_for_an_epoch():
+    config = settings.override(Config(), ["train.epochs=3"])
+    one, two = (estimate(config, 29_000, LENGTHS, 6000, 1e11, ranks) for ranks in (1, 2))
+    assert two.updates == pytest.approx(one.updates / 2)
+    assert two.pieces_a_second == pytest.approx(2 * one.pieces_a_second)

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
 from regard.train.loss import ChunkedLoss, Learner, RDrop, TokenLoss
+from tests.model.conftest import SCHEMES, positions
 from tests.train.conftest import make_batch, make_learner
 
 
@@ -96,3 +97,50 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     assert_close(found.objective, ce / 2 + 5.0 * kl / 4)
     noisy.eval()
     assert_close(noisy(batch).loss, Learner(noisy.model, 0.1).eval()(batch).loss)
+
+
+def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.train.loss.CHUNK", 5)
+    learner, batch = make_learner(packed=True), make_batch([3, 7, 2])
+    expected, projected = learner(batch), []
+    learner.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
+    with torch.no_grad():
+        found = learner(batch)
+    assert sum(projected) == batch.tokens and max(projected) == 5
+    for mine, theirs in zip(found, expected, strict=True):
+        assert_close(mine, theirs, check_dtype=False)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kind", ["once", "R-Drop"])
+def test_both_paths_have_the_same_loss_and_gradients(kind: str, scheme: str, norm: str):
+    for dtype, bound in ((torch.double, 1e-9), (torch.float, 1e-4)):
+        found = []
+        for packed in (False, True):
+            learner = make_learner(packed=packed, positions=positions(scheme), norm=norm)
+            if kind == "R-Drop":
+                learner = RDrop(learner.model, 0.1, 5.0, packed)
+            sums = learner.to(dtype).train()(make_batch([3, 11, 2]))
+            sums.objective.backward()
+            gradients = {name: p.grad for name, p in learner.named_parameters() if p.grad is not None}
+            found.append({"objective": sums.objective.detach(), "loss": sums.loss, **gradients})
+        plain, fast = found
+        assert plain.keys() == fast.keys()
+        for name in plain:
+            assert float((fast[name] - plain[name]).abs().max()) <= bound * max(1.0, float(plain[name].abs().max()))
+
+
+def test_dropout_leaves_mean_and_variance_of_both_paths_alike():
+    draws = 3001
+    batch = make_batch([7])
+    source, target = (rows.repeat(draws, 1) for rows in (batch.source, batch.target_in))
+    found = []
+    for packed in (False, True):
+        learner = make_learner(packed=packed, dropout=0.3).train()
+        with torch.no_grad():
+            found.append(learner.path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
+    plain, fast = found
+    apart = (fast.mean(dim=0) - plain.mean(dim=0)) / ((fast.var(dim=0) + plain.var(dim=0)) / draws).sqrt()
+    assert float(apart.abs().max()) < 5  # standard errors
+    assert_close(fast.var(dim=0), plain.var(dim=0), rtol=0.25, atol=1e-6)

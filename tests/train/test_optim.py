@@ -38,6 +38,15 @@ def test_muon_agrees_with_torch_in_its_direction():
     assert float((mine * other).sum() / (mine.norm() * other.norm())) > 0.99
 
 
+def test_muon_leaves_the_tables_of_positions_to_adam():
+    for kind in ("relative", "bias", "t5"):
+        model = make_learner(positions={"kind": kind}).model
+        optimizers = optim.build(TrainConfig(optimizer="muon"), model)
+        (muon, _), _ = optimizers.parts
+        names = [optimizers.names[p] for group in muon.param_groups for p in group["params"]]
+        assert names and not [name for name in names if "positions" in name]
+
+
 def take_steps(learner, optimizers, count: int) -> None:
     for _ in range(count):
         batch = make_batch([3, 7, 2])

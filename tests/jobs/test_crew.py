@@ -1,0 +1,42 @@
+"""Translating processes: what keeps them from working is told as it would be here."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from regard.errors import ConfigError, RunError
+from regard.jobs import fit as job
+from regard.jobs.crew import Crew, Terms, hire
+from regard.run import Run
+
+TEXTS = ["The old queen saw the horses."] * 3
+
+
+@pytest.fixture
+def run(tmp_path: Path, tiny) -> Run:
+    for _ in job.fit(tmp_path / "run", tiny("train.steps=2"), False, lambda: False):
+        pass
+    return Run(tmp_path / "run")
+
+
+def test_damage_that_a_process_finds_is_named(run: Run):
+    weights = run.folder / run.read_json(run.best)["weights"]
+    weights.write_bytes(weights.read_bytes() + b"x")
+    with Crew(run.folder, 2) as crew, pytest.raises(RunError, match=f"{weights.name}: damaged"):
+        crew.candidates(TEXTS)
+
+
+def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
+    with Crew(run.folder, 1) as crew:
+        assert len(crew.candidates(TEXTS)) == 3
+        for process in crew._pool._processes.values():
+            os.kill(process.pid, signal.SIGKILL)
+        with pytest.raises(RunError, match=r"translating processes died, .* try --workers 1"):
+            crew.candidates(TEXTS)
+
+
+def test_an_engine_for_cpus_is_not_asked_for_elsewhere(run: Run):
+    with pytest.raises(ConfigError, match="--engine ctranslate2 --device cuda: it runs on the CPU"):
+        hire(run.folder, Terms(device="cuda", engine="ctranslate2"), 0)
