@@ -24,6 +24,7 @@ from regard.train.ranks import Many, Solo, launch, local_rank, meet
 __all__ = ["Stop", "fit", "resume"]
 
 WORTH_TELLING = 10.0  # seconds
+COURTESY = 3.0  # seconds for the first process to say why, since torchrun ends all as soon as one has ended
 ENDS = ("steps", "minutes", "epochs", "tokens")
 
 
@@ -119,6 +120,7 @@ def _led(ranks: Solo, work: Callable[[], list[str]]) -> list[str]:
     """What the first process does for all; the others wait, and end with it where it fails."""
     if not ranks.first:
         if not ranks.agree(False):
+            time.sleep(COURTESY)
             raise RunError("the first process could not begin; it says why")
         return []
     try:
