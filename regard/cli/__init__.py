@@ -66,13 +66,21 @@ for command in COMMANDS:
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
-@app.callback()
-def regard(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    if version:
+def _version(wanted: bool) -> None:
+    if wanted:
         from regard import __version__
 
         print(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def regard(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", is_eager=True, callback=_version
+    ),
+) -> None:
+    pass
 
 
 def main(argv: Sequence[str] | None = None) -> None:

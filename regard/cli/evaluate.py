@@ -1,9 +1,14 @@
 """regard evaluate"""
 
+import itertools
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from regard.run import Run
 
 
 def evaluate(
@@ -19,9 +24,11 @@ def evaluate(
     """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95 % interval."""
     from regard.decode import Beam
     from regard.evaluation import METRICS
+    from regard.formats import files as formats
     from regard.formats import read_pairs
     from regard.jobs.load import load, use_threads
     from regard.jobs.score import score_run
+    from regard.jobs.seen import seen_by
     from regard.metrics import bleu_as_in_papers
     from regard.run import open_run
 
@@ -32,8 +39,13 @@ def evaluate(
     data = open_run(run).load_config().data
     pairs = list(read_pairs(files, data.source, data.target))
     translator = load(run, device)
-    name = Path(files[0]).name.partition(".")[0]
-    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha), metrics)
+    origins = [str(Path(file).resolve()) for file in files]
+    name = _name(open_run(run), formats.bare(Path(files[0])).stem, origins)
+    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha), metrics, origins)
+    seen = seen_by(run)
+    if known := sum(pair.source in seen for pair in pairs):
+        text = f"! {known:,} of {len(pairs):,} sources stand in the text that this run was trained on"
+        typer.echo(f"{text}: scores on them say what it remembers", err=True)
     if as_json:
         print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
         return
@@ -44,3 +56,14 @@ def evaluate(
     print(f"for comparison: the source copied {base.copied}")
     print(f"translations of other sentences   {base.shuffled}")
     print(f"sentence by sentence: {open_run(run).sentences(name)}")
+
+
+def _name(run: "Run", stem: str, origins: list[str]) -> str:
+    """What scores of these files are called: by their own name, unless scores of others have it already."""
+    name = stem
+    for number in itertools.count(2):
+        path = run.scores(name)
+        if not path.exists() or run.read_json(path).get("files") == origins:
+            return name
+        name = f"{stem}-{number}"
+    raise AssertionError

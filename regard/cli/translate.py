@@ -2,10 +2,12 @@
 
 import codecs
 import contextlib
+import gzip
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -15,10 +17,12 @@ from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
+    from regard.formats import Document
     from regard.jobs.crew import Candidates
     from regard.jobs.translate import Longest
     from regard.tasks.translate import Translation
 
+REFRESH = 0.5  # seconds
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 
 
@@ -45,7 +49,7 @@ def translate(
 ) -> None:
     """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
     from regard.decode import Beam, Greedy, Sample
-    from regard.formats import files
+    from regard.formats import files, open_document
     from regard.formats.document import BILINGUAL, DOCUMENTS
     from regard.jobs.crew import Terms, hire
     from regard.jobs.translate import Longest, translate_lines
@@ -62,25 +66,31 @@ def translate(
         search = Beam(beam, alpha, nbest)
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
-    longest = Longest(open_run(run).load_config().data.max_length, refuse=long == "refuse")
-    size = _size(file)
-    with hire(run, Terms(device, workers, quantize, engine), size) as translator:
-        if file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL):
-            _document(translator, file, out, search, longest)
+    file = None if file == Path("-") else file
+    data = open_run(run).load_config().data
+    longest = Longest(data.max_length, refuse=long == "refuse")
+    whole = file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL)
+    document = open_document(file, data.source, data.target) if file is not None and whole else None
+    if document is not None and (out is None or nbest > 1 or scores):
+        wrong = "say with --out where the translated file goes" if out is None else "--nbest and --scores are for text"
+        raise ConfigError(f"{file}: {wrong}")
+    with hire(run, Terms(device, workers, quantize, engine), _size(file)) as translator:
+        if document is not None and out is not None:
+            _document(translator, document, out, search, longest)
             return
-        with _open(out) as sink:
-            lines = _lines(file)
-            for number, found in enumerate(translate_lines(translator, lines, search, longest, _name(file)), start=1):
+        with _open(out) as sink, _counted(file, out) as count:
+            name = "standard input" if file is None else str(file)
+            lines = translate_lines(translator, _lines(file), search, longest, lambda n: f"{name}:{n}")
+            for number, found in enumerate(lines, start=1):
                 sink.writelines(_rows(found, number, nbest > 1, scores))
                 sink.flush()
+                count(number)
 
 
-def _document(translator: "Candidates", file: Path, out: Path | None, search: "Search", longest: "Longest") -> None:
+def _document(translator: "Candidates", document: "Document", out: Path, search: "Search", longest: "Longest") -> None:
     from regard.jobs.translate import translate_document
 
-    if out is None:
-        raise ConfigError(f"{file}: say with --out where the translated file goes")
-    filled = translate_document(translator, file, out, search, longest)
+    filled = translate_document(translator, document, out, search, longest)
     typer.echo(f"{out}: {filled.count:,} translated, to be reviewed; {len(filled.left):,} left empty", err=True)
     for note, reason in filled.left:
         typer.echo(f"  {note}: {reason}", err=True)
@@ -96,8 +106,24 @@ def _size(file: Path | None) -> int:
     return 0
 
 
-def _name(file: Path | None) -> str:
-    return "standard input" if file is None else str(file)
+@contextlib.contextmanager
+def _counted(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
+    """Tells on stderr how many lines are done, to whoever sits there and does not see them anyway."""
+    if not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
+        yield lambda number: None
+        return
+    total = sum(1 for _ in _lines(file)) if file is not None else 0
+    of, last = (f" of {total:,}" if total else ""), [0.0]
+
+    def count(number: int) -> None:
+        if time.monotonic() - last[0] > REFRESH or number == total:
+            last[0] = time.monotonic()
+            print(f"\r{number:,}{of} lines", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield count
+    finally:
+        print(file=sys.stderr)
 
 
 def _rows(found: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:
@@ -129,7 +155,9 @@ def _open(out: Path | None) -> Iterator[IO[str]]:
         with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as sink:
             yield sink
         return
+    from regard.formats import files
     from regard.run import aside
 
-    with aside(out) as path, path.open("w", encoding="utf-8", newline="\n") as sink:
+    pack = gzip.open if out.suffix.lower() == files.GZIP else open
+    with aside(out) as path, pack(path, "wt", encoding="utf-8", newline="\n") as sink:
         yield sink

@@ -1,7 +1,7 @@
 """Holding sentences out of training, by source: the same source never stands on both sides."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -24,7 +24,7 @@ class Held:
     seed: int
 
     def set_of(self, pair: Pair) -> str:
-        mark = digest(pair.source, self.seed)
+        mark = digest(pair.source, self.seed) >> 1
         return "dev" if mark in self.dev else "test" if mark in self.test else "train"
 
 
@@ -34,10 +34,14 @@ def digest(source: str, seed: int) -> int:
     return int.from_bytes(raw, "little")
 
 
-def hold_out(sources: Iterable[str], seed: int, dev: bool, test: bool) -> Held:
-    """Choose min(1,000, 2 %) sources for each set that is wanted: those with the smallest digests."""
+def hold_out(sources: Iterable[str], seed: int, dev: bool, test: bool, seen: Container[str] = ()) -> Held:
+    """Choose min(1,000, 2 %) sources for each set that is wanted: those with the smallest digests.
+
+    Sources that were seen before are chosen only where there are too few others.
+    """
     total, smallest = 0, np.empty(0, np.uint64)
-    marks = (digest(source, seed) for source in sources)
+    # Half of all numbers for what is new, and the other half for what was seen.
+    marks = (digest(source, seed) >> 1 | (source in seen) << 63 for source in sources)
     while chunk := list(islice(marks, CHUNK)):
         total += len(chunk)
         merged = np.unique(np.concatenate((smallest, np.asarray(chunk, np.uint64))))
@@ -49,6 +53,7 @@ def hold_out(sources: Iterable[str], seed: int, dev: bool, test: bool) -> Held:
             f"give --dev, or more pairs"
         )
     each = max(1, min(LARGEST, int(total * SHARE), len(chosen) // 3))
+    chosen = [mark & ~(1 << 63) for mark in chosen]
     wanted_dev = frozenset(chosen[:each]) if dev else frozenset()
     wanted_test = frozenset(chosen[each : 2 * each]) if test else frozenset()
     return Held(wanted_dev, wanted_test, seed)

@@ -7,6 +7,16 @@ XLIFF and plain text, have a `Document` too. Errors carry file and line.
 from regard.formats.document import Document, open_document
 from regard.formats.pair import Pair, Segment
 from regard.formats.placeholders import broken, placeholders
-from regard.formats.reader import read_lines, read_pairs
+from regard.formats.reader import are_two_texts, read_lines, read_pairs
 
-__all__ = ["Document", "Pair", "Segment", "broken", "open_document", "placeholders", "read_lines", "read_pairs"]
+__all__ = [
+    "Document",
+    "Pair",
+    "Segment",
+    "are_two_texts",
+    "broken",
+    "open_document",
+    "placeholders",
+    "read_lines",
+    "read_pairs",
+]

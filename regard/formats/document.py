@@ -3,8 +3,8 @@
     document = open_document("fr.po", "en", "fr")
     texts = [translate(segment.source) for segment in document.segments]
     document.fill([
-        None if broken(segment.source, text, segment.flags) else text
-        for segment, text in zip(document.segments, texts, strict=True)
+        None if broken(segment.source, text, segment.flags) or document.objection(number, text) else text
+        for number, (segment, text) in enumerate(zip(document.segments, texts, strict=True))
     ])
     document.write(Path("fr.po"))
 
@@ -20,7 +20,7 @@ from regard.formats import files
 from regard.formats.pair import Segment
 from regard.formats.po import PoDocument
 from regard.formats.text import TextDocument
-from regard.formats.xliff import XliffDocument
+from regard.formats.xliff import ENDINGS, XliffDocument
 
 
 class Document(Protocol):
@@ -33,6 +33,9 @@ class Document(Protocol):
     def fill(self, translations: Sequence[str | None]) -> None:
         """Give each segment its translation; one that gets None or nothing stays empty."""
 
+    def objection(self, number: int, text: str) -> str:
+        """Why a text cannot stand as the translation of a segment; empty where it can."""
+
     def write(self, out: Path) -> None:
         """Write the document with its translations; the file that was opened may be written over."""
 
@@ -40,8 +43,7 @@ class Document(Protocol):
 DOCUMENTS: dict[str, Callable[[Path, str, str], Document]] = {
     ".po": PoDocument,
     ".pot": PoDocument,
-    ".xlf": XliffDocument,
-    ".xliff": XliffDocument,
+    **dict.fromkeys(ENDINGS, XliffDocument),
 }
 BILINGUAL = (".tsv", ".jsonl", ".tmx")
 

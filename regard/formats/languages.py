@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from regard.errors import FormatError
 
+OTHERWISE = "Set data.source and data.target to match, or leave it out."
+MODEL = "Use a model of that direction."
 REMEDY = "Set data.source and data.target to two of them."
 
 
@@ -32,7 +34,7 @@ def closest(asked: str, found: Sequence[str]) -> list[int]:
     return [place for place, value in enumerate(near) if best and value == best]
 
 
-def is_reversed(where: str, asked: tuple[str, str], found: tuple[str, str]) -> bool:
+def is_reversed(where: str, asked: tuple[str, str], found: tuple[str, str], remedy: str = OTHERWISE) -> bool:
     """Whether a file of two languages is to be read backwards. A code that is not known fits any other."""
 
     def fits(a: str, f: str) -> bool:
@@ -43,6 +45,4 @@ def is_reversed(where: str, asked: tuple[str, str], found: tuple[str, str]) -> b
     if fits(asked[0], found[1]) and fits(asked[1], found[0]):
         return True
     has, want = (" to ".join(code or "(unknown)" for code in codes) for codes in (found, asked))
-    raise FormatError(
-        f"{where}: holds {has}, asked for {want}. Set data.source and data.target to match, or leave it out."
-    )
+    raise FormatError(f"{where}: holds {has}, asked for {want}. {remedy}")

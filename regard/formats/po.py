@@ -133,10 +133,8 @@ class PoDocument:
         self._catalog = Catalog(path)
         where = f"{path}:{self._catalog.header_line}"
         language = self._catalog.about("Language")
-        if languages.is_reversed(where, (source, target), ("", language)):
-            raise FormatError(
-                f"{where}: is to be translated to {language}, not from it. Use a model of that direction."
-            )
+        if languages.is_reversed(where, (source, target), ("", language), languages.MODEL):
+            raise FormatError(f"{where}: is to be translated to {language}, not from it. {languages.MODEL}")
         self._empty = [e for e in self._catalog.entries if e.source and not e.is_translated]
         self.segments = [
             Segment(text, f"{path}:{entry.line}", entry.context or "", entry.flags)
@@ -153,16 +151,20 @@ class PoDocument:
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
-        charset = self._catalog.charset
-        for segment, text in zip(self.segments, translations, strict=True):
-            try:
-                (text or "").encode(charset)
-            except UnicodeEncodeError as error:
-                raise FormatError(
-                    f"{segment.note}: its translation has {error.object[error.start]!r}, which {charset} lacks. "
-                    f"Convert the file first, with `msgconv -t UTF-8`."
-                ) from None
+        for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
+            if reason := self.objection(number, text or ""):
+                raise FormatError(f"{segment.note}: its translation has {reason}")
         self._filled = translations
+
+    def objection(self, number: int, text: str) -> str:
+        """Why a text cannot stand here."""
+        charset = self._catalog.charset
+        try:
+            text.encode(charset)
+        except UnicodeEncodeError as error:
+            lacking = error.object[error.start]
+            return f"{lacking!r}, which {charset} lacks; convert the file first, with `msgconv -t UTF-8`"
+        return ""
 
     def write(self, out: Path) -> None:
         """The document with its translations."""

@@ -56,10 +56,14 @@ class TextDocument:
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
-        for segment, text in zip(self.segments, translations, strict=True):
-            if text and ("\n" in text or text.endswith("\r")):
-                raise FormatError(f"{segment.note}: its translation has a line end, which would shift all that follows")
+        for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
+            if reason := self.objection(number, text or ""):
+                raise FormatError(f"{segment.note}: its translation has {reason}")
         self._filled = translations
+
+    def objection(self, number: int, text: str) -> str:
+        """Why a text cannot stand here."""
+        return "a line end, which would shift all that follows" if "\n" in text or text.endswith("\r") else ""
 
     def write(self, out: Path) -> None:
         """The document with its translations."""

@@ -12,6 +12,8 @@ def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The first two columns of every row; a row names no languages, so none are compared."""
     number = 0
     for number, line in enumerate(text.lines(path), start=1):
+        if not line.strip(" "):  # an editor's last line
+            continue
         columns = line.split("\t")
         if len(columns) < 2:
             raise FormatError(f"{path}:{number}: no tab; expected source<TAB>target, got {line[:60]!r}")

@@ -11,6 +11,9 @@ Writing fills targets that are empty, or that 1.2 calls `new` or `needs-translat
 as not yet reviewed: `state="needs-review-translation"` in 1.2; in 2.0, which has no such state, `state="translated"`
 with `subState="regard:unreviewed"`. So what a machine wrote is not read as a translation until a person moved it on.
 
+A unit that is cut into segments (`<mrk mtype="seg">` in seg-source and in an empty target) is translated segment by
+segment, each in its own place.
+
 A segment shows inline elements as numbered tags, `<g1>…</g1>` and `<ph2/>`, which a translation must keep, each once.
 They are put back as they stand in the source, byte for byte.
 """
@@ -28,6 +31,8 @@ from regard.formats import files, languages, markup
 from regard.formats.markup import Node
 from regard.formats.pair import Pair, Segment
 
+ENDINGS = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
+"""Of files that are XLIFF, under the names of some tools too."""
 UNREVIEWED_12 = "needs-review-translation"
 UNREVIEWED_20 = "regard:unreviewed"
 ATTRIBUTE = re.compile(rb"""\s([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
@@ -80,6 +85,7 @@ class Slot:
     """The trans-unit (1.2) or segment (2.0)."""
     source: Node
     target: Node | None
+    """A <target>, or the <mrk> inside one."""
     tags: dict[str, bytes]
     """What a segment shows for each inline tag, and the bytes that it stands for."""
 
@@ -109,10 +115,10 @@ class XliffDocument:
         keys = ("srcLang", "trgLang") if self._modern else ("source-language", "target-language")
         for node in [self._root] if self._modern else self._root.all("file"):
             found = node.attributes.get(keys[0], ""), node.attributes.get(keys[1], "")
-            if languages.is_reversed(f"{self.path}:{node.line}", (source, target), found):
+            if languages.is_reversed(f"{self.path}:{node.line}", (source, target), found, languages.MODEL):
                 raise FormatError(
                     f"{self.path}:{node.line}: is to be translated from {found[0]} to {found[1]}, not from {source} "
-                    f"to {target}. Use a model of that direction."
+                    f"to {target}. {languages.MODEL}"
                 )
             if self._modern and not (found[1] or target):
                 raise FormatError(f"{self.path}:{node.line}: names no trgLang. Set data.target, so that it can.")
@@ -125,13 +131,18 @@ class XliffDocument:
         state = (target.attributes.get("state") if target else "") or holder.attributes.get("state", "")
         if state not in UNTRANSLATED and target is not None and not _is_blank(target):
             return
+        for piece, place in _cut(holder, target) or [(source, target)]:
+            self._add_piece(holder, piece, place)
+
+    def _add_piece(self, holder: Node, source: Node, target: Node | None) -> None:
         words = "".join(_words(source))
         if words.strip():
             shown, tags = _shown(source, self._raw, words)
             unit = holder if holder.name == "trans-unit" else holder.parent or holder
             context = unit.attributes.get("resname") or unit.attributes.get("name") or unit.attributes.get("id", "")
             self._slots.append(Slot(holder, source, target, tags))
-            self.segments.append(Segment(shown, f"{self.path}:{holder.line}", context))
+            line = source.line if source.name == "mrk" else holder.line
+            self.segments.append(Segment(shown, f"{self.path}:{line}", context))
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
@@ -139,6 +150,14 @@ class XliffDocument:
             if text:
                 _put(text, slot.tags, segment.note)
         self._filled = translations
+
+    def objection(self, number: int, text: str) -> str:
+        """Why a text cannot stand here."""
+        try:
+            _put(text, self._slots[number].tags, "")
+        except FormatError as error:
+            return str(error).removeprefix(": its translation ").removesuffix(" Leave it out.")
+        return ""
 
     def write(self, out: Path) -> None:
         """The document with its translations."""
@@ -149,7 +168,7 @@ class XliffDocument:
         if edits and self._target:
             edits += self._name_target()
         written, at = [], 0
-        for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+        for start, end, new in sorted(set(edits), key=lambda edit: edit[:2]):
             written += [self._raw[at:start], new]
             at = end
         text = b"".join([*written, self._raw[at:]]).decode()
@@ -165,6 +184,12 @@ class XliffDocument:
             opening = raw[slot.holder.start : slot.holder.inner]
             marks = {"state": "translated", "subState": UNREVIEWED_20}
             yield slot.holder.start, slot.holder.inner, _with(opening, marks)
+        if slot.target is not None and slot.target.name == "mrk":
+            parent = slot.target.parent
+            assert parent is not None
+            yield parent.start, parent.inner, _with(raw[parent.start : parent.inner], state)
+            yield slot.target.start, slot.target.end, _around(raw[slot.target.start : slot.target.inner], content)
+            return
         if slot.target is not None:
             opening = re.sub(rb"\s*/>$", b">", raw[slot.target.start : slot.target.inner])
             yield slot.target.start, slot.target.end, _with(opening, state) + content + b"</" + name + b">"
@@ -180,8 +205,30 @@ class XliffDocument:
                 yield node.start, node.inner, _with(self._raw[node.start : node.inner], {key: self._target})
 
 
-def _is_blank(node: Node) -> bool:
-    return not any(isinstance(child, Node) or child.strip() for child in node.children)
+def _is_blank(target: Node) -> bool:
+    """Whether nothing stands in a target, or only the places where segments will."""
+    return all(
+        child.name == "mrk" and _is_blank(child) if isinstance(child, Node) else not child.strip()
+        for child in target.children
+    )
+
+
+def _cut(unit: Node, target: Node | None) -> list[tuple[Node, Node | None]]:
+    """The segments of a unit that was cut, and the place of each in its empty target; none if they do not match."""
+    whole = next(iter(unit.all("seg-source")), None)
+    if whole is None or target is None:
+        return []
+    sources, places = (
+        {node.attributes.get("mid", ""): node for node in side.walk() if node.attributes.get("mtype") == "seg"}
+        for side in (whole, target)
+    )
+    return [(node, places[mid]) for mid, node in sources.items()] if sources.keys() == places.keys() else []
+
+
+def _around(opening: bytes, content: bytes) -> bytes:
+    """An element of which the start tag is given, with other content."""
+    name = re.split(rb"[\s/>]", opening[1:], maxsplit=1)[0]
+    return re.sub(rb"\s*/>$", b">", opening) + content + b"</" + name + b">"
 
 
 def _words(node: Node) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
-from regard.formats import Pair
+from regard.formats import Pair, are_two_texts
 from regard.jobs.prepare import stream
 from regard.run import aside
 
@@ -30,7 +30,7 @@ def write_clean(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path
 
 def _names(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
     """Where a set goes: under the names its two files have, in a folder of its own for dev and test."""
-    if len(files) != 2 or any("\n" in pair.source + pair.target for pair in pairs):
+    if not are_two_texts(files) or any("\n" in pair.source + pair.target for pair in pairs):
         return [folder / f"{name}.jsonl"]
     home = folder if name == "train" else folder / name
     source, target = (Path(file).name.removesuffix(".gz") for file in files)

@@ -1,6 +1,6 @@
 """Files -> a store and tokenisers inside the run. Done once; a run that is taken up again finds them there."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,6 +13,7 @@ from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import Pair, read_pairs
 from regard.jobs.load import load_tokenizers
+from regard.jobs.seen import Seen, seen_by
 from regard.run import Run, aside
 
 ENOUGH_TO_LEARN_PIECES = 1_000_000
@@ -55,9 +56,10 @@ def write_texts(run: Run, config: Config) -> None:
     c = config.data
     need_dev, need_test = not c.dev, not c.dev and not c.test
     held = split.Held(frozenset(), frozenset(), config.train.seed)
+    seen = seen_by(config.train.origin) if config.train.origin else Seen(())
     if need_dev:
         sources = (pair.source for pair in diagnosis.clean(stream(config, c.train).read()))
-        held = split.hold_out(sources, config.train.seed, need_dev, need_test)
+        held = split.hold_out(sources, config.train.seed, need_dev, need_test, seen)
     drawn = {"train": True, "dev": need_dev, "test": need_test}
     sets = [name for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)) if files or drawn[name]]
     for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)):
@@ -65,7 +67,18 @@ def write_texts(run: Run, config: Config) -> None:
             origin = "train" if drawn[name] else name
             pairs: Iterable[Pair] = diagnosis.clean(stream(config, files or c.train).read(), origin)
             notes.append(_write_set(run, name, split.only(pairs, held, name) if drawn[name] else pairs, drawn[name]))
+    notes += [note for name in sets if name != "train" for note in _remembered(run, name, seen, config.train.origin)]
     run.write_json(run.texts_ready, {"notes": notes, "sets": sets})
+
+
+def _remembered(run: Run, name: str, seen: Seen, origin: str) -> Iterator[str]:
+    """A word about sentences of a held-out set that the run it begins with was trained on."""
+    sources = Texts(run.store, f"{name}.source")
+    if count := sum(source in seen for source in sources) if len(seen) else 0:
+        yield (
+            f"{name}: {count:,} of {len(sources):,} sources were trained on by {origin}, which this run begins with: "
+            f"scores on them say what it remembers. Give --dev and --test that it has not seen."
+        )
 
 
 def write_pieces(run: Run, config: Config) -> Data:

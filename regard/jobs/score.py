@@ -21,10 +21,14 @@ def score_run(
     name: str,
     search: Search | None = None,
     metrics: Mapping[str, Metric] = METRICS,
+    files: Sequence[str] = (),
 ) -> Evaluation:
-    """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv."""
+    """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv.
+
+    `files` are those that the pairs were read from.
+    """
     evaluation = judge(translator, pairs, search, metrics)
-    run.write_json(run.scores(name), as_dict(evaluation))
+    run.write_json(run.scores(name), as_dict(evaluation) | {"files": list(files)})
     rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
     write_text(run.sentences(name), "\n".join(rows) + "\n")
     return evaluation

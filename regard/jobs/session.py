@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from regard import run as runs
 from regard.config import Config, TrainConfig
@@ -117,7 +118,8 @@ class Session:
         if first:
             self._point_at_best()
             yield Started(self.state.step, self.last_step, parameters_of(self.model))
-        if not self.ranks.agree(self._over(self.state)):
+        begun = bool(self.state.step)  # there is one update at least, whatever the clock says
+        if not self.ranks.agree(begun and self._over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.place):
                 self.state = replace(self.state, step=step.number, place=step.place)
                 if self._due(step.number):
@@ -177,7 +179,8 @@ class Session:
         set_name = "test" if self.data.test is not None else "dev"
         corpus = self.data.test or self.data.dev
         translator = load(self.run.folder, str(next(self.model.parameters()).device))
-        evaluation = score_run(self.run, translator, corpus.pairs(), set_name)
+        files = [str(Path(file).resolve()) for file in getattr(self.config.data, set_name)]
+        evaluation = score_run(self.run, translator, corpus.pairs(), set_name, files=files)
         write_report(self.run, self.config, translator, evaluation, set_name)
         self.run.write_json(self.run.latest, {"step": last, "finished": True})
         yield Finished(self.run, last, set_name, evaluation)
@@ -251,6 +254,8 @@ class Session:
         self.run.write_json(self.run.best, value)
 
     def _why(self) -> Iterator[Note]:
+        if self.config.train.minutes and self.state.step <= 1:
+            yield Note("preparing took all of the minutes, so next to nothing was learnt; give more with --minutes")
         if self._exhausted(self.state):
             checks = self.config.train.patience
             yield Note(f"stopped early: dev got no better in {checks} checks (train.patience={checks}; 0 never stops)")

@@ -1,13 +1,13 @@
 """Translate what people have: streams of lines, lines of any length, and whole files that go back to their owners."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard.decode import Search
 from regard.errors import DataError
-from regard.formats import broken, open_document
+from regard.formats import Document, broken
 from regard.jobs.crew import Candidates
 from regard.jobs.stream import as_they_come
 from regard.tasks.translate import Translation
@@ -55,12 +55,15 @@ class Longest:
 
 
 def translate_lines(
-    translator: Candidates, lines: Iterable[str], search: Search, longest: Longest, where: str
+    translator: Candidates, lines: Iterable[str], search: Search, longest: Longest, where: Callable[[int], str]
 ) -> Iterator[list[Translation]]:
-    """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file."""
+    """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file.
+
+    `where` names a line by its number, from 1, to whoever reads an error.
+    """
     first = 1
     for chunk in as_they_come(lines, CHUNK):
-        parts = [longest.parts(translator, line, f"{where}:{first + i}") for i, line in enumerate(chunk)]
+        parts = [longest.parts(translator, line, where(first + i)) for i, line in enumerate(chunk)]
         numbers = [first + i for i, line in enumerate(parts) for _ in line]
         found = iter(translator.candidates([part for line in parts for part in line], search, numbers))
         for line in parts:
@@ -76,15 +79,16 @@ class Filled:
     left: list[tuple[str, str]] = field(default_factory=list)
 
 
-def translate_document(translator: Candidates, path: Path, out: Path, search: Search, longest: Longest) -> Filled:
+def translate_document(
+    translator: Candidates, document: Document, out: Path, search: Search, longest: Longest
+) -> Filled:
     """Translate a PO, XLIFF or text file; a translation that would break its entry is left out and counted."""
-    document = open_document(path)
-    lines = [line for segment in document.segments for line in segment.source.split("\n")]
-    found = translate_lines(translator, lines, search, longest, str(path))
+    lines = [(line, segment.note) for segment in document.segments for line in segment.source.split("\n")]
+    found = translate_lines(translator, (line for line, _ in lines), search, longest, lambda n: lines[n - 1][1])
     filled, translations = Filled(), []
-    for segment in document.segments:
+    for number, segment in enumerate(document.segments):
         text = "\n".join(next(found)[0].text for _ in segment.source.split("\n"))
-        reason = broken(segment.source, text, segment.flags)
+        reason = broken(segment.source, text, segment.flags) or document.objection(number, text)
         translations.append(None if reason else text)
         filled.count += not reason
         if reason:

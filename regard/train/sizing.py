@@ -101,7 +101,7 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     train = config.train if "train.batch_tokens" in names else config.train.model_copy(update={"batch_tokens": batch})
     plan = _plan(facts, model, train, vocabulary)
     steps = int(plan.updates)
-    size = f"about {facts.pieces:,} target pieces, and {steps:,} steps in the time"
+    size = f"about {facts.pieces:,} target pieces, and {steps:,} steps"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
         yield Choice(f"model.{name}", value, size)
     dropout = 0.1 if plan.epochs < 15 else 0.2 if plan.epochs < 40 else 0.3

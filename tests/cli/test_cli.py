@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from regard import __version__
 from regard.cli import main, spread
 from regard.cli.translate import _standard_input
 from tests.jobs.conftest import TINY
@@ -106,6 +107,19 @@ def test_what_nobody_can_do_is_refused(run: Path, files: Path, how: tuple, messa
     out = regard("translate", run, files / "test.en", *how)
     assert (out.returncode, out.stdout) == (2, "")
     assert message in out.stderr and "Traceback" not in out.stderr
+
+
+def test_scores_of_other_files_are_never_written_over(run: Path, files: Path, tmp_path: Path):
+    before = (run / "scores" / "test.json").read_text()
+    for name in ("test.en", "test.fr", "news.2016.en", "news.2016.fr"):
+        (tmp_path / name).write_text("".join((files / f"train{name[-3:]}").open().readlines()[:7]), encoding="utf-8")
+    for _ in range(2):
+        out = regard("evaluate", run, tmp_path / "test.en", tmp_path / "test.fr", "--beam", "1")
+        assert f"{run / 'scores' / 'test-2.sentences.tsv'}" in out.stdout
+        assert "! 7 of 7 sources stand in the text that this run was trained on" in out.stderr
+    assert (run / "scores" / "test.json").read_text() == before
+    regard("evaluate", run, tmp_path / "news.2016.en", tmp_path / "news.2016.fr", "--beam", "1")
+    assert (run / "scores" / "news.2016.json").exists() and not (run / "scores" / "test-3.json").exists()
 
 
 def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path, tmp_path: Path):
@@ -285,6 +299,20 @@ def test_the_doctor_says_what_is_wrong_and_writes_a_clean_copy(files: Path, tmp_
     assert (tmp_path / "clean" / "a.en").read_text(encoding="utf-8").count("\n") == 599
     found = json.loads(regard("doctor", tmp_path / "a.en", tmp_path / "a.fr", "--json").stdout)
     assert "metadata" in json.dumps(found)
+
+
+def test_two_files_of_pairs_are_cleaned_into_one_of_pairs(tmp_path: Path):
+    for name in ("a.tsv", "b.tsv"):
+        (tmp_path / name).write_text(f"The {name[0]} cat sleeps.\tLe chat {name[0]} dort.\n\n", encoding="utf-8")
+    regard("doctor", tmp_path / "a.tsv", tmp_path / "b.tsv", "--fix", tmp_path / "clean")
+    assert [path.name for path in (tmp_path / "clean").iterdir()] == ["train.jsonl"]
+    again = regard("doctor", tmp_path / "clean" / "train.jsonl")
+    assert "train: 2 pairs read, 2 kept" in again.stdout
+
+
+def test_the_version_is_told():
+    out = regard("--version")
+    assert (out.returncode, out.stdout.strip()) == (0, __version__)
 
 
 def test_the_cost_is_told_before_anything_is_trained(files: Path, tmp_path: Path):

@@ -105,7 +105,7 @@ def test_each_finding_is_seen_at_its_line(name: str):
 
 
 def test_every_pair_of_the_table_is_planted_somewhere():
-    elsewhere = {"swapped", "mislabelled", "no_newline", "seen", "overlap", "duplicate", "variant"}
+    elsewhere = {"swapped", "mislabelled", "no_newline", "seen", "shared", "overlap", "duplicate", "variant"}
     assert KINDS.keys() == PLANTED.keys() | elsewhere
 
 
@@ -134,6 +134,24 @@ def test_training_pairs_that_the_test_holds_are_dropped_from_training():
     assert len(list(diagnosis.clean(stream(test).read(), "test"))) == 3
     sources = {pair.source.strip() for pair in diagnosis.clean(stream(CLEAN).read())}
     assert not sources & {source.strip() for source, _ in dev + test}
+
+
+def test_a_test_set_that_dev_holds_too_is_told():
+    dev, test = [("One.", "Un."), ("Two.", "Deux.")], [("Two.", "Deux."), ("Three.", "Trois.")]
+    diagnosis = Doctor().examine(stream(CLEAN), stream(dev, "dev"), stream(test, "test"))
+    assert (seen(diagnosis, "dev"), seen(diagnosis, "test")) == ({}, {"shared": 1})
+
+
+def test_blank_pairs_that_are_kept_stay():
+    texts = [*CLEAN, *PLANTED["blank"]]
+    diagnosis = english_french(keep=frozenset({"blank"})).examine(stream(texts))
+    assert diagnosis.pairs_kept == len(texts) and seen(diagnosis)["blank"] == len(PLANTED["blank"])
+
+
+def test_where_nothing_is_left_the_reasons_are_told():
+    diagnosis = Doctor().examine(stream(CLEAN), test=stream(CLEAN, "test"))
+    with pytest.raises(DataError, match=r"no pair is left to train on:\ntrain: overlap: \d+ pairs, 100.0%"):
+        diagnosis.require_trainable()
 
 
 def test_dev_and_test_lose_blank_pairs_and_nothing_else():

@@ -32,3 +32,12 @@ def test_the_split_depends_on_the_seed_alone():
 def test_at_most_a_thousand_are_held_out():
     held = hold_out((str(i) for i in range(120_000)), 1, dev=True, test=False)
     assert len(held.dev) == 1000 and not held.test
+
+
+def test_what_was_seen_before_is_held_out_last():
+    sources = [f"sentence {i}" for i in range(1000)]
+    seen = set(sources[:970])
+    held = hold_out(sources, 1, True, True, seen)
+    chosen = [source for source in sources if held.set_of(Pair(source, "")) != "train"]
+    assert len(chosen) == 40 and len(set(chosen) - seen) == 30  # all that is new, and ten of the rest
+    assert hold_out(sources, 1, True, True) == hold_out(sources, 1, True, True, set(sources))

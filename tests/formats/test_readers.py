@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -165,3 +167,23 @@ def test_files_of_several_kinds_follow_one_another(folder, tmp_path):
     ]
     with pytest.raises(FormatError, match=r"got .*p .*c.tsv .*q .*r: .*r has no partner$"):
         read_pairs([p, tsv, q, r])
+
+
+def test_a_folder_is_paired_by_languages_and_their_regions(tmp_path: Path):
+    (tmp_path / "x.en").write_text("one\n", encoding="utf-8")
+    (tmp_path / "x.fr-CA").write_text("un\n", encoding="utf-8")
+    (tmp_path / "y.jsonl").write_text('{"source": "two", "target": "deux"}\n', encoding="utf-8")
+    for codes in (("en", "fr"), ("en-US", "fr-CA"), ("en-US", "fr")):
+        assert [pair.source for pair in read_pairs([tmp_path], *codes)] == ["one", "two"]
+    (tmp_path / "z.fr").write_text("trois\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"z.fr: has no partner; expected .*z.en"):
+        list(read_pairs([tmp_path], "en", "fr"))
+
+
+def test_columns_under_another_name_and_pipes_are_told(tmp_path: Path):
+    (tmp_path / "fra.txt").write_text("one\tun\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"has no partner. It has columns: .* call it fra.tsv"):
+        list(read_pairs([tmp_path / "fra.txt"]))
+    os.mkfifo(tmp_path / "pipe.tsv")
+    with pytest.raises(FormatError, match=r"pipe.tsv: a pipe or a device, which cannot be read twice"):
+        list(read_pairs([tmp_path / "pipe.tsv"]))

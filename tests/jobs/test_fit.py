@@ -367,3 +367,10 @@ def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
     notes = " ".join(event.text for event in told if isinstance(event, Note))
     assert "on cpu with 1 thread (as asked for), bfloat16, padded batches (train.path=plain)" in notes
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
+
+
+def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_word(tmp_path, tiny):
+    told = train(tmp_path / "run", tiny("train.minutes=0.001"))
+    assert "preparing took all of the minutes" in " ".join(event.text for event in told if isinstance(event, Note))
+    assert json.loads(Run(tmp_path / "run").latest.read_text())["step"] == 1
+    assert len(load(tmp_path / "run").translate(["The cat sleeps."])) == 1

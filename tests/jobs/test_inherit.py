@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard import config as settings
 from regard.errors import ConfigError, RunError
 from regard.jobs import fit as job
 from regard.jobs.events import Alarm, Checked, Finished, Note
+from regard.jobs.seen import seen_by
 from regard.model import weights
 from regard.run import Run
 from tests.jobs.test_fit import assert_same, never, train
@@ -15,7 +17,6 @@ from tests.jobs.test_fit import assert_same, never, train
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory, files: Path) -> Path:
-    from regard import config as settings
     from tests.jobs.conftest import TINY
 
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
@@ -26,8 +27,6 @@ def origin(tmp_path_factory, files: Path) -> Path:
 
 
 def bare(files: Path, *changes: str):
-    from regard import config as settings
-
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
     return settings.override(settings.build({"data": data}), ["train.threads=1", "train.check_sentences=5", *changes])
 
@@ -118,3 +117,14 @@ def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
     )  # fmt: skip
     alarms = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Alarm)]
     assert any("no better than the" in text and "Halve train.rate" in text for text in alarms)
+
+
+def test_sentences_that_the_first_run_was_trained_on_are_told(origin: Path, tmp_path: Path, files: Path):
+    seen, sources = seen_by(origin), (files / "train.en").read_text(encoding="utf-8").splitlines()
+    assert sources[0] in seen and "never said" not in seen and len(seen) == len(set(sources))
+    again = [str(files / "train.en"), str(files / "train.fr")]
+    config = settings.build({"data": {"train": again}, "train": {"steps": 2}})
+    told = [event for event in job.fit(tmp_path / "second", config, False, never, origin) if isinstance(event, Note)]
+    warned = [note.text for note in told if f"sources were trained on by {origin}" in note.text]
+    assert [text.partition(":")[0] for text in warned] == ["dev", "test"]
+    assert sources[0] in seen_by(tmp_path / "second")  # by way of the first

@@ -7,6 +7,7 @@ import pytest
 from regard.data.tokenizer import Tokenizers, train
 from regard.decode import Greedy
 from regard.errors import DataError
+from regard.formats import open_document
 from regard.jobs.translate import Longest, translate_document, translate_lines
 from regard.tasks.translate import Translation
 
@@ -27,7 +28,7 @@ class Echo:
 
 
 def lines(echo: Echo, texts: list[str], longest: Longest) -> list[str]:
-    return [found[0].text for found in translate_lines(echo, texts, Greedy(), longest, "x")]
+    return [found[0].text for found in translate_lines(echo, texts, Greedy(), longest, lambda n: f"x:{n}")]
 
 
 def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
@@ -55,6 +56,51 @@ def test_more_lines_than_a_chunk_keep_their_order():
     assert lines(Echo(), texts, Longest(256)) == [text.upper() for text in texts]
 
 
+SEGMENTED = """<xliff version="1.2"><file source-language="en"{codes}><body>
+<trans-unit id="1"><source>One cat. Two dogs.</source>
+<seg-source><mrk mtype="seg" mid="1">One cat.</mrk> <mrk mtype="seg" mid="2">Two dogs.</mrk></seg-source>
+<target{state}><mrk mtype="seg" mid="1">{one}</mrk> {second}</target></trans-unit></body></file></xliff>"""
+
+
+def test_a_unit_that_was_cut_is_translated_segment_by_segment(tmp_path: Path):
+    before = SEGMENTED.format(codes="", state="", one="", second='<mrk mtype="seg" mid="2"/>')
+    (tmp_path / "in.xlf").write_text(before, encoding="utf-8")
+    document = open_document(tmp_path / "in.xlf", "en", "fr")
+    assert [segment.note.rpartition(":")[2] for segment in document.segments] == ["3", "3"]
+    filled = translate_document(Echo(), document, tmp_path / "out.xlf", Greedy(), Longest(256))
+    assert (filled.count, filled.left) == (2, [])
+    marked, two = ' state="needs-review-translation"', '<mrk mtype="seg" mid="2">TWO DOGS.</mrk>'
+    after = SEGMENTED.format(codes=' target-language="fr"', state=marked, one="ONE CAT.", second=two)
+    assert (tmp_path / "out.xlf").read_text(encoding="utf-8") == after
+    assert open_document(tmp_path / "out.xlf", "en", "fr").segments == []
+
+
+def test_a_letter_that_the_file_cannot_hold_costs_its_entry_alone(tmp_path: Path):
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n{}'
+    entries = 'msgid "a cœur"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n'.replace("œ", "oe")
+    (tmp_path / "in.po").write_bytes(text.format(entries).encode("latin1"))
+
+    class Ligature(Echo):
+        def candidates(self, texts, search, first):
+            return [[Translation(text.replace("oe", "œ"), -1.0)] for text in texts]
+
+    filled = translate_document(
+        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(256)
+    )
+    assert filled.count == 1 and len(filled.left) == 1
+    assert "which ISO-8859-1 lacks" in filled.left[0][1] and filled.left[0][0].endswith(":4")
+    assert b'#, fuzzy\nmsgid "b"\nmsgstr "b"' in (tmp_path / "out.po").read_bytes()
+
+
+def test_a_segment_that_is_too_long_is_refused_with_its_own_line(tmp_path: Path):
+    (tmp_path / "in.po").write_text(PO + '\nmsgid "' + TEXT.strip() * 9 + '"\nmsgstr ""\n', encoding="utf-8")
+    line = len(PO.splitlines()) + 2
+    with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 pieces"):
+        translate_document(
+            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(31, refuse=True)
+        )
+
+
 PO = """msgid ""
 msgstr ""
 "Content-Type: text/plain; charset=UTF-8\\n"
@@ -80,7 +126,7 @@ msgstr ""
 
 def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
     (tmp_path / "in.po").write_text(PO, encoding="utf-8")
-    filled = translate_document(Echo(), tmp_path / "in.po", tmp_path / "out.po", Greedy(), Longest(256))
+    filled = translate_document(Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(256))
     out = (tmp_path / "out.po").read_text(encoding="utf-8")
     assert out.startswith(PO[: PO.index('msgid "the cat"')])
     assert '#, fuzzy\nmsgid "the cat"\nmsgstr "THE CAT"\n' in out

@@ -75,6 +75,8 @@ def metadata(source: str, target: str) -> bool:
 
 
 def wordless(source: str, target: str) -> bool:
+    if blank(source, target):  # which is a finding of its own
+        return False
     if _WORDY.search(source) and _WORDY.search(target):
         return False
     return len(_LETTER.findall(source)) >= 3 or len(_LETTER.findall(target)) >= 3
@@ -140,8 +142,8 @@ def unlike(source: str, target: str) -> str:
 class Overlap:
     """Whether the source stands in a set that the model will be judged on; remembers which of those it met."""
 
-    def __init__(self, held: frozenset[bytes]) -> None:
-        self.held = held
+    def __init__(self, held: frozenset[bytes], dev: frozenset[bytes] = frozenset()) -> None:
+        self.held, self.dev = held, dev
         self.met: set[bytes] = set()
 
     def __call__(self, source: str, target: str) -> bool:
@@ -152,6 +154,9 @@ class Overlap:
 
     def was_met(self, source: str, target: str) -> bool:
         return digest(source) in self.met
+
+    def in_dev(self, source: str, target: str) -> bool:
+        return digest(source) in self.dev
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,9 @@ class Diagnosis:
         """Raise if something was found that must be mended first."""
         if self.refused:
             raise DataError("\n".join(finding.line() for finding in self.refused))
+        if not self._set("train").kept:
+            why = [finding.line() for finding in self.findings if finding.action is Action.DROPPED]
+            raise DataError("\n".join(["no pair is left to train on:", *why]))
 
     def clean(self, pairs: Iterable[Pair], where: str = "train") -> Iterator[Pair]:
         """The pairs that remain, in their order. They must be the same ones that were examined."""

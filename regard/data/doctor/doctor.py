@@ -35,7 +35,8 @@ class Doctor:
     def examine(self, train: Stream, dev: Stream | None = None, test: Stream | None = None) -> Diagnosis:
         """Look at all pairs; nothing is changed. `Diagnosis.clean` gives the pairs that remain."""
         held = {name: stream for name, stream in (("dev", dev), ("test", test)) if stream}
-        overlap = Overlap(frozenset(digest(pair.source) for stream in held.values() for pair in stream.read()))
+        marks = {name: frozenset(digest(pair.source) for pair in stream.read()) for name, stream in held.items()}
+        overlap = Overlap(frozenset().union(*marks.values()), marks.get("dev", frozenset()))
         usual = survey(train.read())
         wanted = _Direction(
             label(self.settings.source) if self.settings.source else usual.source,
@@ -91,7 +92,10 @@ class _Ward:
         if self.name == "train":
             return examine(self.stream, self.name, {**checks, "overlap": overlap}, details, self.settings)
         # Training comes first, so by now it is known which of the held-out sources it holds.
-        return examine(self.stream, self.name, {**checks, "seen": overlap.was_met}, details, self.settings)
+        more: dict[str, Finds] = {"seen": overlap.was_met}
+        if self.name == "test":
+            more["shared"] = overlap.in_dev
+        return examine(self.stream, self.name, {**checks, **more}, details, self.settings)
 
     def findings(self, done: Examined) -> list[Finding]:
         tally = done.tally

@@ -11,9 +11,10 @@ from regard.data.doctor.kinds import KINDS, Action
 from regard.data.doctor.repeats import Bits, Repeats
 from regard.data.doctor.settings import Settings
 from regard.formats import Pair, read_pairs
+from regard.formats.xliff import ENDINGS as XLIFF
 
 Detail = Callable[[str, str], str]
-OTHER_FILES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", ".xlf", ".xliff"})
+OTHER_FILES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,14 @@ _NOTED = (
         droppable=False,
     ),
     Kind(
+        "shared",
+        Action.NOTED,
+        "source also occurs in the dev set",
+        "Dev decides which weights are kept, so a score on these is not that of sentences nobody has looked at.",
+        "leave these sentences out of one of the files",
+        droppable=False,
+    ),
+    Kind(
         "duplicate",
         Action.NOTED,
         "the same pair as an earlier one",
