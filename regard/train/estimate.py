@@ -1,11 +1,12 @@
 """What training will take, said before it starts: updates, epochs, minutes and memory on this machine."""
 
+import math
 from dataclasses import dataclass
 
 from regard.config import Config
 from regard.train.cost import Lengths, Parts, operations, parameters, training_bytes
 
-EFFICIENCY = 0.68  # of the machine's rate of matrix products, that the products of training reach
+EFFICIENCY, MORE_WHERE_TWICE_AS_WIDE, BEST = 0.61, 0.115, 0.9  # see `efficiency`
 OVERHEAD = 0.012  # seconds of an update that are not products
 OVERHEAD_A_LAYER = 0.005
 FILLED = 0.93  # share of a batch that is no padding
@@ -45,6 +46,11 @@ class Estimate:
         ]
 
 
+def efficiency(width: int) -> float:
+    """What the products of training reach of the machine's rate of products, measured: wider ones come nearer to it."""
+    return min(BEST, EFFICIENCY + MORE_WHERE_TWICE_AS_WIDE * max(0.0, math.log2(width / 128)))
+
+
 def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate: float, ranks: int = 1) -> Estimate:
     """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second of each rank."""
     m, c = config.model, config.train
@@ -52,7 +58,7 @@ def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate
     pair = operations(m, vocabulary, lengths) * (2 if c.rdrop else 1)
     pairs_a_batch = FILLED * c.batch_tokens / max(lengths.source, lengths.target)
     layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
-    seconds = c.accumulate * (pairs_a_batch * pair / (EFFICIENCY * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
+    seconds = c.accumulate * (pairs_a_batch * pair / (efficiency(m.dim) * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
     per_update = ranks * c.accumulate * pairs_a_batch
     an_epoch = max(1.0, pairs / per_update)
     ends = [

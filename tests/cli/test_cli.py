@@ -110,16 +110,17 @@ def test_what_nobody_can_do_is_refused(run: Path, files: Path, how: tuple, messa
 
 
 def test_scores_of_other_files_are_never_written_over(run: Path, files: Path, tmp_path: Path):
-    before = (run / "scores" / "test.json").read_text()
-    for name in ("test.en", "test.fr", "news.2016.en", "news.2016.fr"):
-        (tmp_path / name).write_text("".join((files / f"train{name[-3:]}").open().readlines()[:7]), encoding="utf-8")
+    before = (run / "scores" / "dev.json").read_text()
+    for name in ("dev.en", "dev.fr", "news.2016.en", "news.2016.fr"):
+        lines = (files / f"train{name[-3:]}").read_text(encoding="utf-8").splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(lines[:7]), encoding="utf-8")
     for _ in range(2):
-        out = regard("evaluate", run, tmp_path / "test.en", tmp_path / "test.fr", "--beam", "1")
-        assert f"{run / 'scores' / 'test-2.sentences.tsv'}" in out.stdout
+        out = regard("evaluate", run, tmp_path / "dev.en", tmp_path / "dev.fr", "--beam", "1")
+        assert f"{run / 'scores' / 'dev-2.sentences.tsv'}" in out.stdout
         assert "! 7 of 7 sources stand in the text that this run was trained on" in out.stderr
-    assert (run / "scores" / "test.json").read_text() == before
+    assert (run / "scores" / "dev.json").read_text() == before
     regard("evaluate", run, tmp_path / "news.2016.en", tmp_path / "news.2016.fr", "--beam", "1")
-    assert (run / "scores" / "news.2016.json").exists() and not (run / "scores" / "test-3.json").exists()
+    assert (run / "scores" / "news.2016.json").exists() and not (run / "scores" / "dev-3.json").exists()
 
 
 def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path, tmp_path: Path):
