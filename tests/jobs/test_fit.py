@@ -53,7 +53,10 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+SELDOM = ("ema", "sampling")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow) if k in SELDOM else k for k in KINDS])
 def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
     # A cosine ends with the run, so that five steps of ten are other steps than five of five.
     regular = ("train.schedule=inverse-sqrt", "train.check_every=4", "train.save_every=3", "train.average=2")

@@ -91,14 +91,14 @@ def test_tpe_goes_where_it_was_good():
     assert sum(drawn[20:]) < 0.6 * sum(drawn[:10])
 
 
-FEW = {"model.layers": [1, 2, 3], "model.dropout": "0..0.3 by 0.1", "train.warmup": "log 1..3"}
+FEW = {"model.layers": [1, 2, 3], "model.dropout": "0..0.1 by 0.1", "train.warmup": "log 1..3"}
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_no_combination_is_tried_twice_and_none_is_left_out(sampler: str):
     optuna = pytest.importorskip("optuna")
     study = study_of(sampler=sampler, space=FEW, trials=200, conditions=["model.layers + train.warmup < 5"])
-    every = {(a, b, c) for a in (1, 2, 3) for b in range(4) for c in (1, 2, 3) if a + c < 5}
+    every = {(a, b, c) for a in (1, 2, 3) for b in range(2) for c in (1, 2, 3) if a + c < 5}
     assert study.count() == len(every)  # no more are planned than there are
     copy, points = optuna.create_study(), []
     spread = {name: studies.distribution(choice) for name, choice in study.choices().items()}
