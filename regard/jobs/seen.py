@@ -19,6 +19,8 @@ class Seen:
         self._marks = np.unique(np.fromiter((digest(source, SEED) for source in sources), np.uint64))
 
     def __contains__(self, source: object) -> bool:
+        if not len(self._marks):
+            return False
         mark = np.uint64(digest(str(source), SEED))
         at = int(np.searchsorted(self._marks, mark))
         return at < len(self._marks) and bool(self._marks[at] == mark)
