@@ -43,7 +43,7 @@ def memory() -> int:
 def _available() -> int | None:
     """Of the machine."""
     with contextlib.suppress(OSError, KeyError, ValueError):
-        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().strip().split("\n"))
         return int(fields["MemAvailable"].split()[0]) * 1024
     with contextlib.suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -54,7 +54,7 @@ def _allowed(group: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Of what a container may use; None where nothing is said."""
     with contextlib.suppress(OSError, KeyError, ValueError):
         most, used = (int((group / name).read_text()) for name in ("memory.max", "memory.current"))
-        fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        fields = dict(line.split() for line in (group / "memory.stat").read_text().strip().split("\n"))
         return max(0, most - used + int(fields["inactive_file"]))
     return None
 

@@ -244,7 +244,7 @@ def test_damage_is_named_file_by_file(tmp_path, tiny):
 
 def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
     (tmp_path / "a.tsv").write_text("\tx\ny\t\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no pair is left for train"):
+    with pytest.raises(DataError, match=r"no pair is left to train on:\ntrain: blank: 2 pairs"):
         train(tmp_path / "run", tiny(f'data.train=["{tmp_path / "a.tsv"}"]'))
 
 
