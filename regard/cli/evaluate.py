@@ -60,10 +60,9 @@ def evaluate(
 
 def _name(run: "Run", stem: str, origins: list[str]) -> str:
     """What scores of these files are called: by their own name, unless scores of others have it already."""
-    name = stem
-    for number in itertools.count(2):
-        path = run.scores(name)
-        if not path.exists() or run.read_json(path).get("files") == origins:
-            return name
-        name = f"{stem}-{number}"
-    raise AssertionError
+    names = (f"{stem}-{number}" if number > 1 else stem for number in itertools.count(1))
+    return next(name for name in names if _is_free(run, run.scores(name), origins))
+
+
+def _is_free(run: "Run", path: Path, origins: list[str]) -> bool:
+    return not path.exists() or run.read_json(path).get("files") == origins
