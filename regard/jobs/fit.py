@@ -14,11 +14,12 @@ from regard.errors import ConfigError, RunError, WriteError
 from regard.jobs.estimate import require_memory, sized, told
 from regard.jobs.events import Event, Note
 from regard.jobs.inherit import inherit, take
-from regard.jobs.load import pick_device, use_threads
+from regard.jobs.load import pick_device, set_threads
 from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
+from regard.train.machine import keep_memory
 from regard.train.ranks import Many, Solo, launch, local_rank, meet
 
 __all__ = ["Stop", "fit", "resume"]
@@ -167,7 +168,7 @@ def _prepare(run: Run, config: Config, ranks: Solo) -> list[str]:
         notes += take(runs.open_run(Path(config.train.origin)), run)
     begun = time.perf_counter()
     write_texts(run, config)
-    use_threads(config.train.threads, ranks.here)
+    set_threads(config.train.threads, ranks.here)
     config, choices = _sized(run, config, ranks.size)
     data = write_pieces(run, config)
     require_memory(config, data.tokenizers.target.size)
@@ -177,9 +178,10 @@ def _prepare(run: Run, config: Config, ranks: Solo) -> list[str]:
 
 
 def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:
-    threads = use_threads(config.train.threads, ranks.here)
+    threads = set_threads(config.train.threads, ranks.here)
     try:
         session = Session(run, config, write_pieces(run, config), ranks, begun)
+        keep_memory()  # not before: what preparing takes goes back to the system
         if extended:  # whoever trains on has decided that patience begins anew
             session.state = replace(session.state, worse=0)
         if ranks.first:

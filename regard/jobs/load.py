@@ -20,7 +20,7 @@ from regard.model.transformer import EncoderDecoder, EncoderOnly
 from regard.run import Run, aside, open_run
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
-from regard.train.machine import keep_memory
+from regard.train.machine import keep_memory, share_memory
 
 SIDES = ("source", "target")
 KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
@@ -131,12 +131,19 @@ def pick_device(name: str, number: int = 0) -> torch.device:
 
 
 def use_threads(count: int, sharing: int = 1) -> int:
+    """As set_threads, and keep the memory of tensors from now on."""
+    threads = set_threads(count, sharing)
+    keep_memory()
+    return threads
+
+
+def set_threads(count: int, sharing: int = 1) -> int:
     """Set the number of CPU threads; 0: one for each core that this process may use, shared by so many processes."""
     torch.set_num_threads(count or max(1, cores() // sharing))
     # Numbers too small to matter cost a CPU a hundred times the work. A thread takes this over when it begins, so it
     # must be said before the first product.
     torch.set_flush_denormal(True)
-    keep_memory()
+    share_memory()
     return torch.get_num_threads()
 
 

@@ -11,7 +11,7 @@ import torch
 TRIES, TRY_SECONDS = 10, 0.05
 SHAPE = (1024, 256, 1024)
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # of <malloc.h>
-KEPT = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20, M_ARENA_MAX: 1}
+KEPT = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20}
 
 
 def multiply_rate(tries: int = TRIES) -> float:
@@ -59,16 +59,25 @@ def _allowed(group: Path = Path("/sys/fs/cgroup")) -> int | None:
     return None
 
 
+def share_memory() -> None:
+    """Have all threads share one heap: what one of them frees another can use, or the system can have back.
+
+    Only glibc can be told so; elsewhere nothing happens.
+    """
+    _tell({M_ARENA_MAX: 1})
+
+
 def keep_memory() -> None:
     """Have freed memory kept for the next tensor instead of given back: the system hands out pages slowly.
 
-    What was freed until now goes back first. From now on all threads share one heap, so that what one of them frees
-    another can use. Only glibc can be told so; elsewhere nothing happens.
+    What was freed until now goes back first.
     """
-    try:
-        mallopt, trim = ctypes.CDLL(None).mallopt, ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):
-        return
-    trim(0)
-    for option, value in KEPT.items():
-        mallopt(option, value)
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    _tell(KEPT)
+
+
+def _tell(options: dict[int, int]) -> None:
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        for option, value in options.items():
+            ctypes.CDLL(None).mallopt(option, value)
