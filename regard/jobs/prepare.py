@@ -11,7 +11,7 @@ from regard.data.doctor import Diagnosis, Doctor, Settings, Stream
 from regard.data.store import Corpus, Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
-from regard.formats import Pair, read_pairs
+from regard.formats import read_pairs
 from regard.jobs.load import load_tokenizers
 from regard.jobs.seen import Seen, seen_by
 from regard.run import Run, aside
@@ -54,21 +54,26 @@ def write_texts(run: Run, config: Config) -> None:
     run.write_json(run.doctor, diagnosis.as_dict())
     notes = diagnosis.lines()
     c = config.data
-    need_dev, need_test = not c.dev, not c.dev and not c.test
-    held = split.Held(frozenset(), frozenset(), config.train.seed)
     seen = seen_by(config.train.origin) if config.train.origin else Seen(())
-    if need_dev:
-        sources = (pair.source for pair in diagnosis.clean(stream(config, c.train).read()))
-        held = split.hold_out(sources, config.train.seed, need_dev, need_test, seen)
-    drawn = {"train": True, "dev": need_dev, "test": need_test}
-    sets = [name for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)) if files or drawn[name]]
-    for name, files in (("train", c.train), ("dev", c.dev), ("test", c.test)):
-        if name in sets:
-            origin = "train" if drawn[name] else name
-            pairs: Iterable[Pair] = diagnosis.clean(stream(config, files or c.train).read(), origin)
-            notes.append(_write_set(run, name, split.only(pairs, held, name) if drawn[name] else pairs, drawn[name]))
+    drawn = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
+    held = _hold_out(config, diagnosis, drawn, seen)
+    kept = diagnosis.clean(stream(config, c.train).read())
+    counts = store.write_sets(run.store, ("train", *drawn), ((held.set_of(pair), pair) for pair in kept))
+    for name, files in (("dev", c.dev), ("test", c.test)):
+        if files:
+            counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream(config, files).read(), name))
+    sets = [name for name in ("train", "dev", "test") if name in counts]
+    notes += [_counted(name, counts[name], name in drawn) for name in sets]
     notes += [note for name in sets if name != "train" for note in _remembered(run, name, seen, config.train.origin)]
     run.write_json(run.texts_ready, {"notes": notes, "sets": sets})
+
+
+def _hold_out(config: Config, diagnosis: Diagnosis, drawn: Sequence[str], seen: Seen) -> split.Held:
+    """What is held out of the training files for the sets that nobody gave."""
+    if not drawn:
+        return split.Held(frozenset(), frozenset(), config.train.seed)
+    sources = (pair.source for pair in diagnosis.clean(stream(config, config.data.train).read()))
+    return split.hold_out(sources, config.train.seed, "dev" in drawn, "test" in drawn, seen)
 
 
 def _remembered(run: Run, name: str, seen: Seen, origin: str) -> Iterator[str]:
@@ -94,11 +99,10 @@ def write_pieces(run: Run, config: Config) -> Data:
     return Data(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
 
 
-def _write_set(run: Run, name: str, pairs: Iterable[Pair], drawn: bool) -> str:
-    count = store.write_texts(run.store, name, pairs)
+def _counted(name: str, count: int, drawn: bool) -> str:
     if not count:
         raise DataError(f"no pair is left for {name}; `regard doctor` says why, data.keep keeps what it would drop")
-    held_out = " (held out of the training files, by source)" if drawn and name != "train" else ""
+    held_out = " (held out of the training files, by source)" if drawn else ""
     return f"{name}: {count:,} pairs{held_out}"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.split import hold_out, only
+from regard.data.split import Held, hold_out
 from regard.formats import Pair
 
 
@@ -12,7 +12,7 @@ def pairs(count: int) -> list[Pair]:
 
 def sets(count: int, seed: int = 1) -> dict[str, list[Pair]]:
     held = hold_out((p.source for p in pairs(count)), seed, dev=True, test=True)
-    return {name: list(only(pairs(count), held, name)) for name in ("train", "dev", "test")}
+    return {name: [p for p in pairs(count) if held.set_of(p) == name] for name in ("train", "dev", "test")}
 
 
 @pytest.mark.parametrize("count", [11, 307, 5003])
@@ -32,6 +32,11 @@ def test_the_split_depends_on_the_seed_alone():
 def test_at_most_a_thousand_are_held_out():
     held = hold_out((str(i) for i in range(120_000)), 1, dev=True, test=False)
     assert len(held.dev) == 1000 and not held.test
+
+
+def test_where_nothing_is_held_out_everything_is_trained_on():
+    held = Held(frozenset(), frozenset(), seed=1)
+    assert {held.set_of(pair) for pair in pairs(11)} == {"train"}
 
 
 def test_what_was_seen_before_is_held_out_last():

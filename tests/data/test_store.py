@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.store import Texts, open_corpus, write_ids, write_texts
+from regard.data.store import Texts, open_corpus, write_ids, write_sets, write_texts
 from regard.data.tokenizer import Tokenizers, train
 from regard.errors import DataError
 from regard.formats import Pair
@@ -19,6 +19,14 @@ def test_what_is_written_is_read(tmp_path_factory, pairs):
     assert write_texts(folder, "x", iter(pairs)) == len(pairs)
     assert list(Texts(folder, "x.source")) == [pair.source for pair in pairs]
     assert Texts(folder, "x.target")[:] == [pair.target for pair in pairs]
+
+
+def test_pairs_of_several_sets_go_where_they_belong(tmp_path):
+    named = [("ab"[i % 3 == 0], Pair(f"{i}", f"-{i}")) for i in range(17)]
+    assert write_sets(tmp_path, ("a", "b", "c"), iter(named)) == {"a": 11, "b": 6, "c": 0}
+    for name in "abc":
+        assert list(Texts(tmp_path, f"{name}.source")) == [pair.source for set_, pair in named if set_ == name]
+        assert list(Texts(tmp_path, f"{name}.target")) == [pair.target for set_, pair in named if set_ == name]
 
 
 def test_ids_are_those_of_the_tokenizer(tmp_path):
