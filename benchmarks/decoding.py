@@ -4,7 +4,8 @@
 
 RUN is a run that a Marian folder can express (model.norm=post, model.positions.waves=halves), so that all of them
 decode the same model. A number is sentences a second; the median of the rounds is kept. How many translations are the
-same as Regard's in float32 stands beside it: int8 rounds, and searches differ in when they stop.
+same as Regard's in float32 stands beside it: int8 rounds, and searches differ in when they stop. RUN should be trained
+well: Regard ends a translation that goes round in circles, and the others go on with it to the longest.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def search(beam: int) -> Search:
 
 
 class ByHand:
-    """CTranslate2 as its documentation shows it, with as much patience as our search has."""
+    """CTranslate2 as its documentation shows it, with the patience and the longest output of our search."""
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, batch: int = 64, **threads: int):
         self.translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
@@ -61,7 +62,10 @@ class ByHand:
 
     def __call__(self, texts: Sequence[str], beam: int) -> list[str]:
         rows = [[self.names[i] for i in (*row, EOS)] for row in self.tokenizers.source.encode(texts)]
-        found = self.translator.translate_batch(rows, beam_size=beam, patience=PATIENCE, max_batch_size=self.batch)
+        longest = 2 * max(map(len, rows)) + 16
+        found = self.translator.translate_batch(
+            rows, beam_size=beam, patience=PATIENCE, max_batch_size=self.batch, max_decoding_length=longest
+        )
         return [self.tokenizers.target.decode([self.ids[name] for name in one.hypotheses[0]]) for one in found]
 
 

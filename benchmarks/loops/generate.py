@@ -4,10 +4,11 @@ import json
 import sys
 
 import torch
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import MarianMTModel, MarianTokenizer, logging
 
 
 def main() -> None:
+    logging.set_verbosity_error()  # it tells of max_new_tokens with every batch
     folder = sys.argv[1]
     torch.set_num_threads(int(sys.argv[2]))
     model, tokenizer = MarianMTModel.from_pretrained(folder).eval(), MarianTokenizer.from_pretrained(folder)
