@@ -4,8 +4,8 @@
 
 Every toolkit is a process that is stopped while others have their turn (SIGSTOP), so all of them see the same machine,
 whose speed swings. Each step is stamped with the time that its process has been running until then, so a step that is
-stopped halfway is counted whole, with all of its time. All of them stay in memory: those of size B take some 28 GB, or
-20 without the nn.Transformer loop (--peers). Before every turn a matrix product is timed; the fraction of the
+stopped halfway is counted whole, with all of its time. All of them stay in memory: those of size B take more than 24
+GB, or 20 without the nn.Transformer loop (--peers). Before every turn a matrix product is timed; the fraction of the
 limit is the work of the model on real tokens over the rate of products at the time.
 """
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from regard.config import Config
 from regard.data.renumbered import Renumbered
+from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
@@ -22,7 +23,6 @@ from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory, share_memory
 
-SIDES = ("source", "target")
 KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
 """How weights may be held for decoding, as `--quantize` calls it."""
 
