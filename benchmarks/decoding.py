@@ -48,7 +48,7 @@ class Measured:
 
 
 def search(beam: int) -> Search:
-    return Greedy() if beam == 1 else Beam(beam)
+    return Greedy(scored=False) if beam == 1 else Beam(beam)
 
 
 class ByHand:

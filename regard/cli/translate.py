@@ -61,7 +61,7 @@ def translate(
     if sample:
         search = Sample(temperature, top_k, top_p, seed)
     elif beam == 1 and nbest == 1:
-        search = Greedy()
+        search = Greedy(scored=scores)
     else:
         search = Beam(beam, alpha, nbest)
     if long not in ("split", "refuse"):

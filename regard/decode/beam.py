@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.decode.limits import Limits, nothing, unwind
-from regard.decode.stepper import Hypothesis, Stepper
+from regard.decode.stepper import Hypothesis, Stepper, remaining
 from regard.errors import ConfigError
 
 NEVER = float("-inf")
@@ -35,13 +35,13 @@ class Beam:
         results: list[list[Hypothesis]] = [[] for _ in lengths]
         state = _Beams.none(self.size, self._norms(int(caps.max())).to(lengths.device))
         while state.welcome(stepper.admit(self.size), stepper.bos):
-            scores = stepper.step(state.last.flatten()).unflatten(0, (-1, self.size))  # (N, k, V)
+            scores = stepper.step(state.last.flatten()).log_softmax(dim=-1).unflatten(0, (-1, self.size))  # (N, k, V)
             origin = state.advance(scores, stepper.eos)
             state.give_up(self._hopeless(state, lengths, caps))
             done = state.decided()
             for i in done.nonzero()[:, 0].tolist():
                 results[int(state.sentences[i])] = self._best(state, i)
-            stay = (~done).nonzero()[:, 0]
+            stay = remaining(done)
             stepper.select((stay[:, None] * self.size + origin[stay]).flatten())
             state.select(stay)
         return results

@@ -7,10 +7,13 @@ import torch
 from torch import Tensor
 
 from regard.decode.limits import Limits, nothing, unwind
-from regard.decode.stepper import Hypothesis, Stepper
+from regard.decode.stepper import Hypothesis, Stepper, remaining
+from regard.kernels import largest
 
 Chooser = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Log-probabilities (R, V), which sentences these rows are (R,), how many tokens they have -> tokens (R,)."""
+"""Scores (R, V), which sentences these rows are (R,), how many tokens they have -> tokens (R,)."""
+Gain = Callable[[Tensor, Tensor], Tensor]
+"""Scores (R, V) and the chosen tokens (R,) -> their log-probabilities (R,)."""
 
 
 @dataclass(frozen=True)
@@ -18,19 +21,33 @@ class Greedy:
     """The likeliest token at each step."""
 
     limits: Limits = field(default_factory=Limits)
+    scored: bool = True
+    """Without it scores are nan, and nobody need sum over the vocabulary."""
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
-        return walk(stepper, self.limits, lambda scores, rows, taken: scores.argmax(dim=-1))
+        gain = log_probability if self.scored else unknown
+        return walk(stepper, self.limits, lambda scores, rows, taken: largest(scores), gain)
 
 
-def walk(stepper: Stepper, limits: Limits, choose: Chooser) -> list[list[Hypothesis]]:
+def log_probability(scores: Tensor, chosen: Tensor) -> Tensor:
+    """Of tokens (R,) with the given scores (R, V)."""
+    return scores.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+
+
+def unknown(scores: Tensor, chosen: Tensor) -> Tensor:
+    """The log-probability of tokens that nobody asks for."""
+    return scores.new_full(chosen.shape, torch.nan)
+
+
+def walk(stepper: Stepper, limits: Limits, choose: Chooser, gain: Gain = log_probability) -> list[list[Hypothesis]]:
     """One path for each sentence; rows leave as they finish, and others take their places."""
     lengths, caps = stepper.lengths, limits.caps(stepper)
     done: list[list[Hypothesis]] = [[] for _ in lengths]
     paths = _Paths.none(lengths.device)
     while paths.welcome(stepper.admit(1), stepper.bos):
         scores = stepper.step(paths.last)  # (R, V)
-        paths.take(scores, choose(scores, paths.sentences, paths.taken))
+        chosen = choose(scores, paths.sentences, paths.taken)
+        paths.take(chosen, gain(scores, chosen))
         ended = paths.last == stepper.eos
         looped = limits.looping(paths.tokens, paths.taken, lengths[paths.sentences]) & ~ended
         leave = ended | looped | (paths.taken >= caps[paths.sentences])
@@ -40,7 +57,7 @@ def walk(stepper: Stepper, limits: Limits, choose: Chooser) -> list[list[Hypothe
                 Hypothesis(tuple(ids[:-1] if ended[i] else unwind(ids, limits.rounds)), score)
             ]
         if bool(leave.any()):
-            stay = (~leave).nonzero()[:, 0]
+            stay = remaining(leave)
             stepper.select(stay)
             paths.select(stay)
     return done
@@ -76,9 +93,9 @@ class _Paths:
             self.total = torch.cat((self.total, self.total.new_zeros(count)))
         return len(self.last) > 0
 
-    def take(self, scores: Tensor, chosen: Tensor) -> None:
-        """One more token (R,) each, of the given log-probabilities (R, V)."""
-        self.total = self.total + scores.gather(1, chosen[:, None])[:, 0]
+    def take(self, chosen: Tensor, gained: Tensor) -> None:
+        """One more token (R,) each, and its log-probability."""
+        self.total = self.total + gained
         self.tokens = torch.cat((self.tokens, chosen[:, None]), dim=1)
         self.last, self.taken = chosen, self.taken + 1
 

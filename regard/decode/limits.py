@@ -54,9 +54,18 @@ def nothing(rows: int, columns: int, device: torch.device) -> Tensor:
 
 def unwind(ids: list[int], rounds: int) -> list[int]:
     """An output that ended in a loop, with one round of it left."""
-    period = int(cycle(torch.tensor([ids]), rounds)[0]) if ids else 0
+    period = _period(ids, rounds)
     if not period:
         return ids
     while len(ids) >= 2 * period and ids[-period:] == ids[-2 * period : -period]:
         ids = ids[:-period]
     return ids
+
+
+def _period(ids: list[int], rounds: int) -> int:
+    """`cycle` of one row."""
+    for period in range(1, min(LONGEST_CYCLE, len(ids) // rounds) + 1):
+        end = ids[len(ids) - period * rounds :]
+        if end[period:] == end[:-period]:
+            return period
+    return 0

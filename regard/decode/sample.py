@@ -46,7 +46,7 @@ class Sample:
         return walk(stepper, self.limits, choose)
 
     def draw(self, scores: Tensor, chance: Tensor) -> Tensor:
-        """Log-probabilities (N, V) and a number in [0, 1) for each row (N,) -> tokens (N,)."""
+        """Scores (N, V) and a number in [0, 1) for each row (N,) -> tokens (N,)."""
         device = scores.device
         scores, chance = scores.cpu().double(), chance.cpu()  # not every device has float64
         ranked, order = (scores / self.temperature).sort(dim=-1, descending=True)

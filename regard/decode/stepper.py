@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -26,7 +27,7 @@ class Stepper(Protocol):
         ...
 
     def step(self, last: Tensor) -> Tensor:
-        """The last token of each row (R,) -> log-probabilities of the next one (R, V)."""
+        """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities but for a constant."""
         ...
 
     def select(self, rows: Tensor) -> None:
@@ -48,3 +49,11 @@ class Search(Protocol):
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         """The best hypotheses of each of the stepper's N sentences, best first."""
         ...
+
+
+def remaining(leave: Tensor) -> Tensor:
+    """The rows that stay when some of them leave (R,), the last ones in the places of those: so few of them move."""
+    count = int((~leave).sum())
+    rows = torch.arange(count, device=leave.device)
+    rows[leave[:count]] = (~leave[count:]).nonzero()[:, 0] + count
+    return rows

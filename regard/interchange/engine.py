@@ -1,6 +1,8 @@
 """CTranslate2 as the one who translates."""
 
+import math
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +45,13 @@ class Engine:
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=min(longest, self._longest),
-            return_scores=True,
             **options,
         )
         for i, result in zip(full, results, strict=True):
+            scores = result.scores or repeat(math.nan, len(result.hypotheses))
             found[i] = [
                 self._translation(pieces, score, limits)
-                for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+                for pieces, score in zip(result.hypotheses, scores, strict=True)
             ]
         return found
 
@@ -60,8 +62,8 @@ class Engine:
     @staticmethod
     def _options(search: Search) -> tuple[dict[str, Any], Limits]:
         if isinstance(search, Greedy):
-            return {"beam_size": 1, "length_penalty": 1.0}, search.limits
+            return {"beam_size": 1, "length_penalty": 1.0, "return_scores": search.scored}, search.limits
         if isinstance(search, Beam):
             options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
-            return options | {"patience": PATIENCE}, search.limits
+            return options | {"patience": PATIENCE, "return_scores": True}, search.limits
         raise ConfigError("--sample: CTranslate2 draws otherwise each time; leave --engine out, or --sample")

@@ -1,6 +1,7 @@
 """Several processes that translate side by side: one thread on each core beats all cores at one batch."""
 
 import contextlib
+import math
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,8 +20,7 @@ from regard.jobs.load import cores, load, load_tokenizers, pick_device, use_thre
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator
 
-SMALLEST, LARGEST = 32, 256  # sentences that a worker takes at a time
-ROUNDS = 4  # so many times does each worker take some, so that all end at about the same time
+SMALLEST, LARGEST = 32, 512  # texts that a worker takes at a time: the more, the longer is its batch full
 ENGINES = ("torch", "ctranslate2")
 WORTHWHILE = 30_000  # bytes of text from which on starting workers pays
 
@@ -38,7 +38,7 @@ class Candidates(Protocol):
 
 
 class Crew:
-    """Workers that have each loaded a run; batches of like length go to whoever is free."""
+    """Workers that have each loaded a run; shares of the work go to whoever is free."""
 
     def __init__(self, folder: Path, workers: int, quantize: str = "none"):
         run = open_run(folder)
@@ -50,12 +50,12 @@ class Crew:
         self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
     ) -> list[list[Translation]]:
         numbers = range(len(texts)) if numbers is None else numbers
-        batches = _batches(texts, self._workers)
-        work = [([texts[i] for i in batch], search, [numbers[i] for i in batch]) for batch in batches]
+        parts = shares(texts, self._workers)
+        work = [([texts[i] for i in part], search, [numbers[i] for i in part]) for part in parts]
         found: dict[int, list[Translation]] = {}
         try:
-            for batch, translations in zip(batches, self._pool.map(_translate, work), strict=True):
-                found |= zip(batch, translations, strict=True)
+            for part, translations in zip(parts, self._pool.map(_translate, work), strict=True):
+                found |= zip(part, translations, strict=True)
         except BrokenProcessPool:
             raise RunError(
                 f"one of {self._workers} translating processes died, most likely for want of memory; try --workers 1"
@@ -100,11 +100,12 @@ def hire(folder: Path, terms: Terms, size: int) -> AbstractContextManager[Candid
     return Crew(folder, count, terms.quantize)
 
 
-def _batches(texts: Sequence[str], workers: int) -> list[list[int]]:
-    """Texts of like length together, the longest first: what takes longest must not come last."""
+def shares(texts: Sequence[str], workers: int) -> list[list[int]]:
+    """Shares of texts, of all lengths alike, so that they take equally long."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    size = min(LARGEST, max(SMALLEST, len(texts) // (workers * ROUNDS)))
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    rounds = math.ceil(len(texts) / (workers * LARGEST))
+    count = max(1, min(workers * rounds, len(texts) // SMALLEST))
+    return [order[start::count] for start in range(count)]
 
 
 _translator: Translator | RegardError | None = None  # of a worker, or why it has none

@@ -233,7 +233,7 @@ def _write(out: Run, origin: Run, config: Config, model: EncoderDecoder) -> None
 def _translated(translator: Translator, pairs: Sequence[Pair], search: Search | None = None) -> tuple[list[str], float]:
     start = time.perf_counter()
     found = Translator(translator.model, translator.tokenizers).translate(
-        [pair.source for pair in pairs], search or Greedy()
+        [pair.source for pair in pairs], search or Greedy(scored=False)
     )
     return found, time.perf_counter() - start
 

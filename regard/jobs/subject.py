@@ -173,7 +173,7 @@ def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]
     pairs = list(english_french.generate(most or ENOUGH, GRAMMAR_SEED))
     if not isinstance(subject.reader, Translator) or writes in ("", "fr"):
         return [_of_gold(subject, pair) for pair in pairs]
-    written = subject.reader.translate([pair.source for pair in pairs], Greedy())
+    written = subject.reader.translate([pair.source for pair in pairs], Greedy(scored=False))
     own = [
         replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)
     ]

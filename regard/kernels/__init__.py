@@ -7,6 +7,7 @@ from regard.kernels.attention import attend_kept, hide
 from regard.kernels.cross_entropy import CHUNK, chunked_cross_entropy
 from regard.kernels.feed import feed_relu
 from regard.kernels.int8 import int8
+from regard.kernels.largest import largest
 from regard.kernels.layout import Layout, gather, spread
 from regard.kernels.noise import Noise, Silence
 
@@ -21,5 +22,6 @@ __all__ = [
     "gather",
     "hide",
     "int8",
+    "largest",
     "spread",
 ]

@@ -12,28 +12,23 @@ from torch.autograd.function import once_differentiable
 class _Attend(Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, bias: Tensor | None) -> Tensor:
-        scale = 1 / math.sqrt(q.shape[-1])
-        scores = torch.matmul(q, k.mT).mul_(scale)  # (B, H, Tq, Tk)
-        if bias is not None:
-            scores += bias
-        if hidden is not None:
-            scores += hidden
-        weights = scores.softmax(dim=-1)
+        weights = _weights(q, k, hidden, bias)
         ctx.save_for_backward(q, k, v, weights)
-        ctx.scale, ctx.bias = scale, None if bias is None else bias.shape
+        ctx.bias = None if bias is None else bias.shape
         return torch.matmul(weights, v)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights = ctx.saved_tensors
+        scale = _scale(q)
         d_v = torch.matmul(weights.mT, grad)
         d_weights = torch.matmul(grad, v.mT)
         inner = (d_weights * weights).sum(dim=-1, keepdim=True)
         d_scores = d_weights.sub_(inner).mul_(weights)  # softmax: w · (g - Σ g w)
         d_bias = None if ctx.bias is None else d_scores.sum_to_size(ctx.bias)
-        d_q = torch.matmul(d_scores, k).mul_(ctx.scale)
-        d_k = torch.matmul(d_scores.mT, q).mul_(ctx.scale)
+        d_q = torch.matmul(d_scores, k).mul_(scale)
+        d_k = torch.matmul(d_scores.mT, q).mul_(scale)
         return d_q, d_k, d_v, None, d_bias
 
 
@@ -42,7 +37,22 @@ def attend_kept(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, bias: Te
 
     `hidden` is what `hide` makes of a mask.
     """
-    return _Attend.apply(q, k, v, hidden, bias)
+    if torch.is_grad_enabled():
+        return _Attend.apply(q, k, v, hidden, bias)
+    return torch.matmul(_weights(q, k, hidden, bias), v)
+
+
+def _weights(q: Tensor, k: Tensor, hidden: Tensor | None, bias: Tensor | None) -> Tensor:
+    scores = torch.matmul(q, k.mT).mul_(_scale(q))  # (B, H, Tq, Tk)
+    if bias is not None:
+        scores += bias
+    if hidden is not None:
+        scores += hidden
+    return scores.softmax(dim=-1)
+
+
+def _scale(q: Tensor) -> float:
+    return 1 / math.sqrt(q.shape[-1])
 
 
 def hide(keep: Tensor, like: Tensor) -> Tensor:

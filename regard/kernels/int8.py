@@ -44,7 +44,8 @@ def with_fbgemm(whole: Tensor, scale: Tensor, bias: Tensor | None) -> Product:
         warnings.simplefilter("ignore", UserWarning)  # tensors of this kind are to go; see above
         wrapped = torch._make_per_channel_quantized_tensor(whole, scale.double(), zero, 0)
     packed = torch.ops.quantized.linear_prepack(wrapped, bias)
-    return lambda x: torch.ops.quantized.linear_dynamic(x, packed, reduce_range=True)  # to seven bits
+    multiply = torch.ops.quantized.linear_dynamic.default
+    return lambda x: multiply(x, packed, True)  # x in seven bits
 
 
 def with_onednn(whole: Tensor, scale: Tensor, bias: Tensor | None) -> Product:

@@ -17,9 +17,9 @@ from regard.model.positions import Positions
 from regard.model.stepwise import Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
-ROOM = 4096  # sentences at a time times the longest source among them
+ROOM = 8192  # rows at a time times the longest source among them
 NUMBERS = 1 << 24  # that are predicted at a time, over beams and vocabulary
-MORE = 0.25  # of those inside: fewer new ones are not worth the interruption
+MORE = 1.0  # of those inside: fewer new ones are not worth the interruption
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Steps:
         self._next = 0
 
     def admit(self, width: int) -> int:
-        count = self._fitting(NUMBERS // (width * self._pieces))
+        count = self._fitting(width)
         if count < MORE * len(self._inside) or not count:
             return 0
         self._walk = self._walk or self._stepwise.begin(width)
@@ -64,19 +64,20 @@ class Steps:
         assert self._walk is not None
         scores = self._walk.step(last).float()  # (R, V)
         scores[:, self._never] = -torch.inf  # never part of an output
-        return scores.log_softmax(dim=-1)
+        return scores
 
     def select(self, rows: Tensor) -> None:
         assert self._walk is not None
         self._inside = [self._inside[i] for i in (rows[:: self._walk.width] // self._walk.width).tolist()]
         self._walk.select(rows)
 
-    def _fitting(self, most: int) -> int:
-        """How many of those that wait would fit in, at most so many with those inside; one at least where none is."""
+    def _fitting(self, width: int) -> int:
+        """How many of those that wait would fit in, so many rows each; one at least where nobody is inside."""
+        most = NUMBERS // (width * self._pieces)
         count, longest = len(self._inside), max((len(self._sources[i]) for i in self._inside), default=0)
         for source in islice(self._sources, self._next, None):
             longest = max(longest, len(source))
-            if count and (count >= most or (count + 1) * (longest + 1) > self._room):
+            if count and (count >= most or (count + 1) * width * (longest + 1) > self._room):
                 break
             count += 1
         return count - len(self._inside)

@@ -84,7 +84,7 @@ class Checker:
         pairs = self.dev.pairs(self.sentences)
         if not pairs:
             return None, None
-        translations = self.translator.translate([pair.source for pair in pairs], Greedy())
+        translations = self.translator.translate([pair.source for pair in pairs], Greedy(scored=False))
         different = len({pair.source for pair in pairs})
         distinct = len(set(translations)) / different if different > 4 else None
         return bleu(translations, [pair.target for pair in pairs]), distinct

@@ -11,6 +11,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decode import Beam, Greedy, Limits, Sample
 from regard.decode.limits import cycle, unwind
+from regard.decode.stepper import remaining
 from regard.errors import ConfigError
 from regard.model.build import build
 from regard.model.stepwise import Stepwise
@@ -148,7 +149,7 @@ def test_a_batch_of_many_equals_one_by_one(model, search):
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3, nbest=2), Sample(seed=3)], ids=repr)
-@pytest.mark.parametrize("room", [1, 24, 36])
+@pytest.mark.parametrize("room", [1, 24, 36, 72, 108])
 def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, room: int):
     sources = SOURCES * 3
     with torch.inference_mode():
@@ -158,8 +159,23 @@ def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, roo
         assert [h.score for h in one] == pytest.approx([h.score for h in other])
 
 
+def test_without_scores_the_same_is_found(model):
+    with torch.inference_mode():
+        scored, plain = (Greedy(scored=wanted).search(steps(model, SOURCES)) for wanted in (True, False))
+    assert [one.ids for (one,) in scored] == [one.ids for (one,) in plain]
+    assert all(one.score < 0 for (one,) in scored)
+    assert all(math.isnan(one.score) for (one,) in plain)
+
+
+def test_those_that_stay_move_only_into_gaps():
+    for leave in itertools.product((False, True), repeat=7):
+        rows = remaining(torch.tensor(leave)).tolist()
+        assert sorted(rows) == [i for i in range(7) if not leave[i]]
+        assert all(row == i or leave[i] for i, row in enumerate(rows))
+
+
 def test_no_more_are_inside_than_there_is_room_for(model):
-    walking = steps(model, SOURCES, room=24)  # sources of 2, 11, 5, 7 and 3 pieces, and their ends
+    walking = steps(model, SOURCES, room=3 * 24)  # sources of 2, 11, 5, 7 and 3 pieces, and their ends
     assert walking.admit(3) == 2
     assert walking.admit(3) == 0
     walking.select(torch.tensor([0, 1, 2]))
@@ -264,6 +280,8 @@ def test_cycles_are_found_at_the_end_only():
     assert unwind([9, 1, 2, 1, 2, 1, 2], 3) == [9, 1, 2]
     assert unwind([9, 1, 2, 1, 2], 3) == [9, 1, 2, 1, 2]
     assert unwind([], 3) == []
+    for row in itertools.product((1, 2), repeat=9):
+        assert (unwind(list(row), 3) != list(row)) == bool(cycle(torch.tensor([row]), 3))
 
 
 def test_sampling_follows_the_probabilities():

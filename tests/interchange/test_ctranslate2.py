@@ -1,5 +1,6 @@
 """CTranslate2 says what our own search says, token for token, for every model that it can run."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,12 @@ def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
     assert small < 0.5 * large
     engine = Engine(tmp_path / "int8", tokenizers, workers=1, longest=60)
     assert len({found[0].text for found in engine.candidates(TEXTS, Greedy())}) > 2
+
+
+def test_a_score_that_nobody_wants_is_not_computed(tokenizers, tmp_path):
+    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, places=60)
+    engine = Engine(tmp_path, tokenizers, workers=1, longest=60)
+    scored, plain = ([one for (one,) in engine.candidates(TEXTS, Greedy(scored=wanted))] for wanted in (True, False))
+    assert [one.text for one in scored] == [one.text for one in plain]
+    assert all(one.score < 0 for one in scored)
+    assert all(math.isnan(one.score) for one in plain)

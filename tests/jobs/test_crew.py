@@ -8,7 +8,7 @@ import pytest
 
 from regard.errors import ConfigError, RunError
 from regard.jobs import fit as job
-from regard.jobs.crew import Crew, Terms, hire
+from regard.jobs.crew import LARGEST, Crew, Terms, hire, shares
 from regard.run import Run
 
 TEXTS = ["The old queen saw the horses."] * 3
@@ -35,6 +35,17 @@ def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
             os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(RunError, match=r"translating processes died, .* try --workers 1"):
             crew.candidates(TEXTS)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 101, 3001])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
+    texts = ["a" * (i * 7919 % 211) for i in range(count)]
+    parts = shares(texts, workers)
+    assert sorted(i for part in parts for i in part) == list(range(count))
+    assert all(len(part) <= LARGEST for part in parts)
+    letters = [sum(len(texts[i]) for i in part) for part in parts]
+    assert max(letters, default=0) - min(letters, default=0) <= 211
 
 
 def test_an_engine_for_cpus_is_not_asked_for_elsewhere(run: Run):

@@ -6,7 +6,8 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
-from regard.kernels import Layout, Noise, attend_kept, feed_relu, gather, hide, spread
+from regard.kernels import Layout, Noise, attend_kept, feed_relu, gather, hide, largest, spread
+from regard.kernels.largest import LANES
 from regard.model.attention import attend
 from tests.model.conftest import padded_rows
 
@@ -21,6 +22,23 @@ def test_attention_with_its_own_gradient_is_the_equation_with_autograds():
     pull = torch.randn_like(found[0])
     for mine, theirs in zip(*(torch.autograd.grad((x * pull).sum(), (q, k, v, bias)) for x in found), strict=True):
         assert_close(mine, theirs)
+
+
+def test_attention_without_gradients_is_the_same():
+    q, k, v = (torch.randn(2, 3, t, 5, dtype=torch.double) for t in (7, 11, 11))
+    bias, hidden = torch.randn(3, 7, 11, dtype=torch.double), hide(torch.rand(2, 1, 7, 11) > 0.3, q)
+    with_them = attend_kept(q, k, v, hidden, bias)
+    with torch.no_grad():
+        assert_close(attend_kept(q, k, v, hidden, bias), with_them)
+
+
+@pytest.mark.parametrize("size", [1, 7, LANES, LANES + 1, 3 * LANES, 1009])
+@pytest.mark.parametrize("rows", [0, 1, 53])
+def test_the_largest_stands_where_it_does(rows: int, size: int):
+    x = torch.randn(rows, size)
+    assert largest(x).tolist() == x.argmax(dim=1).tolist()
+    x[:, : size - 1] = -torch.inf
+    assert largest(x).tolist() == [size - 1] * rows
 
 
 def test_feed_forward_with_its_own_gradient_is_the_plain_one():

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.model import stepwise
+from regard.model.packed import Packed
 from regard.model.stepwise import PLACES, Stepwise
 from regard.model.transformer import EncoderDecoder
 from tests.model.conftest import padded_rows
@@ -61,6 +63,35 @@ def test_sentences_that_enter_late_are_as_if_alone(model: EncoderDecoder, ids, w
             again = early[:width, t - 5]
             new = walk.step(torch.cat((early[width:, 4 + t], late[:, t], again)))
             assert_close(new, torch.cat((alone[0][width:, 4 + t], alone[1][:, t], alone[0][:width, t - 5])))
+
+
+def test_one_of_many_rows_may_take_a_place_that_is_left(model: EncoderDecoder, ids):
+    source, target = padded_rows([11, 3, 7, 5, 2]), ids(5, 7)
+    whole = logits(model, source, target)
+    with torch.no_grad():
+        walk = Stepwise(model).begin()
+        walk.enter(source)
+        for t in range(3):
+            walk.step(target[:, t])
+        stay = torch.tensor([0, 4, 2, 3])
+        walk.select(stay)
+        for t in range(3, 7):
+            assert_close(walk.step(target[stay, t]), whole[stay, t])
+
+
+def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monkeypatch):
+    source, target = padded_rows([3, 11, 7, 5, 2]), ids(5, 3)
+    whole = logits(model, source, target)
+    read: list[int] = []
+    reader = Packed.read
+    monkeypatch.setattr(stepwise, "READ", 23)
+    monkeypatch.setattr(Packed, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
+    with torch.no_grad():
+        walk = Stepwise(model).begin()
+        walk.enter(source)
+        for t in range(3):
+            assert_close(walk.step(target[:, t]), whole[:, t])
+    assert read == [2, 2, 1]
 
 
 def test_who_enters_an_empty_walk_begins_anew(model: EncoderDecoder, ids):
