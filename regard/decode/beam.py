@@ -9,6 +9,7 @@ from torch import Tensor
 from regard.decode.limits import Limits, nothing, unwind
 from regard.decode.stepper import Hypothesis, Stepper, remaining
 from regard.errors import ConfigError
+from regard.kernels import largest
 
 NEVER = float("-inf")
 
@@ -35,8 +36,8 @@ class Beam:
         results: list[list[Hypothesis]] = [[] for _ in lengths]
         state = _Beams.none(self.size, self._norms(int(caps.max())).to(lengths.device))
         while state.welcome(stepper.admit(self.size), stepper.bos):
-            scores = stepper.step(state.last.flatten()).log_softmax(dim=-1).unflatten(0, (-1, self.size))  # (N, k, V)
-            origin = state.advance(scores, stepper.eos)
+            scores = stepper.step(state.last.flatten()).log_softmax(dim=-1)  # (N·k, V)
+            origin = state.advance(*largest(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
             state.give_up(self._hopeless(state, lengths, caps))
             done = state.decided()
             for i in done.nonzero()[:, 0].tolist():
@@ -149,12 +150,13 @@ class _Beams:
                 pool.join(_Pool.empty(count, k, columns, device), first)
         return len(self.last) > 0
 
-    def advance(self, scores: Tensor, eos: int) -> Tensor:
-        """Take the next token (N, k, V) in; where each living beam came from (N, k)."""
-        _, k, size = scores.shape
+    def advance(self, scores: Tensor, tokens: Tensor, eos: int) -> Tensor:
+        """Take in the likeliest next tokens (N·k, j), at least 2k if there are as many; where each beam came from."""
+        k, each = self.last.shape[1], tokens.shape[1]
         self.taken = self.taken + 1
-        total, flat = (self.score[:, :, None] + scores).flatten(1).topk(min(2 * k, k * size))  # (N, 2k)
-        origin, token = flat // size, flat % size
+        totals = (self.score[:, :, None] + scores.unflatten(0, (-1, k))).flatten(1)  # (N, k·j)
+        total, flat = totals.topk(min(2 * k, k * each))  # (N, 2k)
+        origin, token = flat // each, tokens.view(len(totals), -1).gather(1, flat)
         ends = token == eos
         ended = total.masked_fill(~ends, NEVER)[:, :k] / self._norm()
         self.ended.add(_take(self.tokens, origin[:, :k]), ended)

@@ -26,7 +26,7 @@ class Greedy:
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         gain = log_probability if self.scored else unknown
-        return walk(stepper, self.limits, lambda scores, rows, taken: largest(scores), gain)
+        return walk(stepper, self.limits, lambda scores, rows, taken: largest(scores, 1)[1][:, 0], gain)
 
 
 def log_probability(scores: Tensor, chosen: Tensor) -> Tensor:

@@ -17,7 +17,8 @@ from regard.model.positions import Positions
 from regard.model.stepwise import Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
-ROOM = 8192  # rows at a time times the longest source among them
+ROOM = 8192  # rows at a time times the longest source among them, if the model is small
+KEPT = 6 << 20  # keys (and values) of those rows over all layers and heads, in numbers
 NUMBERS = 1 << 24  # that are predicted at a time, over beams and vocabulary
 MORE = 1.0  # of those inside: fewer new ones are not worth the interruption
 
@@ -35,15 +36,15 @@ class Steps:
 
     bos, eos = BOS, EOS
 
-    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = ROOM):
-        """Sources as ids without their end, and which sentences of the whole job they are."""
+    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = 0):
+        """Sources as ids without their end, and which sentences of the whole job they are; 0 chooses the room."""
         model = stepwise.model
         device = device_of(model)
         self.lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
         self.numbers = torch.tensor(numbers, device=device)
         self.longest = longest_output(model)
         self._never = torch.tensor([model.pad, self.bos], device=device)
-        self._stepwise, self._sources, self._room = stepwise, sources, room
+        self._stepwise, self._sources, self._room = stepwise, sources, room or _room(stepwise)
         self._pieces = len(model.output.weight)
         self._walk: Walk | None = None
         self._inside: list[int] = []  # the sentences
@@ -81,6 +82,12 @@ class Steps:
                 break
             count += 1
         return count - len(self._inside)
+
+
+def _room(stepwise: Stepwise) -> int:
+    """Room that keeps memory bounded whatever the model: rows times the longest source among them."""
+    each = sum(layer.self.heads * layer.self.width for layer in stepwise.layers)
+    return min(ROOM, KEPT // max(1, each))
 
 
 def longest_output(model: EncoderDecoder) -> int:

@@ -186,6 +186,11 @@ def test_no_more_are_inside_than_there_is_room_for(model):
     assert walking.admit(3) == 0
 
 
+def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
+    monkeypatch.setattr("regard.tasks.translate.KEPT", 3 * 24 * 2 * 22)  # rows times lengths as above, layers, width
+    assert Steps(Stepwise(model), SOURCES, range(5)).admit(3) == 2
+
+
 def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
     with torch.inference_mode():
         together = Beam(3).search(steps(model, SOURCES))

@@ -32,13 +32,16 @@ def test_attention_without_gradients_is_the_same():
         assert_close(attend_kept(q, k, v, hidden, bias), with_them)
 
 
-@pytest.mark.parametrize("size", [1, 7, LANES, LANES + 1, 3 * LANES, 1009])
+@pytest.mark.parametrize("size", [7, LANES, LANES + 1, 3 * LANES, 1009])
+@pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("rows", [0, 1, 53])
-def test_the_largest_stands_where_it_does(rows: int, size: int):
+def test_the_largest_stand_where_they_do(rows: int, count: int, size: int):
     x = torch.randn(rows, size)
-    assert largest(x).tolist() == x.argmax(dim=1).tolist()
-    x[:, : size - 1] = -torch.inf
-    assert largest(x).tolist() == [size - 1] * rows
+    x[1::2, size - 3 :] += 3  # also where no lane is full
+    values, places = largest(x, count)
+    expected = x.sort(dim=1, descending=True)
+    assert_close(values, expected.values[:, :count])
+    assert_close(places, expected.indices[:, :count])
 
 
 def test_feed_forward_with_its_own_gradient_is_the_plain_one():
