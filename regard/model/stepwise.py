@@ -186,7 +186,7 @@ def _select(shelves: list[Shelf], rows: Tensor) -> bool:
 
 
 def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:
-    return x + y
+    return y.add_(x)  # what a product gives belongs to nobody else
 
 
 def _below(upper: Tensor, lower: Tensor) -> Tensor:
