@@ -49,7 +49,7 @@ def contender(folder: Path, pairs: Sequence[Pair]) -> Contender:
     config, translator = open_run(folder).load_config(), load(folder, "cpu")
     sources = [pair.source for pair in pairs]
     return Contender(
-        config, translator, lambda: translator.translate(sources, Greedy()), stepper(folder, config, pairs)
+        config, translator, lambda: translator.translate(sources, Greedy(scored=False)), stepper(folder, config, pairs)
     )
 
 

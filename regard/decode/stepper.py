@@ -37,7 +37,7 @@ class Stepper(Protocol):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A candidate output. Its score is the log-probability over length^α, eos counted."""
+    """A candidate output. Its score is the log-probability over length^α, eos counted; nan if nobody asked for it."""
 
     ids: tuple[int, ...]
     score: float

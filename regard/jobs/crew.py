@@ -104,7 +104,7 @@ def shares(texts: Sequence[str], workers: int) -> list[list[int]]:
     """Shares of texts, of all lengths alike, so that they take equally long."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     rounds = math.ceil(len(texts) / (workers * LARGEST))
-    count = max(1, min(workers * rounds, len(texts) // SMALLEST))
+    count = min(workers * rounds, math.ceil(len(texts) / SMALLEST))
     return [order[start::count] for start in range(count)]
 
 

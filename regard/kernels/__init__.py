@@ -1,4 +1,5 @@
-"""Operations with gradients of their own, where autograd would keep, copy or draw more than it needs to.
+"""Operations with gradients of their own, where autograd would keep, copy or draw more than it needs to; and others
+that a CPU does faster in another way.
 
 Each equals a line of plain PyTorch, which its docstring says and its test compares.
 """

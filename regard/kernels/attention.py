@@ -35,7 +35,7 @@ class _Attend(Function):
 def attend_kept(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, bias: Tensor | None = None) -> Tensor:
     """`attend`, whose weights are kept for the way back: faster than the fused kernel while sentences are short.
 
-    `hidden` is what `hide` makes of a mask.
+    `hidden` is what `hide` makes of a mask. Where gradients are off nothing is kept.
     """
     if torch.is_grad_enabled():
         return _Attend.apply(q, k, v, hidden, bias)

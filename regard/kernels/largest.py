@@ -12,7 +12,7 @@ def largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
     Whoever is among the largest stands in a lane whose maximum is: so few lanes are looked at closely.
     """
     whole = x.shape[1] - x.shape[1] % LANES
-    if count >= LANES or whole <= LANES:
+    if 2 * count > LANES or whole <= LANES:
         return x.topk(count, dim=-1)
     strips = x[:, :whole].unflatten(1, (-1, LANES))  # (R, n, lanes)
     lanes = strips.amax(dim=1).topk(count, dim=-1).indices  # (R, count)

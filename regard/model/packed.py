@@ -36,11 +36,10 @@ class Packed:
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
         return _Pass(self.model, self.products).states(source, target)
 
-    def read(self, source: Tensor) -> tuple[list[KeyValues], Tensor | None]:
-        """What every decoder layer looks at of source (B, S), and which of it is real; None: all."""
+    def read(self, source: Tensor) -> list[KeyValues]:
+        """What every decoder layer looks at of source (B, S)."""
         run = _Pass(self.model, self.products)
-        side = run.side(source, future=True)
-        return run.encode(source, side), side.keep
+        return run.encode(source, run.side(source, future=True))
 
     def watched(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""

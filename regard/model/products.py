@@ -15,7 +15,7 @@ from regard.kernels import feed_relu
 from regard.model.layers import FeedForward, GatedFeedForward
 
 Product = Callable[[Tensor], Tensor]
-"""Rows (N, D) -> rows (N, E)."""
+"""Rows (N, D) -> rows (N, E), which belong to whoever asked: they may be written over."""
 Maker = Callable[[Tensor, Tensor | None], Product]
 """A weight (E, D) and a bias (E,) -> the product with them."""
 Maps = tuple[nn.Module, ...]

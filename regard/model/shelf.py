@@ -15,14 +15,16 @@ class Shelf:
         empty = like.new_empty(0, attention.heads, 0, attention.width)  # (rows, H, columns, K)
         self._sides = [empty, empty]
 
-    def make_room(self, rows: int, columns: int) -> None:
-        """Room for so many rows and columns, and not for many more columns. What stands there is not yet known."""
+    def make_room(self, rows: int, columns: int, forget: int = 0) -> None:
+        """Room for so many rows and columns, and not for many more columns; the first ones may be forgotten.
+
+        What stands in new places is not known.
+        """
         had_rows, _, had_columns, _ = self._sides[0].shape
-        if rows > had_rows:
-            rows += int(SPARE * had_rows)
-        elif columns <= had_columns <= columns * SLACK:
+        if rows <= had_rows and columns <= had_columns <= columns * SLACK and not forget:
             return
-        self._sides = [_resized(side, max(rows, had_rows), columns) for side in self._sides]
+        room = rows + int(SPARE * had_rows) if rows > had_rows else rows
+        self._sides = [_resized(side[:rows, :, forget:], room, columns) for side in self._sides]
 
     def put(self, rows: slice, columns: slice, k: Tensor, v: Tensor) -> None:
         """Keys and values (rows, H, columns, K), for which there must be room."""
@@ -47,14 +49,9 @@ class Shelf:
             for side in self._sides:
                 side.index_copy_(0, moved, side.index_select(0, rows[moved]))
 
-    def forget(self, columns: int) -> None:
-        """Drop the first columns."""
-        if columns:
-            self._sides = [side[:, :, columns:].contiguous() for side in self._sides]
-
 
 def _resized(side: Tensor, rows: int, columns: int) -> Tensor:
-    """With more or fewer columns, and more rows."""
+    """The same in a store of so many rows and columns, which may be fewer columns, but not fewer rows."""
     had_rows, heads, had_columns, width = side.shape
     both = min(columns, had_columns)
     fresh = side.new_empty(rows, heads, columns, width)

@@ -80,19 +80,19 @@ class Walk:
 
     def enter(self, source: Tensor) -> None:
         """More sentences (N, S), below those that are there."""
-        self._trim()
+        forgotten = self._trim()
         before, (count, columns) = len(self), source.shape
         wide = max(columns, self._real.shape[3])
         for shelf in self._memory:
             shelf.make_room(before + count, wide)
             shelf.clear(slice(before), slice(self._real.shape[3], wide))
-        each = max(1, READ // columns)
+        each = max(1, READ // columns) if source.device.type == "cpu" else count
         for start in range(0, count, each):
             self._read(source[start : start + each], before + start, wide)
         self._know(_below(self._real, source != self.stepwise.model.pad))
         self._start = torch.cat((self._start, self._start.new_full((count * self.width,), self._length)))
         self._even = not bool(self._start.any())
-        self._make_room()
+        self._make_room(forgotten)
         for shelf in self._own:
             shelf.clear(slice(before * self.width, None), slice(self._length))
 
@@ -120,7 +120,7 @@ class Walk:
 
     def _read(self, source: Tensor, first: int, wide: int) -> None:
         """Keep what is to know of sentences (n, S) in the memory's rows from `first` on."""
-        memory, _ = self.stepwise.reader.read(source)
+        memory = self.stepwise.reader.read(source)
         rows, columns = slice(first, first + len(source)), source.shape[1]
         for shelf, (k, v, _) in zip(self._memory, memory, strict=True):
             shelf.put(rows, slice(columns), k, v)
@@ -131,26 +131,27 @@ class Walk:
         if self._even:
             return _Places(columns[:, -1:], columns, _Mask())
         seen = columns - self._start[:, None]  # (R, t)
-        return _Places(seen[:, -1:], seen.clamp(min=0), _Mask.of((seen >= 0)[:, None, None], self._like))
+        keep = (seen >= 0)[:, None, None]
+        return _Places(seen[:, -1:], seen.clamp(min=0), _Mask(keep, hide(keep, self._like)))
 
     def _know(self, real: Tensor) -> None:
         """Which keys of the memory are real."""
         self._real, self._mask = real, _Mask.of(real, self._like)
         self._along = torch.arange(real.shape[3], device=real.device)[None]
 
-    def _trim(self) -> None:
-        """Forget columns that no row has anything in, and what of the sources is padding for all."""
+    def _trim(self) -> int:
+        """Forget columns that no row has anything in (how many?), and what of the sources is padding for all."""
         first = int(self._start.min()) if len(self) else self._length
-        for shelf in self._own:
-            shelf.forget(first)
-        self._room, self._length, self._start = self._room - first, self._length - first, self._start - first
+        self._length, self._start = self._length - first, self._start - first
         longest = int(self._real.sum(dim=-1).max()) if len(self) else 0
         self._real = self._real[..., :longest]
+        return first
 
-    def _make_room(self) -> None:
+    def _make_room(self, forgotten: int = 0) -> None:
+        """Room for a few more columns, where the first ones were forgotten."""
         self._room = self._length + PLACES
         for shelf in self._own:
-            shelf.make_room(len(self._start), self._room)
+            shelf.make_room(len(self._start), self._room, forgotten)
 
     def _self(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
         attention, products, shelf = layer.self, self.stepwise.products, self._own[i]
@@ -171,8 +172,8 @@ class Walk:
 
 
 def _mix(attention: Attention, q: Tensor, seen: KeyValues, mask: _Mask, at: Tensor) -> Tensor:
-    """`Attention.mix`; a few queries do without the fused kernel, whose blocks are made for many."""
-    if not attention.fusable:
+    """`Attention.mix`; on a CPU a few queries do without the fused kernel, whose blocks are made for many."""
+    if not attention.fusable or q.device.type != "cpu":
         return attention.mix(q, seen, mask.keep, at)
     return attention.mixed(attend_kept(q, seen.k, seen.v, mask.hidden, attention.positions.bias(q, at, seen.at)))
 
@@ -186,7 +187,7 @@ def _select(shelves: list[Shelf], rows: Tensor) -> bool:
 
 
 def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:
-    return y.add_(x)  # what a product gives belongs to nobody else
+    return y.add_(x)
 
 
 def _below(upper: Tensor, lower: Tensor) -> Tensor:

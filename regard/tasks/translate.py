@@ -14,18 +14,19 @@ from regard.decode import Beam, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
 from regard.model.positions import Positions
-from regard.model.stepwise import Stepwise, Walk
+from regard.model.stepwise import PLACES, Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
-ROOM = 8192  # rows at a time times the longest source among them, if the model is small
-KEPT = 6 << 20  # keys (and values) of those rows over all layers and heads, in numbers
+ROOM = 8192  # sentences at a time times the longest source among them
+KEPT = 32 << 20  # numbers that their keys are at first, over rows, layers and heads
+FORCED = 4096  # the same as ROOM, where the whole output is known
 NUMBERS = 1 << 24  # that are predicted at a time, over beams and vocabulary
 MORE = 1.0  # of those inside: fewer new ones are not worth the interruption
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A translated text and its score: log-probability / length^α."""
+    """A translated text and its score: log-probability / length^α; 0 for a blank one, nan if nobody asked for it."""
 
     text: str
     score: float
@@ -36,15 +37,18 @@ class Steps:
 
     bos, eos = BOS, EOS
 
-    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = 0):
-        """Sources as ids without their end, and which sentences of the whole job they are; 0 chooses the room."""
+    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = ROOM):
+        """Sources as ids without their end, and which sentences of the whole job they are."""
         model = stepwise.model
         device = device_of(model)
         self.lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
         self.numbers = torch.tensor(numbers, device=device)
         self.longest = longest_output(model)
         self._never = torch.tensor([model.pad, self.bos], device=device)
-        self._stepwise, self._sources, self._room = stepwise, sources, room or _room(stepwise)
+        self._stepwise, self._sources, self._room = stepwise, sources, room
+        self._kept = sum(
+            max(part.heads for part in (layer.self, layer.cross)) * layer.self.width for layer in stepwise.layers
+        )
         self._pieces = len(model.output.weight)
         self._walk: Walk | None = None
         self._inside: list[int] = []  # the sentences
@@ -54,7 +58,8 @@ class Steps:
         count = self._fitting(width)
         if count < MORE * len(self._inside) or not count:
             return 0
-        self._walk = self._walk or self._stepwise.begin(width)
+        if self._walk is None:
+            self._walk = self._stepwise.begin(width)
         new = range(self._next, self._next + count)
         self._walk.enter(pad([[*self._sources[i], EOS] for i in new]).to(self._never.device))
         self._inside += new
@@ -74,20 +79,19 @@ class Steps:
 
     def _fitting(self, width: int) -> int:
         """How many of those that wait would fit in, so many rows each; one at least where nobody is inside."""
-        most = NUMBERS // (width * self._pieces)
         count, longest = len(self._inside), max((len(self._sources[i]) for i in self._inside), default=0)
         for source in islice(self._sources, self._next, None):
             longest = max(longest, len(source))
-            if count and (count >= most or (count + 1) * width * (longest + 1) > self._room):
+            if count and not self._fit(count + 1, width, longest + 1):
                 break
             count += 1
         return count - len(self._inside)
 
-
-def _room(stepwise: Stepwise) -> int:
-    """Room that keeps memory bounded whatever the model: rows times the longest source among them."""
-    each = sum(layer.self.heads * layer.self.width for layer in stepwise.layers)
-    return min(ROOM, KEPT // max(1, each))
+    def _fit(self, count: int, width: int, longest: int) -> bool:
+        """Whether so many sentences of so many rows may be inside, the longest source as given."""
+        rows = count * width
+        kept = rows * max(longest, PLACES) * self._kept
+        return count * longest <= self._room and kept <= KEPT and rows * self._pieces <= NUMBERS
 
 
 def longest_output(model: EncoderDecoder) -> int:
@@ -132,7 +136,7 @@ class Translator:
         longer = {
             i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
         }
-        room = min(ROOM, NUMBERS // self.tokenizers.target.size)
+        room = min(FORCED, NUMBERS // self.tokenizers.target.size)
         for rows in _batches(longer, room):
             batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
             found |= zip(rows, self._forced(batch), strict=True)

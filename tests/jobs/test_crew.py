@@ -43,7 +43,7 @@ def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
     texts = ["a" * (i * 7919 % 211) for i in range(count)]
     parts = shares(texts, workers)
     assert sorted(i for part in parts for i in part) == list(range(count))
-    assert all(len(part) <= LARGEST for part in parts)
+    assert all(0 < len(part) <= LARGEST for part in parts)
     letters = [sum(len(texts[i]) for i in part) for part in parts]
     assert max(letters, default=0) - min(letters, default=0) <= 211
 

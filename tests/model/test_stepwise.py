@@ -11,6 +11,13 @@ from regard.model.transformer import EncoderDecoder
 from tests.model.conftest import padded_rows
 
 
+@pytest.fixture(autouse=True)
+def _new_memory_is_nan():
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
 def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return model.output(model(source, target))
 
