@@ -79,7 +79,7 @@ def train(architecture: str, c: ModelConfig, task: Task, seed: int, steps: int) 
     """A model that has seen lengths from 1 to LONGEST."""
     model = new_model(architecture, c, seed)
     rng = np.random.default_rng([seed, 1])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98), fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.98), fused=True)
     warm = steps // 20
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / warm) * (1 + np.cos(np.pi * step / steps)) / 2
