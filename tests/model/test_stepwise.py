@@ -86,6 +86,17 @@ def test_one_of_many_rows_may_take_a_place_that_is_left(model: EncoderDecoder, i
             assert_close(walk.step(target[stay, t]), whole[stay, t])
 
 
+def test_rows_that_have_left_take_up_no_room_for_long(model: EncoderDecoder, ids):
+    target = ids(1, PLACES + 1)
+    with torch.no_grad():
+        walk = Stepwise(model).begin()
+        walk.enter(padded_rows([3, 11, 7, 5, 2]))
+        walk.select(torch.tensor([0]))
+        for t in range(PLACES + 1):
+            walk.step(target[:, t])
+    assert [len(side) for shelf in walk._own for side in shelf._sides] == [1] * 2 * len(walk._own)
+
+
 def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monkeypatch):
     source, target = padded_rows([3, 11, 7, 5, 2]), ids(5, 3)
     whole = logits(model, source, target)
