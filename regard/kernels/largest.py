@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 LANES = 64  # columns that are compared side by side: vector instructions find a maximum fast, but not where it stands
+FEW = 8  # rows that are looked at sooner than lanes are made of them
 
 
 def largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -12,7 +13,7 @@ def largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
     Whoever is among the largest stands in a lane whose maximum is: so few lanes are looked at closely.
     """
     whole = x.shape[1] - x.shape[1] % LANES
-    if 2 * count > LANES or whole <= LANES:
+    if len(x) < FEW or 2 * count > LANES or whole <= LANES:
         return x.topk(count, dim=-1)
     strips = x[:, :whole].unflatten(1, (-1, LANES))  # (R, n, lanes)
     lanes = strips.amax(dim=1).topk(count, dim=-1).indices  # (R, count)

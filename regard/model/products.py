@@ -56,23 +56,40 @@ class Prepared:
 
     def __init__(self, make: Maker = dense):
         self._make = make
-        self._made: dict[Maps, Product] = {}
+        self._made: dict[Maps | nn.Module, Product] = {}
 
     def __call__(self, x: Tensor, maps: Maps) -> Tensor:
-        product = self._made.get(maps)
-        if product is None:
-            product = self._made[maps] = self._make(*_together(maps))
-        return product(x)
+        return self.product(*maps)(x)
 
     def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
+        return self.feeding(feed)(x)
+
+    def product(self, *maps: nn.Module) -> Product:
+        """Maps of the same rows, side by side."""
+        if maps not in self._made:
+            self._made[maps] = self._make(*_together(maps))
+        return self._made[maps]
+
+    def feeding(self, feed: nn.Module) -> Product:
+        """The feed-forward."""
+        if feed not in self._made:
+            self._made[feed] = self._new_feeding(feed)
+        return self._made[feed]
+
+    def _new_feeding(self, feed: nn.Module) -> Product:
         if isinstance(feed, FeedForward):
-            inner = self(x, (feed.into,))
-            inner = inner.relu_() if feed.activation is F.relu else feed.activation(inner)  # nobody else has it
-            return self(inner, (feed.out,))
+            into, out, activation = self.product(feed.into), self.product(feed.out), feed.activation
+            if activation is F.relu:
+                return lambda x: out(into(x).relu_())  # nobody else has what it writes over
+            return lambda x: out(activation(into(x)))
         if isinstance(feed, GatedFeedForward):
-            gate, inner = self(x, (feed.gate, feed.into)).chunk(2, dim=-1)
-            return self(F.silu(gate) * inner, (feed.out,))
-        return feed(x)
+            both, out = self.product(feed.gate, feed.into), self.product(feed.out)
+            return lambda x: out(_gated(*both(x).chunk(2, dim=-1)))
+        return feed
+
+
+def _gated(gate: Tensor, inner: Tensor) -> Tensor:
+    return F.silu(gate) * inner
 
 
 def _together(maps: Maps) -> tuple[Tensor, Tensor | None]:

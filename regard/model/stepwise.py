@@ -20,6 +20,7 @@ from regard.model.transformer import EncoderDecoder
 
 PLACES = 16  # tokens for which room is made at a time
 READ = 1024  # tokens of sources that are read at a time: what is computed of them stays in the cache
+FEW = 8  # sentences for which one call of the fused kernel costs less than the four of plain products
 
 
 class Stepwise:
@@ -30,10 +31,25 @@ class Stepwise:
         self.products = Prepared(make)
         self.reader = Packed(model, self.products)
         self.layers: list[DecoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
+        self.ready = [_Ready(layer, self.products) for layer in self.layers]
+        self.output = self.products.product(model.output)
 
     def begin(self, width: int = 1) -> "Walk":
         """A batch that nobody has entered yet, of so many rows a sentence."""
         return Walk(self, width)
+
+
+class _Ready:
+    """A decoder layer's products, at hand: one sentence takes little longer to compute than to look them up."""
+
+    def __init__(self, layer: DecoderLayer, products: Prepared):
+        self.layer = layer
+        self.own, self.cross = layer.self, layer.cross
+        self.qkv = products.product(layer.self.q, layer.self.k, layer.self.v)
+        self.out = products.product(layer.self.out)
+        self.cross_q = products.product(layer.cross.q)
+        self.cross_out = products.product(layer.cross.out)
+        self.feed = products.feeding(layer.feed)
 
 
 class _Mask(NamedTuple):
@@ -98,17 +114,18 @@ class Walk:
 
     def step(self, last: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""
-        decoder, products = self.stepwise.model.decoder, self.stepwise.products
+        decoder = self.stepwise.model.decoder
         places = self._places()
         x = decoder.embedding(last[:, None], places.at)[:, 0]  # (R, D)
         if self._length == self._room:
             self._make_room()
-        for i, layer in enumerate(self.stepwise.layers):
-            x = layer.around_self(x, lambda h, i=i, layer=layer: self._self(i, layer, h, places), _add)
-            x = layer.around_cross(x, lambda h, i=i, layer=layer: self._cross(i, layer, h, places), _add)
-            x = layer.around_feed(x, lambda h, layer=layer: products.feed(layer.feed, h), _add)
+        for ready, own, memory in zip(self.stepwise.ready, self._own, self._memory, strict=True):
+            layer = ready.layer
+            x = layer.around_self(x, lambda h, r=ready, shelf=own: self._self(r, shelf, h, places), _add)
+            x = layer.around_cross(x, lambda h, r=ready, shelf=memory: self._cross(r, shelf, h, places), _add)
+            x = layer.around_feed(x, ready.feed, _add)
         self._length += 1
-        return products(decoder.norm(x), (self.stepwise.model.output,))
+        return self.stepwise.output(decoder.norm(x))
 
     def select(self, rows: Tensor) -> None:
         """Go on with these rows: those of a sentence stay together, as many as before."""
@@ -153,27 +170,26 @@ class Walk:
         for shelf in self._own:
             shelf.make_room(len(self._start), self._room, forgotten)
 
-    def _self(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
-        attention, products, shelf = layer.self, self.stepwise.products, self._own[i]
-        together = products(x, (attention.q, attention.k, attention.v))
-        q, k, v = together.view(len(x), 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
-        turn, here = attention.positions.turn, slice(self._length, self._length + 1)
-        shelf.put(slice(len(x)), here, turn(k, places.at), v)
-        mixed = _mix(attention, turn(q, places.at), shelf.seen(len(x), places.seen), places.mask, places.at)
-        return products(mixed.flatten(1), (attention.out,))
+    def _self(self, ready: _Ready, shelf: Shelf, x: Tensor, places: _Places) -> Tensor:
+        rows, attention = len(x), ready.own
+        q, k, v = ready.qkv(x).view(rows, 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
+        turn = attention.positions.turn
+        shelf.put(slice(rows), slice(self._length, self._length + 1), turn(k, places.at), v)
+        mixed = _mix(attention, turn(q, places.at), shelf.seen(rows, places.seen), places.mask, places.at)
+        return ready.out(mixed.flatten(1))
 
-    def _cross(self, i: int, layer: DecoderLayer, x: Tensor, places: _Places) -> Tensor:
-        attention, products = layer.cross, self.stepwise.products
+    def _cross(self, ready: _Ready, shelf: Shelf, x: Tensor, places: _Places) -> Tensor:
+        attention = ready.cross
         # The rows of a sentence ask together, like tokens of one sequence: (N, H, width, K).
-        q = products(x, (attention.q,)).view(-1, self.width, attention.heads, attention.width)
+        q = ready.cross_q(x).view(-1, self.width, attention.heads, attention.width).transpose(1, 2)
         at = places.at[:: self.width].expand(-1, self.width)
-        mixed = _mix(attention, q.transpose(1, 2), self._memory[i].seen(len(self), self._along), self._mask, at)
-        return products(mixed.transpose(1, 2).reshape(len(x), -1), (attention.out,))
+        mixed = _mix(attention, q, shelf.seen(len(self), self._along), self._mask, at)
+        return ready.cross_out(mixed.transpose(1, 2).reshape(len(x), -1))
 
 
 def _mix(attention: Attention, q: Tensor, seen: KeyValues, mask: _Mask, at: Tensor) -> Tensor:
-    """`Attention.mix`; on a CPU a few queries do without the fused kernel, whose blocks are made for many."""
-    if not attention.fusable or q.device.type != "cpu":
+    """`Attention.mix`; on a CPU many rows do without the fused kernel, whose blocks are made for many queries each."""
+    if len(q) < FEW or q.device.type != "cpu" or not attention.fusable:
         return attention.mix(q, seen, mask.keep, at)
     return attention.mixed(attend_kept(q, seen.k, seen.v, mask.hidden, attention.positions.bias(q, at, seen.at)))
 

@@ -69,8 +69,7 @@ class Steps:
     def step(self, last: Tensor) -> Tensor:
         assert self._walk is not None
         scores = self._walk.step(last).float()  # (R, V)
-        scores[:, self._never] = -torch.inf  # never part of an output
-        return scores
+        return scores.index_fill_(1, self._never, -torch.inf)  # what is never part of an output
 
     def select(self, rows: Tensor) -> None:
         assert self._walk is not None
@@ -160,12 +159,17 @@ class Translator:
     def _at_rest(self) -> Iterator[None]:
         """The model out of training, and as it was afterwards."""
         training = self.model.training
-        self.model.eval()
+        self._train(False)
         try:
             with torch.inference_mode():
                 yield
         finally:
-            self.model.train(training)
+            self._train(training)
+
+    def _train(self, on: bool) -> None:
+        """Into training or out of it, unless the model is there already: telling every part of it takes a while."""
+        if self.model.training != on:
+            self.model.train(on)
 
 
 def _batches(ids: dict[int, list[int]], room: int) -> Iterator[list[int]]:

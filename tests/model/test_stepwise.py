@@ -18,6 +18,11 @@ def _new_memory_is_nan():
     torch.use_deterministic_algorithms(False)
 
 
+@pytest.fixture(autouse=True, params=[0, 1000], ids=["as-many", "as-few"])
+def _all_rows_are(request, monkeypatch):
+    monkeypatch.setattr(stepwise, "FEW", request.param)
+
+
 def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return model.output(model(source, target))
 
