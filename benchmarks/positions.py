@@ -24,7 +24,7 @@ from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
 from regard.jobs.fit import fit
 from regard.report import Chart, Table, bars, overlay
-from regard.run import Run, open_run
+from regard.run import Run, open_run, write_text
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -84,8 +84,7 @@ def built_in(folder: Path) -> dict[str, list[str]]:
     for name in ("train", "dev", "test"):
         files[name] = [str(folder / f"{name}.{side}") for side in ("source", "target")]
         for path, side in zip(files[name], ("source", "target"), strict=True):
-            lines = "".join(f"{getattr(pair, side)}\n" for pair in getattr(splits, name))
-            Path(path).write_text(lines, encoding="utf-8")
+            write_text(Path(path), "".join(f"{getattr(pair, side)}\n" for pair in getattr(splits, name)))
     return files
 
 

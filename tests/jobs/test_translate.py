@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.tokenizer import Tokenizers, train
+from regard.config import ModelConfig
+from regard.data.tokenizer import PAD, Tokenizers, train
 from regard.decode import Greedy
 from regard.errors import DataError
 from regard.formats import open_document
 from regard.jobs.translate import Longest, translate_document, translate_lines
-from regard.tasks.translate import Translation
+from regard.model.build import build
+from regard.tasks.translate import Translation, Translator
 
 TEXT = "the cat sees the dog. the dog sleeps! where is it? "
 
@@ -54,6 +56,18 @@ def test_long_lines_can_be_refused_with_their_number():
 def test_more_lines_than_a_chunk_keep_their_order():
     texts = [f"line {i}" if i % 7 else "" for i in range(1301)]
     assert lines(Echo(), texts, Longest(256)) == [text.upper() for text in texts]
+
+
+def test_a_model_in_training_translates_without_dropout_and_goes_on_training():
+    tokenizers, words = Echo().tokenizers, TEXT.split()
+    config = ModelConfig(dim=32, layers=1, heads=2, ffn=64, dropout=0.5)
+    model = build(config, tokenizers.source.size, tokenizers.target.size, joint=True, pad=PAD)
+    translator = Translator(model.eval(), tokenizers)
+    expected = translator.translate(words, Greedy())
+    assert not model.training
+    model.train()
+    assert translator.translate(words, Greedy()) == expected
+    assert all(part.training for part in model.modules())
 
 
 SEGMENTED = """<xliff version="1.2"><file source-language="en"{codes}><body>
