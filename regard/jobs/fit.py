@@ -25,7 +25,7 @@ from regard.train.ranks import Many, Solo, launch, local_rank, meet
 __all__ = ["Stop", "fit", "resume"]
 
 WORTH_TELLING = 10.0  # seconds
-COURTESY = 3.0  # seconds for the first process to say why, since torchrun ends all as soon as one has ended
+COURTESY = 20.0  # seconds that the others leave the first process to say why; torchrun ends them as soon as it has
 ENDS = ("steps", "minutes", "epochs", "tokens")
 
 
@@ -39,7 +39,7 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
             yield from _go_on(run, run.load_config(), stop, ranks)
             return
         begun = time.perf_counter()
-        yield from map(Note, _led(ranks, lambda: _make(folder, config, overwrite, origin, ranks)))
+        yield from map(Note, _led(ranks, stop, lambda: _make(folder, config, overwrite, origin, ranks)))
         run = runs.open_run(folder)
         with _alone(run, ranks):
             yield from _train(run, run.load_config(), stop, ranks, begun)
@@ -104,7 +104,7 @@ def _go_on(run: Run, config: Config, stop: Stop, ranks: Solo) -> Iterator[Event]
     begun, finished = time.perf_counter(), run.finished()
     ranks.wait()  # until everybody has looked, before it changes
     with contextlib.ExitStack() as held:
-        yield from map(Note, _led(ranks, lambda: _reopen(run, config, ranks, held)))
+        yield from map(Note, _led(ranks, stop, lambda: _reopen(run, config, ranks, held)))
         yield from _train(run, run.load_config(), stop, ranks, begun, extended=finished)
 
 
@@ -117,11 +117,11 @@ def _reopen(run: Run, config: Config, ranks: Solo, held: contextlib.ExitStack) -
     return _prepare(run, config, ranks)
 
 
-def _led(ranks: Solo, work: Callable[[], list[str]]) -> list[str]:
+def _led(ranks: Solo, stop: Stop, work: Callable[[], list[str]]) -> list[str]:
     """What the first process does for all; the others wait, and end with it where it fails."""
     if not ranks.first:
         if not ranks.agree(False):
-            time.sleep(COURTESY)
+            _linger(stop)
             raise RunError("the first process could not begin; it says why")
         return []
     try:
@@ -132,6 +132,12 @@ def _led(ranks: Solo, work: Callable[[], list[str]]) -> list[str]:
         raise
     ranks.agree(True)
     return notes
+
+
+def _linger(stop: Stop) -> None:
+    end = time.monotonic() + COURTESY
+    while time.monotonic() < end and not stop():
+        time.sleep(0.1)
 
 
 @contextlib.contextmanager
