@@ -56,7 +56,8 @@ def table(folder: Path, runs: list[list[Path]]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--run", type=Path, nargs=3, action="append", required=True, metavar=("RUN", "SOURCE", "TARGET"))
+    three = ("RUN", "SOURCE", "TARGET")
+    parser.add_argument("--run", type=Path, nargs=3, action="append", required=True, metavar=three)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)

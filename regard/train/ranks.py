@@ -6,10 +6,12 @@ share of the batches of an update, gradients are summed, and rank 0 alone speaks
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import torch
 import torch.distributed as dist
@@ -76,7 +78,8 @@ class Many(Solo):
 
     def __init__(self, device: torch.device):
         backend = "nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, timeout=PATIENCE)
+        store, rank, size = next(dist.rendezvous("env://", timeout=PATIENCE))  # type: ignore[attr-defined]
+        dist.init_process_group(backend, timeout=PATIENCE, store=fresh(store, rank, size), rank=rank, world_size=size)
         super().__init__(device)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self.here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # how many share this machine
@@ -105,6 +108,27 @@ class Many(Solo):
 
     def _tensor(self, values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float64, device=self.device)
+
+
+def fresh(store: "dist.Store", rank: int, size: int) -> "dist.Store":  # type: ignore[name-defined]
+    """A part of the store that only those have who begin now.
+
+    torchrun hands the same store to processes that it starts again, addresses of the dead included. So everybody takes
+    a name that nobody had before, and rank 0 tells each of them where all meet, until all have come.
+    """
+    if rank:
+        name = uuid4().hex
+        store.set(f"name/{rank}", name)
+        place = store.get(f"place/{name}").decode()  # which waits for it
+        store.set(f"{place}/{rank}", "")
+    else:
+        place, missing = uuid4().hex, set(range(1, size))
+        while missing:
+            for other in filter(lambda other: store.check([f"name/{other}"]), missing):
+                store.set(f"place/{store.get(f'name/{other}').decode()}", place)
+            missing = {other for other in missing if not store.check([f"{place}/{other}"])}
+            time.sleep(0.02)
+    return dist.PrefixStore(place, store)  # type: ignore[attr-defined]
 
 
 def together() -> bool:
