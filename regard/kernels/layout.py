@@ -41,8 +41,7 @@ class _Spread(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
         ctx.layout = layout
-        padded = layout.pad(x.unflatten(1, (parts, heads, -1)))  # (B, T, P, H, K)
-        return padded.permute(2, 0, 3, 1, 4).contiguous().unbind(0)  # P times (B, H, T, K)
+        return _parts(x, layout, parts, heads).contiguous().unbind(0)
 
     @staticmethod
     @once_differentiable
@@ -65,8 +64,18 @@ class _Gather(Function):
 
 
 def spread(x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
-    """What attention wants of tokens x (N, P·H·K): P tensors (B, H, T, K)."""
-    return _Spread.apply(x, layout, parts, heads)
+    """What attention wants of tokens x (N, P·H·K): P tensors (B, H, T, K).
+
+    Where gradients are off they share one memory: the fused kernel reads it as it is.
+    """
+    if torch.is_grad_enabled():
+        return _Spread.apply(x, layout, parts, heads)
+    return _parts(x, layout, parts, heads).unbind(0)
+
+
+def _parts(x: Tensor, layout: Layout, parts: int, heads: int) -> Tensor:
+    """(N, P·H·K) -> (P, B, H, T, K)"""
+    return layout.pad(x.unflatten(1, (parts, heads, -1))).permute(2, 0, 3, 1, 4)
 
 
 def gather(x: Tensor, layout: Layout) -> Tensor:

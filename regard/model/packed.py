@@ -6,6 +6,7 @@ attention, products that read the same input are one product, and the operations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from regard.kernels import Layout, Noise, Silence, attend_kept, gather, hide, spread
@@ -123,7 +124,8 @@ class _Pass:
         return self.products(gather(mixed, side.layout), (attention.out,))
 
     def _mix(self, attention: Attention, q: Tensor, seen: KeyValues, side: Side, keys: Side) -> Tensor:
-        if not attention.fusable or (attention.training and attention.dropout):
+        kept = torch.is_grad_enabled()  # weights are worth keeping for the way back alone
+        if not (kept and attention.fusable) or (attention.training and attention.dropout):
             return attention.mix(q, seen, keys.keep, side.at)
         bias = attention.positions.bias(q, side.at, seen.at)
         return attention.mixed(attend_kept(q, seen.k, seen.v, keys.hidden, bias))
