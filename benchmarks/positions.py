@@ -129,6 +129,8 @@ def against(one: list[list[str]], other: list[list[str]]) -> float:
 def table(found: dict[str, dict], corpus: str) -> Iterator[str]:
     """BLEU of every scheme, and whether it differs from the base."""
     seeds = [seed for seed in SEEDS if f"{corpus}.{BASE}.{seed}" in found]
+    if not seeds:
+        return
     yield f"| scheme | BLEU, mean of {len(seeds)} | each | against {BASE} | p of each |"
     yield "|---|---|---|---|---|"
     for scheme in SCHEMES:
@@ -164,6 +166,8 @@ def bleu_chart(found: dict[str, dict]) -> Chart:
     for corpus in ("built-in", "multi30k"):
         for scheme in SCHEMES:
             scores = [found[name]["bleu"] for s in SEEDS if (name := f"{corpus}.{scheme}.{s}") in found]
+            if not scores:
+                continue
             for name, value in zip(columns, (scheme, corpus, mean(scores), min(scores), max(scores)), strict=True):
                 columns[name].append(value)
     return bars(
@@ -228,7 +232,7 @@ def main() -> None:
     for i, cell in enumerate(cells(given.folder, given.multi30k, given.only)):
         path = done / f"{cell.name}.json"
         if i % of == number - 1 and not path.exists():
-            path.write_text(json.dumps(cell.work()), encoding="utf-8")
+            write_text(path, json.dumps(cell.work()))
             print(cell.name, flush=True)
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(done.glob("*.json"))}
     rows = [*described(), f"- lengths: trained on 1 to {LONGEST}; steps {STEPS}", ""]

@@ -177,6 +177,10 @@ class ModelConfig(Settings):
                     f"model.positions.farthest={side.farthest} must be above half of "
                     f"model.positions.buckets={side.buckets}: near distances have buckets of their own"
                 )
+            if side.kind == "alibi" and side.sides == "two-sided" and self.heads < 2:
+                raise ValueError(
+                    "model.positions.sides=two-sided needs two heads at least: one looks to the left, one to the right"
+                )
             if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
                 raise ValueError(f"model.positions.share={side.share} of a head is less than a pair to turn; raise it")
         return self

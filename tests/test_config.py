@@ -9,6 +9,8 @@ from regard import config
 from regard.config import Config
 from regard.errors import ConfigError
 
+NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5'.*'alibi'.*'rotary'"
+
 
 @pytest.mark.parametrize(
     ("table", "message"),
@@ -26,7 +28,11 @@ from regard.errors import ConfigError
         ({"train": {"rate": "fast"}}, r"train.rate='fast': .*valid number"),
         ({"train": {"steps": 1.5}}, r"train.steps=1.5: .*valid integer"),
         ({"model": {"norm": "both"}}, r"model.norm='both': input should be 'pre' or 'post'"),
-        ({"model": {"positions": {"kind": "rotray"}}}, r"model.positions.kind='rotray': .*'sinusoidal'"),
+        ({"model": {"positions": {"kind": "rotray"}}}, rf"model.positions.kind='rotray': .*{NINE}"),
+        (
+            {"model": {"heads": 1, "positions": {"kind": "alibi", "sides": "two-sided"}}},
+            r"model.positions.sides=two-sided needs two heads at least",
+        ),
         ({"model": {"dropout": 1.0}}, r"model.dropout=1.0: .*less than 1"),
         ({"data": {"vocabulary": 100}}, r"data.vocabulary=100: .*greater than or equal to 280"),
         (

@@ -20,6 +20,7 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPACE = "\u2581"
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 BYTES = 300  # pieces that byte fallback and the special ones take
+NO_MODEL = "not a SentencePiece model: damaged, or a pointer of git-lfs that was never followed"
 LONGEST_LINE = 16_384  # bytes; SentencePiece leaves out longer lines when it learns its pieces
 
 
@@ -28,7 +29,12 @@ class Tokenizer:
 
     def __init__(self, model: bytes):
         self.model = model
-        self._pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+        try:
+            self._pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError:
+            raise DataError(NO_MODEL) from None
+        if not model:  # which the library takes for a wish to be given one later
+            raise DataError(NO_MODEL)
 
     @property
     def size(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from regard.errors import ConfigError, DataError
 
 PADDING = "[PAD]"
+MARKS = ("[UNK]", "[CLS]", "[SEP]")
 
 
 class WordPiece:
@@ -51,9 +52,12 @@ class WordPiece:
 
 
 def from_words(pieces: Sequence[str], about: Mapping[str, Any]) -> WordPiece:
-    """A tokeniser out of BERT's older files: a piece a line, and what its settings say of case."""
+    """A tokeniser out of BERT's older files: a piece a line, of which blank ones count, and what is said of case."""
+    ids = {piece: i for i, piece in enumerate(pieces) if piece}
+    if missing := [mark for mark in MARKS if mark not in ids]:
+        raise DataError(f"vocab.txt: has no piece {missing[0]}, which BERT needs")
     made = _library().BertWordPieceTokenizer(
-        vocab={piece: i for i, piece in enumerate(pieces)},
+        vocab=ids,
         lowercase=bool(about.get("do_lower_case", True)),
         strip_accents=about.get("strip_accents"),
         handle_chinese_chars=bool(about.get("tokenize_chinese_chars", True)),

@@ -27,6 +27,10 @@ DEFAULTS = {
 """What the format means by a setting that a folder leaves out."""
 ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu-tanh", "silu": "silu", "swish": "silu"}
 PREFIX = "bert."  # of a BERT inside a larger model, whose other parts stay behind
+DEEPEST = 1000  # layers
+SENTENCES = "sentence_bert_config.json"
+SWITCH = "pooling_mode_"
+PROBE = 16  # pieces, more than the marks around two words
 OTHERS = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 
 TABLES = {
@@ -80,41 +84,55 @@ def _reasons(c: Mapping[str, Any]) -> Iterator[str]:
     for name in ("is_decoder", "add_cross_attention"):
         if c[name]:
             yield f"{name} is on, and an encoder looks at its own text alone, both ways"
-    if c["hidden_act"] not in ACTIVATIONS:
+    if str(c["hidden_act"]) not in ACTIVATIONS:
         yield f"hidden_act is {c['hidden_act']}; there are {', '.join(ACTIVATIONS)}"
 
 
 def _other_embeddings(folder: Folder) -> Iterator[str]:
     """Where a folder says how texts become vectors, it must be as it is done here: the mean of the states."""
     for module in folder.json("modules.json", otherwise=[]):
+        if not isinstance(module, dict):
+            raise FormatError(f"{folder.path / 'modules.json'}: expected a list of objects")
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind not in ("Transformer", "Pooling", "Normalize"):
             yield f"modules.json adds a {kind} layer after the encoder"
         elif kind == "Pooling":
-            pooling = folder.json(f"{module['path']}/{CONFIG}", otherwise={})
-            on = [name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True]
-            if on not in ([], ["pooling_mode_mean_tokens"]):
+            on = _pooling(folder.json(f"{module.get('path', '1_Pooling')}/{CONFIG}", otherwise={}))
+            if on not in ([], ["mean"]):
                 yield f"its texts are embedded by {' and '.join(on)}, here by the mean of their tokens"
+
+
+def _pooling(said: Mapping[str, Any]) -> list[str]:
+    """How a text's states become one vector: today a name or a list of them, in older folders a switch each."""
+    today = said.get("pooling_mode", [])
+    old = [name.removeprefix(SWITCH) for name, on in said.items() if name.startswith(SWITCH) and on is True]
+    return [*([today] if isinstance(today, str) else today), *(name.removesuffix("_tokens") for name in old)]
 
 
 def _tokenizer(folder: Folder) -> WordPiece:
     if (folder.path / "tokenizer.json").exists():
         return WordPiece(folder.bytes("tokenizer.json"))
-    pieces = folder.bytes("vocab.txt").decode("utf-8").split("\n")
-    return from_words([piece.removesuffix("\r") for piece in pieces if piece], folder.json("tokenizer_config.json", {}))
+    pieces = [piece.removesuffix("\r") for piece in folder.text("vocab.txt").split("\n")]
+    return from_words(pieces, folder.json("tokenizer_config.json", {}))
 
 
 def _require_fit(folder: Folder, c: Mapping[str, Any], tokenizer: WordPiece) -> None:
     """The tokeniser and the model must be of one folder."""
     for name, theirs, mine in (
         ("pad_token_id", c["pad_token_id"], tokenizer.pad),
-        ("vocab_size", folder.get("vocab_size"), max(folder.get("vocab_size"), tokenizer.size)),
+        ("vocab_size", folder.count("vocab_size"), max(folder.count("vocab_size"), tokenizer.size)),
     ):
         if theirs != mine:
             raise FormatError(
                 f"{folder.path / CONFIG}: {name} is {theirs}, but the tokeniser says {mine}; "
                 f"the folder is put together from two models"
             )
+    lowered = folder.json(SENTENCES, otherwise={}).get("do_lower_case")
+    if lowered and tokenizer.encode(["ABC É"], PROBE) != tokenizer.encode(["abc é"], PROBE):
+        raise FormatError(
+            f"{folder.path / SENTENCES}: do_lower_case is on, and the tokeniser tells large letters from small ones; "
+            f"here a text is read as it stands"
+        )
 
 
 def _modern(name: str) -> str:
@@ -123,7 +141,7 @@ def _modern(name: str) -> str:
 
 
 def _tensors(folder: Folder, theirs: Mapping[str, Tensor], pooled: bool) -> dict[str, Tensor]:
-    inside = dict(names(folder.get("num_hidden_layers"), pooled))
+    inside = dict(names(folder.count("num_hidden_layers", DEEPEST), pooled))
     if missing := [name for name in inside.values() if name not in theirs]:
         raise FormatError(f"{folder.path}: its weights lack {missing[0]} and {len(missing) - 1} more; is it whole?")
     known = {*inside.values(), *POOLER.values()}
@@ -133,8 +151,10 @@ def _tensors(folder: Folder, theirs: Mapping[str, Tensor], pooled: bool) -> dict
 
 
 def _config(folder: Folder, c: Mapping[str, Any], pooled: bool) -> Config:
-    places = folder.get("max_position_embeddings")
-    about = folder.json("sentence_bert_config.json", otherwise={})
+    places = folder.count("max_position_embeddings")
+    longest = folder.json(SENTENCES, otherwise={}).get("max_seq_length") or places
+    if type(longest) is not int:
+        raise FormatError(f"{folder.path / SENTENCES}: max_seq_length is {longest!r}, expected a whole number")
     model = {
         "architecture": "encoder",
         "dim": folder.get("hidden_size"),
@@ -154,6 +174,6 @@ def _config(folder: Folder, c: Mapping[str, Any], pooled: bool) -> Config:
     }
     data = {
         "vocabulary": folder.get("vocab_size"),
-        "max_length": min(about.get("max_seq_length") or places, places),
+        "max_length": min(longest, places),
     }
     return settings.build({"data": data, "model": model}, f"{folder.path / CONFIG}: ")

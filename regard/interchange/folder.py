@@ -12,6 +12,7 @@ from regard.errors import FormatError
 from regard.model import weights
 
 CONFIG, SAFE, UNSAFE = "config.json", "model.safetensors", "pytorch_model.bin"
+MOST = 10_000_000  # of anything that a config counts: more is a mistake, and would be tried all the same
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,34 @@ class Folder:
             raise FormatError(f"{self.path / CONFIG}: has no '{name}', so the model cannot be rebuilt; is it whole?")
         return self.config[name]
 
-    def json(self, name: str, otherwise: Any = None) -> Any:
-        """What a JSON file says; where there may be none, what is meant then."""
+    def count(self, name: str, most: int = MOST) -> int:
+        """A setting that must be there and be a whole number from 1 on."""
+        found = self.get(name)
+        if type(found) is not int or not 1 <= found <= most:
+            raise FormatError(f"{self.path / CONFIG}: {name} is {found!r}, expected a whole number from 1 to {most:,}")
+        return found
+
+    def json(self, name: str, otherwise: list[Any] | dict[str, Any]) -> Any:
+        """What a JSON file says, which is of the kind of what is meant where there is none."""
         path = self.path / name
-        if otherwise is not None and not path.exists():
+        if not path.exists():
             return otherwise
-        return read_json(path)
+        found = read_json(path)
+        if type(found) is not type(otherwise):
+            raise FormatError(f"{path}: expected {'an object' if isinstance(otherwise, dict) else 'a list'}")
+        return found
 
     def bytes(self, name: str) -> bytes:
         path = self.path / name
         if not path.is_file():
             raise FormatError(f"{path}: missing. A {self.get('model_type')} folder has it; copy the whole folder.")
         return path.read_bytes()
+
+    def text(self, name: str) -> str:
+        try:
+            return self.bytes(name).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.path / name}: not UTF-8 ({error})") from None
 
     def tensors(self) -> dict[str, Tensor]:
         """Every weight in float32, from safetensors or else from the older file."""
@@ -80,8 +97,8 @@ def read_restricted(path: Path) -> dict[str, Tensor]:
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds, as many as there are ways to be damaged or to hold something else
-        reason = str(error).partition("\n")[0]
-        raise FormatError(f"{path}: damaged, or more than weights alone, which is never run ({reason})") from None
-    if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
+        kind = type(error).__name__  # not its message, which advises to read the file without restrictions
+        raise FormatError(f"{path}: damaged, or more than weights alone, which is never run ({kind})") from None
+    if not isinstance(found, dict) or not all(isinstance(n, str) and isinstance(t, Tensor) for n, t in found.items()):
         raise FormatError(f"{path}: expected weights by their names")
     return found

@@ -6,7 +6,7 @@ the way out, and whoever translates, trains or looks need not know of it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ from regard import config as settings
 from regard.config import SMALLEST_VOCABULARY, Config
 from regard.data.renumbered import MARKS, Renumbered
 from regard.data.tokenizer import Tokenizers
-from regard.errors import FormatError
-from regard.interchange.folder import CONFIG, Folder
+from regard.errors import DataError, FormatError
+from regard.interchange.folder import CONFIG, Folder, read_json
 from regard.interchange.trained import Trained
 from regard.model.positions import sinusoid
 
@@ -41,10 +41,12 @@ DEFAULTS = {
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu", "gelu_new": "gelu-tanh"}
 EPSILON = 1e-5  # of its norms; no folder says another
 NEVER = -100.0  # a score so low that padding has no share in any prediction
-RATE = 2e-4  # of which fine-tuning takes a quarter
+RATE = 5e-5  # at which a model that has seen millions of pairs learns from a few more
+DEEPEST = 1000  # layers
 PAD_NAME, UNK_NAME, EOS_NAME = "<pad>", "<unk>", "</s>"
 SHARED, SOURCE, TARGET = "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 HEAD, BIAS = "lm_head.weight", "final_logits_bias"
+WORDS = "embedding.words.weight"  # our name of a table, on either side
 
 SELF = {f"self.{name}": f"self_attn.{name}_proj" for name in ("q", "k", "v", "out")}
 CROSS = {f"cross.{name}": f"encoder_attn.{name}_proj" for name in ("q", "k", "v", "out")}
@@ -95,17 +97,24 @@ def read(folder: Folder) -> Trained:
     """The translator of a Marian folder."""
     c = DEFAULTS | folder.config
     folder.refuse(list(_reasons(folder, c)))
-    source = _vocabulary(folder, "vocab.json", int(folder.get("vocab_size")))
+    source = _vocabulary(folder, "vocab.json", folder.count("vocab_size"))
     target = source
     if not c["share_encoder_decoder_embeddings"]:
-        target = _vocabulary(folder, "target_vocab.json", int(folder.get("decoder_vocab_size")))
+        target = _vocabulary(folder, "target_vocab.json", folder.count("decoder_vocab_size"))
     _require_marks(folder, target)
     source_table = source.table
     tokenizers = Tokenizers(
-        Renumbered(folder.bytes("source.spm"), source_table),
-        Renumbered(folder.bytes("target.spm"), source_table if target is source else target.table),
+        _tokenizer(folder, "source.spm", source_table),
+        _tokenizer(folder, "target.spm", source_table if target is source else target.table),
     )
     return Trained(_config(folder, c, tokenizers), _tensors(folder, c, source, target), tokenizers)
+
+
+def _tokenizer(folder: Folder, file: str, table: Sequence[str]) -> Renumbered:
+    try:
+        return Renumbered(folder.bytes(file), table)
+    except DataError as error:
+        raise FormatError(f"{folder.path / file}: {error}") from None
 
 
 def _reasons(folder: Folder, c: Mapping[str, Any]) -> Iterator[str]:
@@ -116,10 +125,10 @@ def _reasons(folder: Folder, c: Mapping[str, Any]) -> Iterator[str]:
     if not c["static_position_embeddings"]:
         yield "static_position_embeddings is off, and Marian's positions are sinusoids"
     for name in ("attention_heads", "ffn_dim"):
-        sides = [folder.get(f"{side}_{name}") for side in ("encoder", "decoder")]
+        sides = [folder.count(f"{side}_{name}") for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
             yield f"encoder and decoder differ in {name} ({sides[0]} and {sides[1]}), which model settings here do not"
-    if c["activation_function"] not in ACTIVATIONS:
+    if str(c["activation_function"]) not in ACTIVATIONS:
         yield f"activation_function is {c['activation_function']}; there are {', '.join(ACTIVATIONS)}"
     if not c["tie_word_embeddings"]:
         yield "tie_word_embeddings is off: the output has a table of its own beside a shared one"
@@ -128,8 +137,8 @@ def _reasons(folder: Folder, c: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _vocabulary(folder: Folder, file: str, size: int) -> Vocabulary:
-    ids = folder.json(file)
     where = folder.path / file
+    ids = read_json(where)
     if not isinstance(ids, dict) or not all(isinstance(i, int) and 0 <= i < size for i in ids.values()):
         raise FormatError(f"{where}: expected pieces with ids below {size}, the size in {CONFIG}")
     if missing := [name for name in (PAD_NAME, UNK_NAME, EOS_NAME) if name not in ids]:
@@ -161,8 +170,7 @@ def _config(folder: Folder, c: Mapping[str, Any], tokenizers: Tokenizers) -> Con
     }
     model = {
         "dim": folder.get("d_model"),
-        "encoder_layers": folder.get("encoder_layers"),
-        "decoder_layers": folder.get("decoder_layers"),
+        **_depths(folder),
         "heads": folder.get("encoder_attention_heads"),
         "ffn": folder.get("encoder_ffn_dim"),
         "activation": ACTIVATIONS[c["activation_function"]],
@@ -176,19 +184,24 @@ def _config(folder: Folder, c: Mapping[str, Any], tokenizers: Tokenizers) -> Con
     return settings.build({"data": data, "model": model, "train": {"rate": RATE}}, f"{folder.path / CONFIG}: ")
 
 
+def _depths(folder: Folder) -> dict[str, int]:
+    return {name: folder.count(name, DEEPEST) for name in ("encoder_layers", "decoder_layers")}
+
+
 def _tensors(folder: Folder, c: Mapping[str, Any], source: Vocabulary, target: Vocabulary) -> dict[str, Tensor]:
     theirs = folder.tensors()
     _require_sinusoids(folder, theirs)
-    inside = dict(names(folder.get("encoder_layers"), folder.get("decoder_layers")))
+    inside = dict(names(**_depths(folder)))
     if missing := [name for name in inside.values() if name not in theirs]:
         raise FormatError(f"{folder.path}: its weights lack {missing[0]} and {len(missing) - 1} more; is it whole?")
     tensors = {ours: theirs[name] for ours, name in inside.items()}
     if target is source:
-        tensors["encoder.embedding.words.weight"] = source.reorder(_first(folder, theirs, SHARED, SOURCE, TARGET), 0.0)
+        tensors[f"encoder.{WORDS}"] = _words(folder, theirs, source, SHARED, SOURCE, TARGET)
     else:
-        tensors["encoder.embedding.words.weight"] = source.reorder(_first(folder, theirs, SOURCE), 0.0)
-        tensors["decoder.embedding.words.weight"] = target.reorder(_first(folder, theirs, TARGET, HEAD), 0.0)
+        tensors[f"encoder.{WORDS}"] = _words(folder, theirs, source, SOURCE)
+        tensors[f"decoder.{WORDS}"] = _words(folder, theirs, target, TARGET, HEAD)
     bias = theirs.get(BIAS, torch.zeros(len(target.names))).flatten()
+    _require_rows(folder, BIAS, bias, target)
     tensors["output.bias"] = target.reorder(bias, NEVER)
     known = {*inside.values(), SHARED, SOURCE, TARGET, HEAD, BIAS}
     if strange := [name for name in theirs if name not in known and "embed_positions" not in name]:
@@ -196,12 +209,21 @@ def _tensors(folder: Folder, c: Mapping[str, Any], source: Vocabulary, target: V
     return tensors
 
 
-def _first(folder: Folder, theirs: Mapping[str, Tensor], *candidates: str) -> Tensor:
-    """A table that is written once, under one of the names of those who share it."""
+def _words(folder: Folder, theirs: Mapping[str, Tensor], vocabulary: Vocabulary, *candidates: str) -> Tensor:
+    """A table that is written once, under one of the names of those who share it; in our order."""
     for name in candidates:
         if name in theirs:
-            return theirs[name]
+            _require_rows(folder, name, theirs[name], vocabulary)
+            return vocabulary.reorder(theirs[name], 0.0)
     raise FormatError(f"{folder.path}: its weights lack {' and '.join(candidates)}, one of which holds the words")
+
+
+def _require_rows(folder: Folder, name: str, table: Tensor, vocabulary: Vocabulary) -> None:
+    if len(table) != len(vocabulary.names):
+        raise FormatError(
+            f"{folder.path}: {name} has {len(table):,} rows, but {CONFIG} speaks of {len(vocabulary.names):,} pieces; "
+            f"the folder is put together from two models"
+        )
 
 
 def _require_sinusoids(folder: Folder, theirs: Mapping[str, Tensor]) -> None:

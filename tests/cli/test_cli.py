@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from regard import __version__
+from regard import config as settings
 from regard.cli import main, spread
 from regard.cli.translate import _standard_input
 from tests.jobs.conftest import TINY
@@ -32,6 +34,20 @@ def run(tmp_path_factory, files: Path) -> Path:
     for words in ("train: 600 pairs", "parameters; training starts", "dev at step 20", "report:"):
         assert words in out.stderr
     return folder
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [("model.positions.kind=rotary",), ("model.encoder.positions.kind=t5", "model.decoder.positions.kind=none")],
+    ids=["one", "a-side-each"],
+)
+def test_order_enters_as_asked(files: Path, tmp_path: Path, changes: tuple[str, ...]):
+    sets = [word for change in changes for word in ("--set", change)]
+    out = regard("train", files / "dev.en", files / "dev.fr", "--out", tmp_path / "run", "--steps", 2, *QUICK, *sets)
+    assert out.returncode == 0, out.stderr
+    table = settings.flatten(tomllib.loads((tmp_path / "run" / "config.toml").read_text(encoding="utf-8")))
+    assert [f"{name}={table[name]}" for name in (change.partition("=")[0] for change in changes)] == list(changes)
+    assert regard("translate", tmp_path / "run", stdin="The girl eats.\n").returncode == 0
 
 
 def test_translate_keeps_lines_and_order(run: Path):

@@ -12,13 +12,15 @@ from regard.data import tokenizer as tokenizers_room
 from regard.data.tokenizer import BOS, PAD, Tokenizers
 from regard.errors import ConfigError, FormatError
 from regard.interchange import marian, marian_export
-from regard.interchange.folder import open_folder
+from regard.interchange.folder import open_folder, read_restricted
 from regard.interchange.registry import exporter, importer
 from regard.interchange.trained import Trained
+from regard.jobs.exchange import import_folder
+from regard.jobs.inherit import inherit
 from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
-from regard.run import begin
+from regard.run import Run, begin
 from tests.interchange.conftest import randomise
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g"] * 5
@@ -91,6 +93,9 @@ def test_files_that_are_damaged_or_missing_are_named(tmp_path: Path):
         ("vocab.json", json.dumps(pieces | {"more": len(pieces)}).encode(), r"vocab.json: expected pieces with ids"),
         ("vocab.json", json.dumps({"</s>": 0, "<unk>": 1}).encode(), r"vocab.json: has no piece <pad>"),
         ("source.spm", None, r"source.spm: missing. A marian folder has it"),
+        ("source.spm", b"version https://git-lfs.github.com/spec/v1", r"source.spm: not a SentencePiece model"),
+        ("target.spm", b"", r"target.spm: not a SentencePiece model"),
+        ("tokenizer_config.json", b"[]", r"tokenizer_config.json: expected an object"),
     ):
         for file, content in good.items():
             (tmp_path / file).write_bytes(content)
@@ -100,6 +105,41 @@ def test_files_that_are_damaged_or_missing_are_named(tmp_path: Path):
             (tmp_path / name).write_bytes(damage)
         with pytest.raises(FormatError, match=message):
             marian.read(open_folder(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocab_size": "many"}, r"config.json: vocab_size is 'many', expected a whole number from 1 to 10,000,000"),
+        ({"vocab_size": 400}, r"model.shared.weight has \d+ rows, but config.json speaks of 400 pieces"),
+        ({"encoder_layers": None}, r"config.json: encoder_layers is None, expected a whole number"),
+        ({"decoder_layers": 10**9}, r"decoder_layers is 1000000000, expected a whole number from 1 to 1,000"),
+        ({"activation_function": ["relu"]}, r"activation_function is \['relu'\]; there are swish"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, changes: dict, message: str):
+    trained, _ = some(True)
+    marian_export.write(trained, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | changes))
+    with pytest.raises(FormatError, match=message):
+        marian.read(open_folder(tmp_path))
+
+
+def test_older_weights_need_names(tmp_path: Path):
+    torch.save({1: torch.zeros(2)}, tmp_path / "w.bin")
+    with pytest.raises(FormatError, match=r"w.bin: expected weights by their names"):
+        read_restricted(tmp_path / "w.bin")
+    (tmp_path / "w.bin").write_text("version https://git-lfs.github.com/spec/v1")
+    with pytest.raises(FormatError, match=r"w.bin: damaged, or more than weights alone, which is never run \(\w+\)$"):
+        read_restricted(tmp_path / "w.bin")
+
+
+def test_an_import_is_fine_tuned_gently(tmp_path: Path):
+    trained, _ = some(True)
+    exporter("marian")(trained, tmp_path)
+    import_folder(tmp_path, tmp_path / "run")
+    assert inherit(Run(tmp_path / "run"), Config()).train.rate == 5e-5
 
 
 def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french
+from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.exchange import import_folder
 from regard.jobs.load import load_encoder
@@ -138,6 +139,8 @@ def test_older_names_and_files_say_the_same(folder: Path, tmp_path):
         ({"hidden_act": "mish"}, r"hidden_act is mish; there are gelu, relu"),
         ({"pad_token_id": 3}, r"pad_token_id is 3, but the tokeniser says 0"),
         ({"vocab_size": 290}, r"vocab_size is 290, but the tokeniser says \d+"),
+        ({"vocab_size": None}, r"config.json: vocab_size is None, expected a whole number"),
+        ({"max_position_embeddings": "far"}, r"max_position_embeddings is 'far', expected a whole number"),
         ({"num_hidden_layers": 4}, r"its weights lack encoder.layer.3.attention.self.query.weight and 15 more"),
         ({"num_hidden_layers": 2}, r"its weights hold encoder.layer.2.*, which no BERT has"),
         ({"intermediate_size": 17}, r"feed.into.weight is \(13, 33\), expected \(17, 33\)"),
@@ -157,12 +160,52 @@ def test_vectors_that_are_made_otherwise_are_refused(folder: Path, tmp_path):
     modules = [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
     (other / "modules.json").write_text(json.dumps(modules))
     (other / "1_Pooling").mkdir()
-    (other / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-    with pytest.raises(RegardError, match="embedded by pooling_mode_cls_token, here by the mean"):
-        import_folder(other, tmp_path / "run")
+    for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls"]}):
+        (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
+        with pytest.raises(RegardError, match=r"embedded by cls.*, here by the mean"):
+            import_folder(other, tmp_path / "run")
+    for said in ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, {"pooling_mode": "mean"}):
+        (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
+        import_folder(other, tmp_path / f"run{len(said)}")
     (other / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Dense", "path": ""}]))
     with pytest.raises(RegardError, match="adds a Dense layer after the encoder"):
         import_folder(other, tmp_path / "run")
+    for file, said, message in (
+        ("modules.json", ["x"], r"modules.json: expected a list of objects"),
+        ("modules.json", {}, r"modules.json: expected a list"),
+        ("sentence_bert_config.json", {"max_seq_length": "x"}, r"max_seq_length is 'x', expected a whole number"),
+    ):
+        (other / file).write_text(json.dumps(said))
+        with pytest.raises(RegardError, match=message):
+            import_folder(other, tmp_path / "run")
+        (other / file).unlink()
+
+
+def test_older_word_lists_keep_their_numbers_and_are_whole(folder: Path, tmp_path):
+    other = shutil.copytree(folder, tmp_path / "other")
+    (other / "tokenizer.json").unlink()
+    words = (other / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    there = WordPiece((folder / "tokenizer.json").read_bytes()).encode([TEXTS[0]], PLACES)
+    for at in (len(words), 7):  # a blank line at the end, and one that all others stand behind
+        lines = [*words[:at], "", *words[at:]]
+        (other / "vocab.txt").write_text("\n".join(lines), encoding="utf-8")
+        import_folder(other, tmp_path / f"run{at}")
+        mine = load_encoder(tmp_path / f"run{at}", "cpu").tokenizer.encode([TEXTS[0]], PLACES)
+        assert mine == [[i + (i >= at) for i in row] for row in there]
+    for written, message in ((b"[PAD]\n\xe9\n", r"vocab.txt: not UTF-8"), (b"[PAD]\na\n", r"has no piece \[UNK\]")):
+        (other / "vocab.txt").write_bytes(written)
+        with pytest.raises(RegardError, match=message):
+            import_folder(other, tmp_path / "run")
+
+
+def test_letters_that_would_be_made_small_first_are_told(folder: Path, tmp_path):
+    other = shutil.copytree(folder, tmp_path / "other")
+    (other / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": True}))
+    import_folder(other, tmp_path / "run")  # its tokeniser makes them small itself
+    (other / "tokenizer.json").unlink()
+    (other / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
+    with pytest.raises(RegardError, match=r"do_lower_case is on, and the tokeniser tells large letters"):
+        import_folder(other, tmp_path / "cased")
 
 
 def test_an_encoder_does_not_translate_and_is_not_trained_on(folder: Path, tmp_path, capsys):

@@ -12,6 +12,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.model import weights
 from regard.model.build import build, build_decoder
+from regard.model.positions.relative import slopes
 from regard.model.taps import record
 from tests.interchange.conftest import HF, V, padded, randomise
 
@@ -117,6 +118,16 @@ def test_rotary_positions_are_those_of_llama():
         tie=False, scale_words=False, positions={"kind": "rotary"},
     )  # fmt: skip
     agree(given(build_decoder(config, V, PAD), tensors), theirs, 1e-5)  # its angles and norms are float32, always
+
+
+def test_slopes_are_those_of_bloom():
+    from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+
+    for heads in range(1, 71):
+        theirs = build_alibi_tensor(torch.ones(1, 2), heads, torch.float64)[
+            :, 0, 1
+        ]  # slope · place, and the place is 1
+        assert_close(torch.tensor(slopes(heads), dtype=torch.float64), theirs, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("heads", [3, 4])

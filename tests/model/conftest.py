@@ -58,6 +58,7 @@ KINDS: dict[str, dict[str, object]] = {
     **{f"{name}-pre": {"positions": positions(name)} for name in SCHEMES},
     **{f"{name}-post": {"positions": positions(name), "norm": "post"} for name in ("sinusoidal", "t5")},
     "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"waves": "halves"}},
+    "argmax": {"attention": "argmax", "positions": {"kind": "bias", "length": 29}},
     "normed": {"embedding_norm": True, "scale_words": False, "activation": "gelu-tanh"},
 }
 

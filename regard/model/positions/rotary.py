@@ -21,11 +21,11 @@ class Rotary(Positions):
         self.base = base
         self.interleaved = interleaved
         even = torch.arange(0, width, 2, dtype=torch.float64)
-        self.register_buffer("speed", torch.exp(even * (-math.log(base) / width)), persistent=False)
-        self.speed: Tensor  # (width/2,)
+        self.speed = torch.exp(even * (-math.log(base) / width))  # (width/2,); no buffer: it stays as exact as it is
 
     def turn(self, q: Tensor, at: Tensor) -> Tensor:
-        angle = at[:, None, :, None].cpu().double() * self.speed.cpu().double()  # (B or 1, 1, T, width/2)
+        where = "cpu" if q.device.type == "mps" else q.device  # which has no float64
+        angle = at[:, None, :, None].to(where).double() * self.speed.to(where)  # (B or 1, 1, T, width/2)
         cos, sin = angle.cos().to(q), angle.sin().to(q)
         turned, rest = q[..., : self.turned], q[..., self.turned :]
         one, two = (turned[..., ::2], turned[..., 1::2]) if self.interleaved else turned.chunk(2, dim=-1)
