@@ -8,7 +8,8 @@
 
 Every part is a study in FOLDER, so the work can be stopped or killed at any time: call it again and it goes on. Test is
 translated once for each set, when its training has ended, and chooses nothing. Tables are printed, charts drawn into
-FOLDER/images; --write makes results/ted_four_sets.md and charts in docs/images. No sentence of the corpus is in them.
+FOLDER/images; --write makes results/ted_four_sets-PART.md and charts in docs/images of every part that is there. No
+sentence of the corpus is in them.
 """
 
 import argparse
@@ -193,15 +194,14 @@ def main() -> None:
     given = parser.parse_args()
     for part in given.part:
         train(part, given)
-    lines = [*described(), ""]
     for part in PARTS:
         if is_study(given.folder / part):
             bench = door.go_on(given.folder / part)
-            lines += told(part, bench, IMAGES if given.write else given.folder / "images")
+            lines = [*described(), "", *told(part, bench, IMAGES if given.write else given.folder / "images")]
             bench.close()
-    print("\n".join(lines))
-    if given.write:
-        write("ted_four_sets", lines)
+            print("\n".join(lines))
+            if given.write:
+                write(f"ted_four_sets-{part}", lines)
 
 
 if __name__ == "__main__":
