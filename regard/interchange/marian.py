@@ -6,7 +6,7 @@ the way out, and whoever translates, trains or looks need not know of it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ def read(folder: Folder) -> Trained:
     return Trained(_config(folder, c, tokenizers), _tensors(folder, c, source, target), tokenizers)
 
 
-def _tokenizer(folder: Folder, file: str, table: Sequence[str]) -> Renumbered:
+def _tokenizer(folder: Folder, file: str, table: tuple[str, ...]) -> Renumbered:
     try:
         return Renumbered(folder.bytes(file), table)
     except DataError as error:

@@ -26,7 +26,7 @@ def both(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> l
         model.zero_grad()
         states = path(source, target)
         (states * torch.linspace(-1, 1, states.numel()).double().view_as(states)).sum().backward()
-        gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+        gradients = {n: torch.zeros_like(p) if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
         found.append({"states": states.detach(), **gradients})
     return found
 
