@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.errors import ConfigError
-from regard.kernels.int8 import KINDS, int8, quantise
+from regard.kernels.int8 import KINDS, MANY, WIDE, int8, quantise
 
 room = importlib.import_module("regard.kernels.int8")  # in its package the name is the function's
 makers = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
@@ -62,6 +62,22 @@ def test_nothing_times_something_is_nothing(make):
     bias = torch.randn(11)
     found = make(*quantise(torch.randn(11, 16)), bias)(torch.zeros(3, 16))
     torch.testing.assert_close(found, bias.expand(3, -1))
+
+
+@pytest.mark.parametrize("rows", [MANY - 1, MANY])
+def test_few_rows_and_many_of_a_wide_weight_are_nearly_the_product(monkeypatch, rows: int):
+    asked = []
+    for name, make in KINDS.items():
+        monkeypatch.setitem(KINDS, name, lambda *given, m=make, n=name: _told(m(*given), asked, n))
+    monkeypatch.setattr(room, "VNNI", True)  # what it decides, whatever this CPU has
+    weight, x = torch.randn(WIDE, 128) / 11, torch.randn(rows, 128)
+    expected = F.linear(x, weight)
+    assert float((int8(weight, None)(x) - expected).norm() / expected.norm()) < 0.03
+    assert asked == ["onednn" if rows >= MANY else "fbgemm"]
+
+
+def _told(product, asked: list[str], name: str):
+    return lambda x: (asked.append(name), product(x))[1]
 
 
 def test_the_next_one_multiplies_where_one_is_gone(monkeypatch):
