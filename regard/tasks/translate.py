@@ -17,7 +17,7 @@ from regard.model.positions import Positions
 from regard.model.stepwise import PLACES, Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
 
-ROOM = 8192  # sentences at a time times the longest source among them
+ROOM = 16384  # sentences at a time times the longest source among them
 KEPT = 32 << 20  # numbers that their keys are at first, over rows, layers and heads
 FORCED = 4096  # the same as ROOM, where the whole output is known
 NUMBERS = 1 << 24  # that are predicted at a time, over beams and vocabulary

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.model import stepwise
+from regard.model import memory
 from regard.model.packed import Packed
 from regard.model.stepwise import PLACES, Stepwise
 from regard.model.transformer import EncoderDecoder
@@ -18,9 +18,11 @@ def _new_memory_is_nan():
     torch.use_deterministic_algorithms(False)
 
 
-@pytest.fixture(autouse=True, params=[0, 1000], ids=["as-many", "as-few"])
+@pytest.fixture(autouse=True, params=[(0, 1), (1000, 32)], ids=["as-many", "as-few"])
 def _all_rows_are(request, monkeypatch):
-    monkeypatch.setattr(stepwise, "FEW", request.param)
+    """As if there were many of them, in bands by their lengths; or few, all together."""
+    for name, value in zip(("FEW", "WORTH"), request.param, strict=True):
+        monkeypatch.setattr(memory, name, value)
 
 
 def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -100,6 +102,24 @@ def test_rows_that_have_left_take_up_no_room_for_long(model: EncoderDecoder, ids
         for t in range(PLACES + 1):
             walk.step(target[:, t])
     assert [len(side) for shelf in walk._own for side in shelf._sides] == [1] * 2 * len(walk._own)
+    assert [seen.k.shape[::2] for band in walk._memory._bands for seen in band._seen] == [(1, 3)] * len(walk._own)
+
+
+def test_the_last_of_a_band_are_seen_right_before_and_after_it_closes_its_ranks(model: EncoderDecoder, ids):
+    source, target = padded_rows([7, 6, 7, 6, 7]), ids(5, 6)
+    whole = logits(model, source, target)
+    with torch.no_grad():
+        walk, stay = Stepwise(model).begin(), torch.arange(5)
+        walk.enter(source)
+        for t, order in enumerate(([0, 1, 2, 3, 4], [4, 1, 2, 3], [2, 0, 1], [1, 2], [1, 0], [1])):
+            walk.select(torch.tensor(order))
+            stay = stay[order]
+            assert_close(walk.step(target[stay, t]), whole[stay, t])
+
+
+def test_sources_stand_with_those_of_like_length(monkeypatch):
+    monkeypatch.setattr(memory, "WORTH", 2)
+    assert memory._alike([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
 
 
 def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monkeypatch):
@@ -107,7 +127,8 @@ def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monke
     whole = logits(model, source, target)
     read: list[int] = []
     reader = Packed.read
-    monkeypatch.setattr(stepwise, "READ", 23)
+    monkeypatch.setattr(memory, "READ", 23)
+    monkeypatch.setattr(memory, "WORTH", 32)
     monkeypatch.setattr(Packed, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
     with torch.no_grad():
         walk = Stepwise(model).begin()
