@@ -23,6 +23,10 @@ def report(
 
     if is_run(folder) and not is_study(folder):
         if not Run(folder).report.exists():
+            if not Run(folder).log.exists():
+                raise RunError(
+                    f"{folder}: was imported or pruned, not trained; `regard evaluate` and `heads` tell of it."
+                )
             raise RunError(f"{folder}: its report is written when training ends; go on with `regard train --resume`.")
         print(Run(folder).report)
         return

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -20,6 +21,7 @@ from regard.tune.study import METRIC_NAMES, told, written
 
 REFRESH_SECONDS = 0.5
 OTHERS_SECONDS = 3.0  # between two looks at what other workers do
+NARROW = 16  # columns in which a setting and its value can be read
 ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
 
 
@@ -202,7 +204,10 @@ class StudyDisplay:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("trial", "name", "settings", "state", "step", "dev loss", "BLEU", "left"):
             right = name in ("trial", "step", "dev loss", "BLEU", "left")
-            table.add_column(name, justify="right" if right else "left", no_wrap=name != "settings")
+            wrapped: dict[str, Any] = (
+                {"min_width": NARROW, "overflow": "fold"} if name == "settings" else {"no_wrap": True}
+            )
+            table.add_column(name, justify="right" if right else "left", **wrapped)
         table.add_column(f"score ({METRIC_NAMES[self.metric]})", justify="right")
         order = {"running": 0, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
         chosen = sorted(self.rows.values(), key=lambda row: order[row.state])[:most]

@@ -63,6 +63,7 @@ def tune(
         bench = _go_on(files[0], fields)
     else:
         begun = _study(files or [], over or [], assignments(data) + list(set_ or ()), each, fields)
+        door.require_files(begun)
         bench = door.begin(begun, out or Path("studies") / begun.name)
     if not show_study(work(bench, stopper()), bench.place, bench.peek):
         raise typer.Exit(INTERRUPTED)

@@ -1,7 +1,7 @@
 """A study in words. Every sentence is computed from the trials; what the trials cannot say is not said."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean, stdev
@@ -10,10 +10,12 @@ from regard.metrics import Test
 from regard.report import pareto
 from regard.tune.contrast import blocks, changed, many, places, rank_correlation, stands_out, tried
 from regard.tune.luck import Chance, shuffled
+from regard.tune.measure import Measured
 from regard.tune.results import Result, ranking
 from regard.tune.study import METRIC_NAMES, Study, short, written
 
 FEW = 10  # trials below which importances are a hint
+CLEARLY = 0.9  # of a cost: what is hardly less is none
 RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
 ABOUT = ("model.layers", "model.dim", "model.heads", "model.dropout")
 WORDS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
@@ -227,32 +229,56 @@ def weights(seen: Evidence) -> str:
 
 
 def advice(seen: Evidence) -> str:
-    """What to take for quality, and what for size."""
+    """What to take for quality, for size and for speed."""
     ranked = [result for result in seen.ranked if result.first is not None]
     if not ranked:
         return "Nothing to pick: no model works."
     best = ranked[0]
     told = f"For quality take {_name(best)}: {_score(seen, best)}, {_cost(best)}."
     level = [r for r in ranked if r is best or (r.number in seen.tests and not seen.tests[r.number].significant)]
-    sizes = [(float(r.first.parameters if r.first else 0), r.value or 0.0) for r in ranked]
-    front = [ranked[n] for n in pareto(sizes, seen.study.up)]
-    light = min(level, key=lambda r: r.first.parameters if r.first else 0)
-    if light is not best:
+    return told + "".join(_wished(seen, ranked, level, wish) for wish in WISHES)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What else somebody may want of a model."""
+
+    name: str
+    most: str
+    cost: Callable[[Measured], float | None]
+    """The less the better; None where it is not known."""
+
+
+WISHES = (
+    _Wish("size", "smallest", lambda one: float(one.parameters)),
+    _Wish("speed", "fastest to translate", lambda one: one.decoding),
+)
+
+
+def _wished(seen: Evidence, ranked: Sequence[Result], level: Sequence[Result], wish: _Wish) -> str:
+    """Which one to take for a wish: one that is as good as the best, else the one that has most of it."""
+    costs = {r.number: cost for r in ranked if r.first is not None and (cost := wish.cost(r.first)) is not None}
+    best, known = ranked[0], [r for r in ranked if r.number in costs]
+    if best.number not in costs or len(known) < 2:
+        return ""
+    light = min((r for r in level if r.number in costs), key=lambda r: costs[r.number])
+    front = [known[n] for n in pareto([(costs[r.number], r.value or 0.0) for r in known], seen.study.up)]
+    if costs[light.number] < CLEARLY * costs[best.number]:
         equal = f"no significant difference in {_tested_by(seen)}"
-        told += f" For size take {_name(light)}: {_score(seen, light)}, {equal}, {_cost(light)}."
-    elif front and front[0] is not best:
-        small = front[0]
-        gap = abs((best.value or 0.0) - (small.value or 0.0))
-        told += f" For size take {_name(small)}, the smallest: {_score(seen, small)}, {gap:.2f} worse, {_cost(small)}."
-    else:
-        told += " It is also the smallest of those that nothing beats, so take it for size as well."
-    return told
+        return f" For {wish.name} take {_name(light)}: {_score(seen, light)}, {equal}, {_cost(light)}."
+    if costs[front[0].number] < CLEARLY * costs[best.number]:
+        most = front[0]
+        gap = abs((best.value or 0.0) - (most.value or 0.0))
+        told = f" For {wish.name} take {_name(most)}, the {wish.most}: {_score(seen, most)}, {gap:.2f} worse"
+        return f"{told}, {_cost(most)}."
+    return f" None is clearly the {wish.most} instead, so take it for {wish.name} as well."
 
 
 def _cost(result: Result) -> str:
     one = result.first
     assert one is not None
-    return f"{one.parameters / 1e6:.1f} million parameters, {one.minutes:.1f} minutes of training"
+    told = f"{one.parameters / 1e6:.1f} million parameters, {one.minutes:.1f} minutes of training"
+    return told if one.decoding is None else f"{told}, {1000 * one.decoding:.1f} ms to translate a sentence"
 
 
 def _seed_spread(seen: Evidence) -> float | None:

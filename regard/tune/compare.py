@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from regard.data.unigram import unigram_loss
@@ -15,7 +16,7 @@ from regard.jobs.score import as_dict, judge
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.train import log
-from regard.tune.measure import Measured, summary
+from regard.tune.measure import Measured, parameters, summary
 
 SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
@@ -32,6 +33,11 @@ class System:
     run: Run | None = None
     measured: Measured | None = None
     """What it cost; unknown where only its translations are."""
+
+    @cached_property
+    def parameters(self) -> int | None:
+        """Of its weights, where it is a run."""
+        return parameters(self.run) if self.run else None
 
     @property
     def translations(self) -> list[str]:
@@ -66,8 +72,11 @@ def compare(
     source, target = _languages(paths)
     pairs = list(read_pairs(files, source, target))
     name = Path(files[0]).name.partition(".")[0]
-    names = _names(paths)
-    systems = [_system(path, names[n], pairs, files[-1], search, device) for n, path in enumerate(paths)]
+    entrants = [(path, own, _written(path, pairs, files[-1])) for path, own in zip(paths, _names(paths), strict=True)]
+    systems = [
+        _judged(path, own, pairs, search, device) if lines is None else _read(own, pairs, lines)
+        for path, own, lines in entrants
+    ]
     return of_systems(name, pairs, systems)
 
 
@@ -92,15 +101,18 @@ def _languages(paths: Sequence[Path]) -> tuple[str, str]:
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """Each system by the last part of its path, or by the whole where two would be alike."""
+    for n, path in enumerate(paths):
+        if path.resolve() in [other.resolve() for other in paths[:n]]:
+            raise DataError(f"{path}: given twice; a system is not compared with itself")
     last = [path.resolve().name for path in paths]
     return [name if last.count(name) == 1 else str(path) for name, path in zip(last, paths, strict=True)]
 
 
-def _system(path: Path, name: str, pairs: Sequence[Pair], reference: str, search: Beam | None, device: str) -> System:
+def _written(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | None:
+    """What a file of translations holds, None for a run: known to fit before anybody translates."""
     if path.is_dir():
-        run = open_run(path)
-        evaluation = judge(load(path, device), pairs, search, SCORED)
-        return System(name, evaluation, run, costs(run, evaluation))
+        open_run(path)
+        return None
     if not path.exists():
         raise FormatError(f"{path}: no such run or file; compare takes run folders and files of translations")
     lines = list(read_lines(path))
@@ -109,7 +121,17 @@ def _system(path: Path, name: str, pairs: Sequence[Pair], reference: str, search
             f"{path} has {len(lines)} lines, {reference} has {len(pairs)} pairs; a file of translations has one line "
             f"for each, an empty one where there is none"
         )
-    return System(name, evaluate(lambda _: lines, pairs, metrics=SCORED))
+    return lines
+
+
+def _read(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
+    return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED))
+
+
+def _judged(path: Path, name: str, pairs: Sequence[Pair], search: Beam | None, device: str) -> System:
+    run = open_run(path)
+    evaluation = judge(load(path, device), pairs, search, SCORED)
+    return System(name, evaluation, run, costs(run, evaluation))
 
 
 def costs(run: Run, evaluation: Evaluation) -> Measured | None:

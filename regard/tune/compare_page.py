@@ -17,7 +17,6 @@ from regard.report import (
     Value,
     bars,
     distributions,
-    frontier,
     overlay,
     page,
     profile,
@@ -25,7 +24,9 @@ from regard.report import (
 )
 from regard.run import write_text
 from regard.tune.compare import FEWEST, LENGTHS, Comparison, System, largest_differences, length_ratio
+from regard.tune.cost import cost_charts, costs_of
 from regard.tune.evidence import Course, course
+from regard.tune.measure import Measured
 from regard.tune.results import Result
 
 SHOWN = 5  # sentences with the largest differences, for each system
@@ -160,26 +161,12 @@ def _course(system: System) -> Course | None:
 
 
 def _costs(comparison: Comparison) -> dict[str, Chart]:
-    working = [s for s in comparison.systems if s.measured is not None and not s.collapsed]
-    if len(working) < 2:
-        return {}
-    rows: list[dict[str, Value]] = [
-        {
-            "name": s.name,
-            "BLEU": s.evaluation.scores["bleu"].value,
-            "parameters": s.measured.parameters if s.measured else None,
-            "minutes": s.measured.minutes if s.measured else None,
-        }
-        for s in working
-    ]
-    titles = {"parameters": "Size against quality", "minutes": "Time of training against quality"}
-    table = Table.of(rows)
-    return {
-        f"{cost}-quality": frontier(
-            table, cost, "BLEU", "name", title=titles[cost], x_title=cost, y_title="BLEU", higher=True
-        ).named(f"{cost}-quality")
-        for cost in titles
-    }
+    rows: list[dict[str, Value]] = []
+    for system in comparison.systems:
+        if not system.collapsed:
+            costs = costs_of(system.measured) if system.measured else {"parameters": system.parameters}
+            rows.append({"name": system.name, "BLEU": system.evaluation.scores["bleu"].value, **costs})
+    return {chart.name: chart for chart in cost_charts(rows, "BLEU", "BLEU", higher=True)}
 
 
 def _page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
@@ -187,7 +174,7 @@ def _page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
     figures = {name: Figure(chart) for name, chart in charts.items()}
     told: list[Part] = [Paragraph(text) for text in _words(comparison)]
     curves = [figures[name] for name in ("loss", "accuracy", "bleu") if name in figures]
-    costs = [figures[name] for name in ("parameters-quality", "minutes-quality") if name in figures]
+    costs = [figure for name, figure in figures.items() if name.endswith("-quality")]
     shapes = [figures[name] for name in ("sentence-bleu", "length-bleu") if name in figures]
     sections = [
         Section("What it says", told),
@@ -257,16 +244,17 @@ def _p(test: Test) -> str:
 
 def _cost_table(comparison: Comparison) -> Part:
     rows: list[dict[str, Value]] = [
-        {
-            "system": s.name,
-            "parameters": s.measured.parameters,
-            "minutes": round(s.measured.minutes, 1),
-            "target pieces a second": round(s.measured.speed),
-        }
+        {"system": s.name, "parameters": s.parameters, **(_spent(s.measured) if s.measured else {})}
         for s in comparison.systems
-        if s.measured is not None
+        if s.parameters is not None
     ]
-    return Grid(Table.of(rows), "Of training.") if rows else Paragraph("Nothing is known of what these systems cost.")
+    note = "Minutes and pieces a second of training; a sentence as it took greedily at looks at dev."
+    return Grid(Table.of(rows), note) if rows else Paragraph("Nothing is known of what these systems cost.")
+
+
+def _spent(one: Measured) -> dict[str, Value]:
+    decoding = None if one.decoding is None else round(1000 * one.decoding, 1)
+    return {"minutes": round(one.minutes, 1), "target pieces a second": round(one.speed), "ms a sentence": decoding}
 
 
 def _differences(comparison: Comparison) -> list[Part]:
@@ -285,10 +273,10 @@ def _differences(comparison: Comparison) -> list[Part]:
 
 def _cost(system: System) -> str:
     one = system.measured
-    if one is None:
-        return ""
-    training = f"{one.minutes:.1f} minutes of training, {one.speed:,.0f} target pieces a second"
-    return f"; {one.parameters:,} parameters, {training}"
+    told = "" if system.parameters is None else f"; {system.parameters:,} parameters"
+    if one is not None:
+        told += f", {one.minutes:.1f} minutes of training, {one.speed:,.0f} target pieces a second"
+    return told
 
 
 def _cell(text: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from regard.errors import ConfigError, RunError
+from regard.formats import read_pairs
 from regard.run import write_text
 from regard.tune import storage as storages
 from regard.tune import study as studies
@@ -40,6 +41,14 @@ def begin(study: Study, folder: Path) -> Bench:
     found.set_user_attr(STUDY, text)
     write_text(place.study, text)
     return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def require_files(study: Study) -> None:
+    """Refuse a study whose pairs are not there, before anything of it is written down."""
+    data = study.base.data
+    for paths in (data.train, data.dev, data.test):
+        if paths:
+            read_pairs(paths, data.source, data.target)  # which looks for them at once and reads later
 
 
 def _unbegun(place: StudyFolder) -> bool:

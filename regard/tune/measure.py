@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from regard.data.unigram import unigram_loss
@@ -38,6 +39,8 @@ class Measured:
     """Accuracy and loss in the way that flatters, as `evaluation.PadsCounted` has them."""
     collapsed: str = ""
     """Why this is no working model; empty if it works."""
+    decoding: float | None = None
+    """Seconds that a dev sentence took to translate, greedily, at the looks of training (their median)."""
 
     def value(self, metric: str) -> float | None:
         if metric == "loss":
@@ -88,6 +91,7 @@ def summary(run: Run, found: Mapping[str, Any], unigram: float | None) -> Measur
         scores=scores,
         pads_counted=found.get("pads_counted"),
         collapsed=collapse(look, unigram, scores, found.get("baselines")),
+        decoding=median(timed) if (timed := [check.decoding for check in checks if check.decoding]) else None,
     )
 
 

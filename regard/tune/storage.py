@@ -48,7 +48,7 @@ def open_storage(url: str, create: bool) -> "RDBStorage":
     except (SQLAlchemyError, ImportError, OSError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
         raise RunError(
-            f"storage {where}: cannot be reached ({reason}). Check the address, or leave --storage out."
+            f"storage {where}: cannot be reached ({reason}). Check the address, and that somebody answers there."
         ) from None
 
 

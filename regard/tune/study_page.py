@@ -16,7 +16,6 @@ from regard.report import (
     Value,
     bars,
     distributions,
-    frontier,
     overlay,
     page,
     panels,
@@ -29,6 +28,7 @@ from regard.run import Run
 from regard.tune.analysis import Evidence, analysis
 from regard.tune.compare import LENGTHS
 from regard.tune.compare_page import length_rows
+from regard.tune.cost import cost_charts, costs_of
 from regard.tune.evidence import Course, dev_rows, gather
 from regard.tune.results import Result
 from regard.tune.space import Range
@@ -127,6 +127,7 @@ class StudyPage:
         assert one is not None
         row: dict[str, Value] = {"trial": _name(result), "parameters": one.parameters, "updates": one.steps}
         row |= {"epochs": round(one.epochs, 1), "minutes": round(one.minutes, 1), "pieces/s": round(one.speed)}
+        row["ms a sentence"] = None if one.decoding is None else round(1000 * one.decoding, 1)
         return row | {"chrF2": _interval(one.scores.get("chrf")), "TER": _interval(one.scores.get("ter"))}
 
     def _point(self, result: Result) -> dict[str, Value]:
@@ -251,20 +252,9 @@ class StudyPage:
 
     def _draw_costs(self) -> list[Chart]:
         rows: list[dict[str, Value]] = [
-            {"name": _name(r), "score": r.value, "parameters": r.first.parameters, "minutes": r.first.minutes}
-            for r in self.ranked
-            if r.first is not None
+            {"name": _name(r), "score": r.value, **costs_of(r.first)} for r in self.ranked if r.first is not None
         ]
-        if len(rows) < 2:
-            return []
-        table, value = Table.of(rows), f"dev {self.metric}"
-        titles = {"parameters": "Size against quality", "minutes": "Time of training against quality"}
-        return [
-            frontier(
-                table, cost, "score", "name", title=titles[cost], x_title=cost, y_title=value, higher=self.study.up
-            ).named(f"{cost}-quality")
-            for cost in titles
-        ]
+        return cost_charts(rows, "score", f"dev {self.metric}", self.study.up)
 
     def _draw_sentences(self) -> list[Chart]:
         """How the dev sentences of the best trials are distributed, and BLEU by length."""

@@ -27,9 +27,9 @@ HAPPENED = [
 ]
 
 
-def made(terminal: bool) -> tuple[StudyDisplay, io.StringIO]:
+def made(terminal: bool, width: int = 140) -> tuple[StudyDisplay, io.StringIO]:
     display, sink = StudyDisplay(StudyFolder(Path("s"))), io.StringIO()
-    display.console = Console(file=sink, force_terminal=terminal, width=140, color_system=None)
+    display.console = Console(file=sink, force_terminal=terminal, width=width, color_system=None)
     display._live.console = display.console
     return display, sink
 
@@ -60,6 +60,14 @@ def test_a_terminal_has_a_table_with_everything_in_it():
     ):
         assert words in table, words
     assert "running" in table and "waiting" in table
+
+
+def test_settings_can_be_read_in_a_narrow_terminal():
+    display, sink = made(True, width=80)
+    many = POINT | {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
+    display.take(Planned("mine", "bleu", (Result(1, "quarter 4 as taught", "waiting", many),)))
+    display.console.print(display._table(5))
+    assert "encoder_layers=128" in "".join(sink.getvalue().split()) and "…" not in sink.getvalue()
 
 
 def test_a_file_has_lines_and_the_table_at_the_end():

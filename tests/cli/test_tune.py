@@ -116,6 +116,14 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
     assert {path: path.read_bytes() for path in study.glob("trials/*/scores/*")} == before  # runs are left alone
 
 
+def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path, tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.setattr("regard.tune.compare.judge", None)
+    (tmp_path / "short.txt").write_text("one\n", encoding="utf-8")
+    words = ["compare", str(study / "trials" / "0001"), str(tmp_path / "short.txt")]
+    told = refused([*words, "--on", str(files / "test.en"), str(files / "test.fr")], capsys)
+    assert "short.txt has 1 lines" in told
+
+
 MISTAKES = {
     "nothing": (["tune"], "nothing varies"),
     "nothing varies": (["tune", "train.en", "train.fr"], "say what to vary with --over"),
@@ -143,6 +151,10 @@ MISTAKES = {
     "worker with files": (["tune", "fine.toml", "--worker", "sqlite:///x.db"], "leave out files and settings"),
     "no data": (["tune", "fine.toml"], "nothing to train on"),
     "data that is not there": (["tune", "fine.toml", "a.en", "a.fr", "--out", "s"], "a.en: no such file"),
+    "dev that is not there": (
+        ["tune", "fine.toml", "train.en", "train.fr", "--dev", "b.en", "--dev", "b.fr", "--out", "s"],
+        "b.en: no such file",
+    ),
     "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is no range"),
     "no value": (["tune", "train.en", "train.fr", "--over", "model.dropout"], "expected name=values"),
     "no such set": (["tune", "fine.toml", "--only", "x*"], "no set matches"),
@@ -154,6 +166,7 @@ MISTAKES = {
         ["compare", "train.fr", "short.fr", "--on", "train.en", "train.fr"],
         "short.fr has 3 lines, train.fr has 4 pairs",
     ),
+    "a system twice": (["compare", "train.fr", "./train.fr", "--on", "train.en", "train.fr"], "given twice"),
     "no such system": (["compare", "gone", "--on", "train.en", "train.fr"], "gone: no such run or file"),
 }
 FILES = {
@@ -180,6 +193,7 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
     words, message = MISTAKES[mistake]
     told = refused(words, capsys)
     assert message in told and "secret" not in told
+    assert not (tmp_path / "s").exists()  # a study that cannot be trained leaves nothing to stumble over
 
 
 @pytest.mark.slow

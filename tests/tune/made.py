@@ -119,6 +119,7 @@ def _measured(point: Point, good: float, collapsed: bool) -> Measured:
         unigram=5.9,
         shuffled=5.0,
         scores=scores,
+        decoding=0.001 * layers,
         pads_counted={"accuracy": 80 + good, "loss": 1.2, "places": 59, "pads": 61.8},
         collapsed=reason if collapsed else "",
     )

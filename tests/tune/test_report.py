@@ -39,7 +39,9 @@ def test_the_page_holds_everything_about_a_study(four: Path):
     for words in (
         "Best on dev: set 4", "All trials at once", "What each setting did",
         "Loss of every trial", "Size against quality", "Dev sentences by their BLEU", "by the length of the source",
-        "Not ranked.", "Sorted by BLEU on dev", "For quality take set 4", "BLEU on dev, by greedy decoding",
+        "Not ranked.", "Sorted by BLEU on dev", "For quality take set 4",
+        "For speed take", "Time to translate against quality", "ms to translate a sentence",
+        "BLEU on dev, by greedy decoding",
     ):  # fmt: skip
         assert words in page, words
     for name in (
@@ -50,6 +52,7 @@ def test_the_page_holds_everything_about_a_study(four: Path):
         "parallel",
         "slices",
         "parameters-quality",
+        "decoding-quality",
         "sentence-bleu",
     ):
         assert (four / "charts" / f"{name}.png").exists() and (four / "charts" / f"{name}.svg").exists()
