@@ -111,10 +111,12 @@ class _Band:
         longest = int(self._real[order].sum(dim=-1).max()) if len(order) else 0
         self._real = self._real[order, ..., :longest]
         self._mask = Mask.of(self._real, self._like)
-        self._seen = [
-            KeyValues(*(side[:, :, :longest].index_select(0, order) for side in (seen.k, seen.v)), seen.at[:, :longest])
-            for seen in self._seen
-        ]
+        self._seen = [_part(seen, order, longest) for seen in self._seen]
+
+
+def _part(seen: KeyValues, rows: Tensor, columns: int) -> KeyValues:
+    k, v = (side[:, :, :columns].index_select(0, rows) for side in (seen.k, seen.v))
+    return KeyValues(k, v, seen.at[:, :columns])
 
 
 def _alike(lengths: Sequence[int]) -> list[list[int]]:
