@@ -41,7 +41,7 @@ SCHEMES: dict[str, dict[str, object]] = {
 }
 BASE = "sinusoidal"
 SEEDS = (1, 2, 3)
-STEPS = {"built-in": 1500, "multi30k": 2500, "lengths": 2500}
+STEPS = {"built-in": 1500, "multi30k": 1000, "lengths": 2500}
 SMALL = ("model.dim=64", "model.layers=2", "model.heads=4", "model.ffn=128", "model.dropout=0.1")
 LARGER = ("model.dim=128", "model.layers=3", "model.heads=4", "model.ffn=256", "model.dropout=0.1")
 

@@ -311,6 +311,8 @@ def held(run: Run) -> Iterator[None]:
 @contextlib.contextmanager
 def aside(path: Path) -> Iterator[Path]:
     """A temporary path whose file replaces `path` only if the block succeeds."""
+    if not path.name:
+        raise WriteError(f"{path}: is a folder; give the name of a file to write")
     temporary = path.with_name(path.name + ASIDE)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

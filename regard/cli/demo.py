@@ -49,9 +49,10 @@ def _tell(found: "Demonstrated") -> None:
     print("\nScores")
     print(f"  sentences never seen:     {found.test.scores['bleu']}")
     print(f"  combinations never seen:  {found.compositional.scores['bleu']}")
+    (head, best), mean = found.aligners.best, found.aligners.average
     print(
-        f"  alignment error rate of the cross-attention, averaged over all heads: {found.alignment.error_rate:.3f} "
-        f"against gold ({found.alignment.gold:,} links)"
+        f"  alignment error rate of the cross-attention against gold ({mean.counts.gold:,} links): best head "
+        f"{head} {best.counts.error_rate:.3f}, all heads averaged {mean.counts.error_rate:.3f}"
     )
     folder = found.run.folder
     print(NEXT.format(run=folder, corpus=f"{folder}-corpus", report=found.run.report))

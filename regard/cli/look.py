@@ -84,6 +84,7 @@ def heads(
     grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus, which know grammar."),
     ablate: str = typer.Option("zero", help="How a head is taken away for its cost: zero, mean or resample."),
     csv: Path | None = typer.Option(None, help="Write the whole table, more columns than are printed."),
+    pharaoh: Path | None = typer.Option(None, help="Write the best aligner's links, a line a sentence: 0-0 1-2."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
@@ -101,6 +102,16 @@ def heads(
     _tell(table)
     if csv is not None:
         write(csv, as_csv(table.as_table()).encode())
+    if pharaoh is not None:
+        write(pharaoh, _links(table).encode())
+
+
+def _links(table: "HeadTable") -> str:
+    from regard.inspection.alignment import pharaoh
+
+    if table.aligners is None:
+        raise ConfigError("--pharaoh: an encoder alone aligns nothing; leave it out")
+    return "".join(f"{pharaoh(links)}\n" for links in table.aligners.best[1].links)
 
 
 def _refuse(wishes: Mapping[str, object], why: str) -> None:
@@ -175,10 +186,12 @@ def _tell(table: "HeadTable") -> None:
     for facts in table.facts:
         if facts.role and facts.role.name in RELATIONS:
             print(f"grammar: {facts.head} looks from {facts.role.name}")
-    if table.aligned:
-        best = table.aligned[0]
-        error = f"AER {best.counts.error_rate:.3f} against gold" if table.gold else "no gold, so judged by its shape"
-        print(f"best aligner: {best.head} ({error})")
+    if table.aligners is not None:
+        (head, best), mean = table.aligners.best, table.aligners.average
+        error = "no gold, so judged by its shape"
+        if table.aligners.gold:
+            error = f"AER {best.counts.error_rate:.3f} against gold; all heads averaged {mean.counts.error_rate:.3f}"
+        print(f"best aligner: {head} ({error})")
 
 
 def _data(

@@ -42,13 +42,13 @@ def prune(
 
 def _tell(found: "Pruned") -> None:
     before, after = found.sizes
-    print("heads left   loss   BLEU, the others shut and nothing mended")
+    print("heads left   loss   BLEU (greedily translated), the others shut and nothing mended")
     for point in found.curve:
         score = point.bleu
         print(f"{point.left:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
-    print(f"before: {found.before}   (dev)")
+    print(f"before: {found.before}   (dev, greedily)")
     mended = f"after {found.mended} steps of mending" if found.mended else "nothing mended"
-    print(f"after:  {found.after}   (dev, {mended})")
+    print(f"after:  {found.after}   (dev, greedily, {mended})")
     print(f"{found.difference}")
     share = found.after.value / found.before.value if found.before.value else 0.0
     print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")

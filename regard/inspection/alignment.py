@@ -1,6 +1,6 @@
 """Word alignment read from cross-attention, and its error rate against gold."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -96,13 +96,28 @@ def _belongs(side: Side) -> Tensor:
 
 @dataclass(frozen=True)
 class Aligned:
-    """How well one head of cross-attention aligns words."""
+    """How well one head of cross-attention aligns words, or all of them averaged."""
 
-    head: Head
     counts: Counts
     """Against gold, where it is known."""
     penalty: float
     """Without gold: how far it is from one source word for each target word, and the other way round."""
+    links: tuple[Links, ...]
+    """What it aligns in every sentence."""
+
+
+@dataclass(frozen=True)
+class Aligners:
+    """Every head of cross-attention as an aligner, best first, and their mean."""
+
+    heads: Mapping[Head, Aligned]
+    average: Aligned
+    gold: bool
+    """Whether they were judged by the truth, and not by their shape."""
+
+    @property
+    def best(self) -> tuple[Head, Aligned]:
+        return next(iter(self.heads.items()))
 
 
 def penalty(words: Tensor) -> float:
@@ -114,25 +129,32 @@ def penalty(words: Tensor) -> float:
     return -float(coverage + spread)
 
 
-def align_heads(model: EncoderDecoder, examples: Sequence[Example]) -> list[Aligned]:
-    """Every head of cross-attention as an aligner, best first: by gold where it is known, else by its penalty.
+def align_heads(model: EncoderDecoder, examples: Sequence[Example]) -> Aligners:
+    """Every head of cross-attention as an aligner, judged by gold where it is known, else by its penalty.
 
-    The row that writes a word is the one that aligns it.
+    The row that writes a word is the one that aligns it. The mean is of all heads' weights, not of their links.
     """
     crosses = [site for site in sites(model) if site.kind == "cross"]
-    totals = {head: Counts() for site in crosses for head in site.heads}
-    penalties = dict.fromkeys(totals, 0.0)
+    heads = [head for site in crosses for head in site.heads]
+    seen: list[Tensor] = []  # of each sentence (heads, target words, source words)
     for example, looks in zip(examples, weights(model, examples), strict=True):
         assert example.target is not None
-        for site in crosses:
-            words = to_words(looks[site.name].float(), example.target, example.source)
-            for head, own in zip(site.heads, words, strict=True):
-                penalties[head] += penalty(own) / len(examples)
-                if example.alignment is not None:
-                    totals[head] += compare(link(own), example.alignment)
-    found = [Aligned(head, totals[head], penalties[head]) for head in totals]
+        every = torch.cat([looks[site.name].float() for site in crosses])
+        seen.append(to_words(every, example.target, example.source))
     gold = has_gold(examples)
-    return sorted(found, key=lambda one: one.counts.error_rate if gold else one.penalty)
+    found = {head: _aligned([words[i] for words in seen], examples) for i, head in enumerate(heads)}
+    order = sorted(found, key=lambda head: found[head].counts.error_rate if gold else found[head].penalty)
+    mean = _aligned([words.mean(dim=0) for words in seen], examples)
+    return Aligners({head: found[head] for head in order}, mean, gold)
+
+
+def _aligned(seen: Sequence[Tensor], examples: Sequence[Example]) -> Aligned:
+    links = tuple(link(words) for words in seen)
+    total = Counts()
+    for own, example in zip(links, examples, strict=True):
+        if example.alignment is not None:
+            total += compare(own, example.alignment)
+    return Aligned(total, sum(map(penalty, seen)) / len(seen), links)
 
 
 def has_gold(examples: Iterable[Example]) -> bool:

@@ -8,6 +8,8 @@ from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 
+LONGEST = 512
+"""Pieces of a sentence that can still be looked at: every head holds a square of them."""
 NONE = -1
 """The word of a piece that belongs to no word."""
 

@@ -9,11 +9,12 @@ from regard.config import Config
 from regard.data.corpora import GoldPair, english_french, rows
 from regard.evaluation import Evaluation
 from regard.formats import Pair
-from regard.inspection.alignment import Counts, link
+from regard.inspection.alignment import Aligners, align_heads, link
+from regard.inspection.example import pair_example
 from regard.jobs.events import Event, Finished
 from regard.jobs.fit import Stop, fit
 from regard.jobs.load import load
-from regard.jobs.look import alignment_error, attention
+from regard.jobs.look import attention
 from regard.jobs.score import score_run
 from regard.run import Run, aside, require_free
 
@@ -70,7 +71,7 @@ class Demonstrated:
     run: Run
     test: Evaluation
     compositional: Evaluation
-    alignment: Counts
+    aligners: Aligners
     shown: list[Shown]
 
 
@@ -109,7 +110,8 @@ def demo(folder: Path, size: Size, seed: int, overwrite: bool, stop: Stop) -> It
         )
         for look, s in zip(looks, test.sentences, strict=False)
     ]
-    yield Demonstrated(run, test, compositional, alignment_error(translator, splits.test), shown)
+    examples = [pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
+    yield Demonstrated(run, test, compositional, align_heads(translator.model, examples), shown)
 
 
 def _config(corpus: Path, size: Size, seed: int) -> Config:

@@ -7,7 +7,7 @@ from functools import cached_property
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.inspection.alignment import Aligned, align_heads, has_gold
+from regard.inspection.alignment import Aligners, align_heads
 from regard.inspection.example import Example
 from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.importance import Cost, ablated, importance
@@ -31,10 +31,8 @@ class HeadTable:
     costs: dict[Head, Cost]
     costed: int
     """Sentences that costs were measured on: the first so many; 0 where nothing was."""
-    aligned: list[Aligned]
-    """Heads of cross-attention as aligners, best first."""
-    gold: bool
-    """Whether alignments were compared with the truth."""
+    aligners: Aligners | None
+    """Heads of cross-attention as aligners, best first; None where there is none."""
     copying: dict[Head, float]
     examples: list[Example]
     what: str
@@ -70,7 +68,9 @@ class HeadTable:
 
     def error_rate(self, head: Head) -> float | None:
         """AER of a head of cross-attention, where gold is known."""
-        return next((one.counts.error_rate for one in self.aligned if one.head == head and self.gold), None)
+        if self.aligners is None or not self.aligners.gold or head not in self.aligners.heads:
+            return None
+        return self.aligners.heads[head].counts.error_rate
 
     def as_table(self) -> Table:
         """A row a head."""
@@ -124,8 +124,7 @@ def measure_heads(
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
         costed=len(chosen),
-        aligned=align_heads(model, examples) if isinstance(model, EncoderDecoder) else [],
-        gold=has_gold(examples),
+        aligners=align_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
         copying=copying,
         examples=examples,
         what=what,

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.data.batch import collate
-from regard.data.corpora import GoldPair, spans
+from regard.data.corpora import spans
 from regard.inspection import decompose, norms
-from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, to_words
+from regard.inspection.alignment import by_words, link, pharaoh, to_words
 from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import HeadFacts
@@ -52,15 +52,6 @@ def attention(translator: Translator, sources: Sequence[str], targets: Sequence[
     for start in range(0, len(sources), BATCH):
         found += _attention(translator, sources[start : start + BATCH], targets[start : start + BATCH])
     return found
-
-
-def alignment_error(translator: Translator, pairs: Sequence[GoldPair]) -> Counts:
-    """The averaged cross-attention as an aligner, against gold."""
-    looks = attention(translator, [pair.source for pair in pairs], [pair.target for pair in pairs])
-    total = Counts()
-    for look, pair in zip(looks, pairs, strict=True):
-        total += compare(link(look.words), pair.alignment)
-    return total
 
 
 def _attention(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
@@ -292,18 +283,18 @@ def _flow(seen: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str,
 
 def _aligned(seen: Trace, table: HeadTable | None) -> dict[str, Any]:
     """What the best head of cross-attention aligns in this sentence."""
-    if not seen.kind("cross") or table is None or not table.aligned:
+    if not seen.kind("cross") or table is None or table.aligners is None:
         return {"best": None, "links": [], "pharaoh": "", "aer": None}
-    best = table.aligned[0]
-    look, example = seen.looks[best.head.attention], seen.example
+    best, judged = table.aligners.best
+    look, example = seen.looks[best.attention], seen.example
     assert example.target is not None
-    weights = look.weights[look.site.heads.index(best.head)].float()
+    weights = look.weights[look.site.heads.index(best)].float()
     links = sorted(link(to_words(weights, example.target, example.source)))
     return {
-        "best": str(best.head),
+        "best": str(best),
         "links": [list(pair) for pair in links],
         "pharaoh": pharaoh(links),
-        "aer": best.counts.error_rate if table.gold else None,
+        "aer": judged.counts.error_rate if table.aligners.gold else None,
     }
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from regard.errors import ConfigError
+from regard.inspection.example import LONGEST
 from regard.inspection.places import Effect, Places, Sheet, places
-from regard.jobs.subject import LONGEST, Subject
+from regard.jobs.subject import Subject
 from regard.report import Chart, Table, Tile, Value, tiles
 
 DIMENSIONS = 128

@@ -14,10 +14,10 @@ from regard.config import Config
 from regard.data.batch import Batches, Place
 from regard.data.store import open_corpus
 from regard.decode import Greedy, Search
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair
 from regard.inspection import gates
-from regard.inspection.example import Example, pair_example
+from regard.inspection.example import LONGEST, Example, pair_example
 from regard.inspection.prune import Stage, by_gates, by_importance, heads_to_keep, masked, narrow
 from regard.inspection.record import sites
 from regard.jobs.events import Note
@@ -98,6 +98,9 @@ def prune(folder: Path, out: Path, pairs: Sequence[Pair], wish: Wish) -> Iterato
     runs.require_free(out, wish.overwrite)
     translator = load(folder, wish.device)
     whole, config = translator.model, runs.open_run(folder).load_config()
+    given, pairs = len(pairs), _short(translator, pairs)
+    if len(pairs) < given:
+        yield Note(f"{given - len(pairs)} of {given} pairs are longer than {LONGEST} pieces and left out")
     examples = [pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:MEASURED]]
     total = sum(site.attention.heads for site in sites(whole))
     curve, stages = [], _stages(whole, examples, wish, heads_to_keep(wish.keep, total))
@@ -112,6 +115,17 @@ def prune(folder: Path, out: Path, pairs: Sequence[Pair], wish: Wish) -> Iterato
     narrow(whole, small)
     steps = yield from _mend(runs.open_run(folder), small_config, small, translator, wish.mend)
     yield _scored(Run(out), folder, (config, small_config), (translator, small), pairs, (removed, tuple(curve), steps))
+
+
+def _short(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs that heads can be measured on."""
+    sources = translator.tokenizers.source.encode([pair.source for pair in pairs])
+    targets = translator.tokenizers.target.encode([pair.target for pair in pairs])
+    lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+    short = [pair for pair, length in zip(pairs, lengths, strict=True) if length < LONGEST]
+    if not short:
+        raise DataError(f"no pair of at most {LONGEST} pieces to measure on; give shorter ones with --dev")
+    return short
 
 
 def _stages(model: EncoderDecoder, examples: Sequence[Example], wish: Wish, keep: int) -> Iterator[Stage]:

@@ -1,6 +1,6 @@
 """A run as something to look into: its model, how it reads text, and sentences to measure on."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +17,7 @@ from regard.data.store import open_corpus
 from regard.decode import Greedy
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.example import Example, pair_example, text_example
+from regard.inspection.example import LONGEST, Example, pair_example, text_example
 from regard.inspection.patterns import Counts
 from regard.inspection.record import Model, sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
@@ -26,8 +26,6 @@ from regard.run import Run, open_run
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
-LONGEST = 512
-"""Pieces of a sentence that can still be looked at: every head holds a square of them."""
 ENOUGH = 100
 """Sentences of a run's own dev set that heads are measured on where nobody gives others."""
 GRAMMAR_SEED = 20_260
@@ -127,7 +125,9 @@ def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[l
         return [_of_gold(subject, pair) for pair in gold], what
     pairs = _pairs(subject, texts) if subject.translates else _lines(subject, texts)
     whole = (pair for pair in pairs if pair.source.strip() and (pair.target.strip() or not subject.translates))
-    return _some(subject, list(islice(whole, most)), what)
+    chosen = list(islice(whole, most))
+    deque(whole, maxlen=0)  # to the end: only there do two files show that a line is missing, and all pairs are shifted
+    return _some(subject, chosen, what)
 
 
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:

@@ -193,8 +193,11 @@ def test_an_aligning_head_is_the_best_aligner_and_words_sum_to_one():
     model = small_model("sinusoidal")
     with alter(model, plant(model, "decoder.1.cross", ["rare", "alignment", "diagonal", "separator"], EXAMPLES)):
         found = align_heads(model, EXAMPLES)
-    assert str(found[0].head) == "decoder.1.cross.1" and found[0].counts.error_rate < 0.01
-    assert found[-1].counts.error_rate > 0.5
+    best, judged = found.best
+    assert str(best) == "decoder.1.cross.1" and judged.counts.error_rate < 0.01
+    assert [*found.heads.values()][-1].counts.error_rate > 0.5
+    assert judged.counts.error_rate < found.average.counts.error_rate < 0.5
+    assert judged.links[3] == set(EXAMPLES[3].alignment)
     torch.manual_seed(1)
     w = torch.randn(17, 17).softmax(-1)
     words = to_words(w, EXAMPLES[0].target, EXAMPLES[0].source)
@@ -208,4 +211,6 @@ def test_without_gold_aligners_are_judged_by_their_shape(links):
     with alter(model, plant(model, "decoder.1.cross", ["rare", "separator", "alignment", "vertical"], EXAMPLES[:5])):
         found = align_heads(model, bare)
     assert not has_gold(bare) and has_gold(EXAMPLES)
-    assert str(found[0].head) == "decoder.1.cross.2" and found[0].penalty == min(one.penalty for one in found)
+    best, judged = found.best
+    assert not found.gold and str(best) == "decoder.1.cross.2"
+    assert judged.penalty == min(one.penalty for one in found.heads.values())

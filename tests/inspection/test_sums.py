@@ -47,10 +47,11 @@ def test_shares_of_terms_sum_to_one_and_what_all_keys_share_has_none(model, exam
     look = seen.looks["encoder.1.self"]
     found = decompose.terms(model, seen, look)
     shares = decompose.shares(found.six, found.keep)
-    assert_close(shares.sum(dim=1), torch.ones_like(shares[:, 0]), rtol=0, atol=1e-4)
+    least = TOLERANCE[shares.dtype] * max(1.0, float(shares.abs().max()))
+    assert_close(shares.sum(dim=1), torch.ones_like(shares[:, 0]), rtol=0, atol=least)
     same_for_all_keys = torch.randn(3, 1, len(look.x), 1).expand(3, 1, *look.scores.shape[1:]).to(look.scores)
     more = decompose.shares(torch.cat((found.six, same_for_all_keys), dim=1), found.keep)
-    assert float(more[:, -1].abs().max()) < 1e-4
+    assert float(more[:, -1].abs().max()) < least
 
 
 def test_what_each_key_hands_over_adds_up_to_what_attention_gives(model, examples):
@@ -68,7 +69,7 @@ def test_layers_with_residual_and_norm_add_up_to_what_they_hand_on(model, exampl
             after = look.stream + look.out
             after = site.around.norm(after) if model.encoder.norm.__class__.__name__ == "Identity" else after
         whole = norms.layer(look)
-        assert off(whole.sum(), after, whole.parts) < 10 * TOLERANCE[look.out.dtype]
+        assert off(whole.sum(), after, whole.parts) < TOLERANCE[look.out.dtype]
 
 
 def test_watched_and_fused_paths_give_the_same(model, examples):
@@ -77,7 +78,7 @@ def test_watched_and_fused_paths_give_the_same(model, examples):
         fused = model(source, target)
         with record(model, "*.weights"):
             watched = model(source, target)
-    assert off(watched, fused) < 3 * TOLERANCE[fused.dtype]
+    assert off(watched, fused) < TOLERANCE[fused.dtype]
 
 
 def test_rows_sum_to_one_and_masked_cells_are_exactly_nought(positions, norm, examples):

@@ -192,11 +192,16 @@ def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
 
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
-    from regard.formats import read_pairs
+    from regard.formats import Pair, read_pairs
+    from regard.jobs.events import Note
 
     pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:12]
     out = tmp_path / "half"
-    *_, last = prune(run, out, pairs, Wish("50%", mend=2, device="cpu"))
+    long = Pair("word " * 600, "mot")
+    first, *_, last = prune(run, out, [long, *pairs], Wish("50%", mend=2, device="cpu"))
+    assert first == Note("1 of 13 pairs are longer than 512 pieces and left out")
+    with pytest.raises(DataError, match="no pair of at most 512 pieces"):
+        next(prune(run, tmp_path / "none", [long], Wish("50%")))
     assert isinstance(last, Pruned) and last.sizes[1].heads == 6 and last.curve[0].left == 12
     assert last.sizes[0].parameters - last.sizes[1].parameters == 6 * (4 * 32 * 16 + 3 * 16)
     assert last.sizes[1].operations < last.sizes[0].operations
@@ -219,6 +224,7 @@ def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_pa
     )
     assert Run(tmp_path / "on").load_config().model.pruned == tuple(sorted(last.removed))
     assert "cannot express this run: " in refuses(capsys, "export", out, "--to", "marian", "--out", tmp_path / "m")
+    assert "was imported or pruned, not trained" in refuses(capsys, "report", out)
 
 
 def test_pruning_without_mending_is_masking(run, files, tmp_path):
@@ -294,6 +300,8 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, and "),
         (["heads", "RUN", "BLANK", "BLANK"], "nothing to measure on"),
         (["look", "nowhere", SENTENCE], "no such run"),
+        (["heads", "RUN", "GOLD", "--sentences", "2", "--csv", "."], ".: is a folder; give the name of a file"),
+        (["heads", "RUN", "SHORT", "LONG", "--sentences", "1"], "aligned files have equally many"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
         (["prune", "RUN", "--out", "OUT"], "--dev"),
@@ -306,5 +314,8 @@ def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_pat
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n \n", encoding="utf-8")
     places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out"), "BLANK": str(blank)}
+    for name, lines in (("SHORT", 2), ("LONG", 3)):
+        places[name] = str(tmp_path / name)
+        (tmp_path / name).write_text("The girl eats.\n" * lines, encoding="utf-8")
     error = refuses(capsys, *(places.get(part, part) for part in argv))
     assert match in error and error.count("\n") == 1
