@@ -18,7 +18,8 @@ def embed_words(
     file: Path = typer.Argument(..., help="A sentence a line; or sense, tab, sentence."),
     svg: Path | None = typer.Option(None, help="Write every layer's picture as SVG."),
     png: Path | None = typer.Option(None, help="Write every layer's picture as PNG."),
-    csv: Path | None = typer.Option(None, help="Write the points of every layer."),
+    csv: Path | None = typer.Option(None, help="Write the numbers of every layer."),
+    points: Path | None = typer.Option(None, help="Write the points of every layer's picture, as CSV."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's."""
@@ -35,26 +36,30 @@ def embed_words(
     story = tell_word(subject, word, sentences, senses)
     _tell(story)
     chart = layers_scatter(story.points, title=f"'{word}' in {len(story.occurrences)} sentences, layer by layer")
-    for path, kind in ((svg, "svg"), (png, "png"), (csv, "csv")):
-        if path is not None:
-            content = as_csv(story.points) if kind == "csv" else chart.svg()
-            write(path, chart.png() if kind == "png" else content.encode())
+    if svg is not None:
+        write(svg, chart.svg().encode())
+    if png is not None:
+        write(png, chart.png())
+    if csv is not None:
+        write(csv, as_csv(story.as_table()).encode())
+    if points is not None:
+        write(points, as_csv(story.points).encode())
 
 
 def _tell(story: "WordStory") -> None:
     senses = story.layers[0].senses is not None
-    print(
-        f"'{story.word}' in {len(story.occurrences)} sentences. Cosines less what unrelated words score (in brackets);"
-    )
-    print("standardised: every coordinate by its own deviation, so that no rogue one decides.")
-    head = f"{'layer':14} {'itself':>14} {'standardised':>13} {'sentence':>9} {'explained':>10}"
-    print(head + (f" {'senses (AUC)':>13} {'nearest':>8}" if senses else ""))
+    print(f"'{story.word}' in {len(story.occurrences)} sentences: how alike its vectors are (itself), and those of a")
+    print("sentence, and how much of its own one direction explains; less what unrelated words score (unrelated).")
+    print("First raw, then standardised: every coordinate by its own deviation, so that no rogue one decides.")
+    names = ("itself", "sentence", "explained", "unrelated")
+    head = f"{'layer':14}" + 2 * (" │" + "".join(f" {name:>9}" for name in names))
+    print(head + (f" │ {'senses (AUC)':>12} {'nearest':>7}" if senses else ""))
     for layer in story.layers:
-        line = (
-            f"{layer.layer:14} {layer.self_similarity:6.2f} ({layer.baseline:5.2f}) {layer.standard_similarity:13.2f} "
-            f"{layer.intra_similarity:9.2f} {layer.explained:10.2f}"
-        )
-        print(line + (f" {layer.senses:13.2f} {layer.nearest:8.0%}" if senses else ""))
+        line = f"{layer.layer:14}"
+        for alike in (layer.raw, layer.standard):
+            numbers = (alike.itself, alike.sentence, alike.explained, alike.baseline)
+            line += " │" + "".join(f" {number:9.2f}" for number in numbers)
+        print(line + (f" │ {layer.senses:12.2f} {layer.nearest:7.0%}" if senses else ""))
     print("nearest in the static table: " + ", ".join(f"{piece} {cosine:.2f}" for piece, cosine in story.neighbours))
     print("nearest other sentence in the last layer:")
     for one in story.occurrences[:8]:

@@ -6,7 +6,7 @@ Ethayarajh 2019; Timkey and van Schijndel 2021.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,17 +34,27 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """How alike vectors are, with what unrelated words score taken off."""
+
+    itself: float
+    """SelfSim: the word with itself in other sentences."""
+    sentence: float
+    """IntraSim: a sentence's pieces with their mean."""
+    explained: float
+    """MEV: the share of the first component of the word's vectors."""
+    baseline: float
+    """The mean cosine of unrelated words, which was taken off the first two: how narrow the cone is."""
+
+
+@dataclass(frozen=True)
 class Contextuality:
-    """How contextual a word is in a layer. Similarities have the baseline taken off."""
+    """How contextual a word is in a layer."""
 
     layer: str
-    self_similarity: float
-    baseline: float
-    """The mean cosine of unrelated words: how narrow the cone is."""
-    standard_similarity: float
-    intra_similarity: float
-    explained: float
-    """MEV: the share of the first component, baseline taken off."""
+    raw: Alike
+    standard: Alike
+    """The same with every coordinate standardised."""
     senses: float | None
     """AUC: how often a pair of one sense is closer than a pair of two; 0.5 is chance. None without senses."""
     nearest: float | None
@@ -81,25 +91,31 @@ def _encoder_streams(model: Model, example: Example) -> dict[str, Tensor]:
 
 def contextuality(layer: Layer, senses: Sequence[str] | None = None) -> Contextuality:
     """The measures of one layer."""
-    everything = np.concatenate(layer.sentences)
-    mean, deviation = everything.mean(axis=0), everything.std(axis=0)
-    scale = np.where(deviation > 1e-12, deviation, 1.0)
-
-    def standard(x: Vectors) -> Vectors:
-        return np.asarray((x - mean) / scale)
-
-    baseline = mean_cosine(layer.others)
+    standard = standardiser(layer)
     told = senses is not None and len(set(senses)) > 1
     return Contextuality(
         layer=layer.name,
-        self_similarity=mean_cosine(layer.vectors) - baseline,
-        baseline=baseline,
-        standard_similarity=mean_cosine(standard(layer.vectors)) - mean_cosine(standard(layer.others)),
-        intra_similarity=float(np.mean([intra_similarity(rows) for rows in layer.sentences])) - baseline,
-        explained=explained(layer.vectors) - explained(layer.others),
+        raw=alike(layer.vectors, layer.others, layer.sentences),
+        standard=alike(standard(layer.vectors), standard(layer.others), [standard(rows) for rows in layer.sentences]),
         senses=separation(standard(layer.vectors), senses) if told and senses else None,
         nearest=nearest_sense(standard(layer.vectors), senses) if told and senses else None,
     )
+
+
+def standardiser(layer: Layer) -> Callable[[Vectors], Vectors]:
+    """Vectors with every coordinate brought to mean 0 and deviation 1 over all pieces of a layer."""
+    everything = np.concatenate(layer.sentences)
+    mean, deviation = everything.mean(axis=0), everything.std(axis=0)
+    scale = np.where(deviation > 1e-12, deviation, 1.0)
+    return lambda x: np.asarray((x - mean) / scale)
+
+
+def alike(vectors: Vectors, others: Vectors, sentences: Sequence[Vectors]) -> Alike:
+    """A word's vectors, those of unrelated words, and whole sentences."""
+    baseline = mean_cosine(others)
+    within = float(np.mean([intra_similarity(rows) for rows in sentences]))
+    more = explained(vectors) - explained(others)
+    return Alike(mean_cosine(vectors) - baseline, within - baseline, more, baseline)
 
 
 def cosines(vectors: Vectors) -> Vectors:
@@ -151,24 +167,14 @@ def nearest_sense(vectors: Vectors, senses: Sequence[str]) -> float:
 
 
 def projection(layers: Sequence[Layer]) -> list[Vectors]:
-    """Two dimensions for every layer's occurrences: principal axes of that layer's standardised vectors, (N, 2) each.
+    """Two dimensions for every layer's occurrences, (N, 2) each: standardised, and seen along the same two axes.
 
-    Signs are chosen so that each layer lies as the one before it: points can be followed.
+    They are the principal axes of all layers together, so that points can be followed from one to the next.
     """
-    found: list[Vectors] = []
-    for layer in layers:
-        everything = np.concatenate(layer.sentences)
-        deviation = everything.std(axis=0)
-        rows = (layer.vectors - everything.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1.0)
-        rows = rows - rows.mean(axis=0)
-        _, _, axes = np.linalg.svd(rows, full_matrices=False)
-        flat = np.zeros((len(rows), 2))
-        count = min(2, len(axes))
-        flat[:, :count] = rows @ axes[:count].T
-        if found:
-            flat = flat * np.where((flat * found[-1]).sum(axis=0) < 0, -1, 1)
-        found.append(flat)
-    return found
+    every = [standardiser(layer)(layer.vectors) for layer in layers]
+    every = [rows - rows.mean(axis=0) for rows in every]
+    _, _, axes = np.linalg.svd(np.concatenate(every), full_matrices=False)
+    return [np.round(rows @ axes[:2].T, 9) for rows in every]  # a word that never changes is one point
 
 
 def neighbours(table: Tensor, vector: Vectors, count: int, skip: Sequence[int] = ()) -> list[tuple[int, float]]:

@@ -11,7 +11,7 @@ from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.inspection import embeddings
-from regard.inspection.embeddings import Contextuality
+from regard.inspection.embeddings import Alike, Contextuality
 from regard.inspection.example import Example, pieces_of
 from regard.inspection.record import encoder_of
 from regard.jobs.subject import Subject
@@ -37,11 +37,24 @@ class WordStory:
 
     word: str
     layers: list[Contextuality]
+    """From the static table to the last layer."""
     neighbours: list[tuple[str, float]]
     """Pieces nearest to the word in the static table."""
     occurrences: list[Occurrence]
     points: Table
     """layer, x, y, sense, sentence: a projection of each layer on two axes."""
+
+    def as_table(self) -> Table:
+        """A row a layer: every number raw and standardised."""
+        return Table.of(
+            {"layer": one.layer, **_numbers("raw", one.raw), **_numbers("standardised", one.standard)}
+            | {"senses": one.senses, "nearest": one.nearest}
+            for one in self.layers
+        )
+
+
+def _numbers(kind: str, alike: Alike) -> dict[str, Value]:
+    return {f"{name} {kind}": value for name, value in vars(alike).items()}
 
 
 def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:

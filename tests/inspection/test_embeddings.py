@@ -1,6 +1,5 @@
 """Static and contextual vectors, and places: what must be true of their numbers."""
 
-import itertools
 import math
 
 import numpy as np
@@ -58,8 +57,10 @@ def test_a_rogue_coordinate_is_seen_through():
     rows[:, 3] += 30
     layer = embeddings.Layer("x", rows[:20], rows[20:40], tuple(rows[i : i + 10] for i in range(0, 200, 10)))
     told = embeddings.contextuality(layer)
-    assert told.baseline > 0.8  # what raw cosines would call alike
-    assert abs(told.self_similarity) < 0.05 and abs(told.standard_similarity) < 0.05
+    assert told.raw.baseline > 0.8  # what raw cosines would call alike
+    assert abs(told.standard.baseline) < 0.05
+    assert abs(told.raw.itself) < 0.05 and abs(told.standard.itself) < 0.05
+    assert 0.1 < told.standard.sentence < 0.5  # ten random rows and their mean: about 1/√10
     assert told.senses is None and told.nearest is None
 
 
@@ -71,11 +72,12 @@ def test_senses_that_lie_apart_are_separated():
     assert math.isnan(embeddings.separation(ends[:1], ["a"]))
 
 
-def test_a_projection_has_two_dimensions_a_layer_and_does_not_flip():
-    found = embeddings.projection(embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank"))
-    assert [flat.shape for flat in found] == [(4, 2)] * 4
-    for one, two in itertools.pairwise(found):
-        assert ((one * two).sum(axis=0) >= -1e-9).all()
+def test_a_projection_has_two_dimensions_a_layer_and_the_same_axes_for_all():
+    layers = embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank")
+    found = embeddings.projection([*layers, layers[2]])
+    assert [flat.shape for flat in found] == [(4, 2)] * 5
+    assert np.array_equal(found[2], found[4]) and not np.allclose(found[2], found[3])
+    assert np.allclose(found[0], 0)  # the static word is one point
 
 
 def test_a_word_that_is_not_there_is_named_with_those_that_are():

@@ -1,6 +1,7 @@
 """The commands that look inside, on a run that was trained in a second."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,8 +162,12 @@ def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, cap
 
 
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
-    told = says(capsys, "heads", run, gold, "--sentences", "8", "--csv", tmp_path / "heads.csv")
+    out = ["--csv", tmp_path / "heads.csv", "--pharaoh", tmp_path / "links.txt"]
+    told = says(capsys, "heads", run, gold, "--sentences", "8", *out)
     assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told
+    assert "against gold; all heads averaged 0." in told
+    links = (tmp_path / "links.txt").read_text().split("\n")
+    assert len(links) == 9 and all(re.fullmatch(r"\d+-\d+( \d+-\d+)*", line) for line in links[:-1])
     assert "grammar:" in told and len((tmp_path / "heads.csv").read_text().strip().split("\n")) == 1 + 12
     corpus = says(capsys, "look", run, gold, "--sentences", "8")
     assert "measured on 8 sentences of gold.tsv" in corpus
@@ -242,10 +247,14 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     text = tmp_path / "text.tsv"
     lines = ("a\tThe king saw a red house.", "a\tThe house was old.", "b\tMy house is green.", "b\tA horse ran.")
     text.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    told = says(capsys, "embed-words", run, "house", text, "--svg", tmp_path / "w.svg", "--csv", tmp_path / "w.csv")
+    out = {kind: tmp_path / f"w.{kind}" for kind in ("svg", "csv", "points")}
+    wanted = [word for kind, path in out.items() for word in (f"--{kind}", path)]
+    told = says(capsys, "embed-words", run, "house", text, *wanted)
     assert "'house' in 3 sentences" in told and "static" in told and "layer 1" in told and "senses (AUC)" in told
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
-    assert len((tmp_path / "w.csv").read_text().strip().split("\n")) == 1 + 3 * 4
+    assert len((tmp_path / "w.points").read_text().strip().split("\n")) == 1 + 3 * 4
+    head, *rows = (tmp_path / "w.csv").read_text().strip().split("\n")
+    assert len(rows) == 4 and "itself raw" in head and "explained standardised" in head
 
 
 def test_look_shows_positions_in_every_form(run, tmp_path, capsys):

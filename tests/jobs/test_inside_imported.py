@@ -10,7 +10,7 @@ from regard.errors import ModelError
 from regard.inspection.record import encoder_of
 from regard.jobs.exchange import import_folder
 from regard.jobs.subject import open_subject
-from regard.jobs.words import tell_word
+from regard.jobs.words import read_sentences, tell_word
 from regard.model.build import build_decoder
 from tests.inspection.conftest import config_of
 from tests.interchange import test_bert as bert
@@ -19,28 +19,7 @@ from tests.jobs.test_inside import SENTENCE, refuses, says
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
-BANK = {
-    "money": [
-        "I opened an account at the bank yesterday.",
-        "The bank raised its interest rates again.",
-        "She works for a large bank in the city.",
-        "He borrowed money from the bank to buy a house.",
-        "The bank refused to give us a loan.",
-        "My salary is paid into the bank every month.",
-        "The bank closed three of its branches.",
-        "You can change your dollars at the bank.",
-    ],
-    "river": [
-        "We sat on the bank of the river and fished.",
-        "The boat drifted towards the muddy bank.",
-        "Trees grow along the bank of the stream.",
-        "The river burst its bank after the storm.",
-        "Children were playing on the grassy bank by the water.",
-        "He swam to the other bank of the river.",
-        "Flowers covered the bank above the lake.",
-        "A heron stood on the bank watching for fish.",
-    ],
-}
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +118,12 @@ def test_a_language_model_has_no_word_in_its_context():
 
 def test_minilm_parts_the_banks_of_money_and_rivers_in_context_and_not_in_its_table(tmp_path):
     import_folder(bert.minilm(), tmp_path / "run")
-    sentences = [sentence for own in BANK.values() for sentence in own]
-    senses = [sense for sense, own in BANK.items() for _ in own]
-    story = tell_word(open_subject(tmp_path / "run"), "bank", sentences, senses)
+    story = tell_word(open_subject(tmp_path / "run"), "bank", *read_sentences(EXAMPLES / "bank.tsv", "bank"))
     found = {layer.layer: (layer.senses, layer.nearest) for layer in story.layers}
     assert found["static"] == (0.5, pytest.approx(7 / 15))  # one and the same vector: chance
     assert found["with position"][0] < 0.65
     contextual = [found[f"layer {i}"] for i in range(6)]
     assert min(auc for auc, _ in contextual) > 0.85 and max(auc for auc, _ in contextual) > 0.95
     assert min(nearest for _, nearest in contextual) > 0.85
+    story = tell_word(open_subject(tmp_path / "run"), "run", *read_sentences(EXAMPLES / "run.tsv", "run"))
+    assert story.layers[0].senses == 0.5 and max(layer.senses or 0 for layer in story.layers) > 0.7
