@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.inspection import measures
+from regard.inspection.copying import by_luck, ov_copying
 from regard.inspection.example import Example, Side
 from regard.inspection.measures import Fit, Numbers
 from regard.inspection.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
@@ -37,7 +38,8 @@ class Role:
     low: float | None
     """None, as the other end: the pattern is in too few sentences to tell."""
     high: float | None
-    argmax: float
+    argmax: float | None
+    """How often its largest weight is on the pattern; None for what is no pattern."""
     baseline: float | None
     """The same lift in the model with random weights; None where it was not asked, or could not be."""
     sure: bool
@@ -61,12 +63,13 @@ class HeadFacts:
     distance: float | None
     """None in cross-attention, where places are not on one axis."""
     roles: tuple[Role, ...]
-    """Every pattern that could be measured, largest lift first."""
+    """Every pattern that could be measured, largest lift first; last what the head would do with what it looks at."""
 
     @property
     def role(self) -> Role | None:
-        """The most specific of the roles that are sure and nearly the best."""
+        """The most specific of the roles that are sure and nearly the best; copying only where no pattern is sure."""
         sure = [role for role in self.roles if role.sure]
+        sure = [role for role in sure if role.name != "copy"] or sure
         if not sure:
             return None
         near = [role for role in sure if role.lift >= NEARLY * sure[0].lift]
@@ -87,6 +90,11 @@ class HeadFacts:
         """How far the role is ahead; below 0 where a pattern that contains it fits even better."""
         best, other = self.best, self.runner_up
         return None if best is None or other is None else best.lift - other.lift
+
+    @property
+    def copying(self) -> float | None:
+        """From -1, suppresses what it looks at, to 1, repeats it; None where what is read is another vocabulary."""
+        return next((role.lift for role in self.roles if role.name == "copy"), None)
 
     def note(self) -> str:
         """One sentence for people."""
@@ -122,11 +130,16 @@ def head_facts(
     random: Model | None = None,
     counts: Counts | None = None,
     found: Fits | None = None,
+    joint: bool = True,
 ) -> list[HeadFacts]:
-    """Every head of a model on these sentences; `random` is the same model before it was trained."""
+    """Every head of a model on these sentences; `random` is the same model before it was trained.
+
+    `joint`: both sides share one vocabulary, so that a head that reads a source word could write it.
+    """
     counts = counts or Counts.of(examples)
     found = found or fits(model, examples, counts)
     baseline = None if random is None else fits(random, _some(examples, BASELINE_SENTENCES), counts)
+    copies = copying(model, random, joint)
     facts: list[HeadFacts] = []
     for site in sites(model):
         roles = {
@@ -135,6 +148,7 @@ def head_facts(
         }
         for h, head in enumerate(site.heads):
             own = sorted((role[h] for role in roles.values() if role), key=lambda role: -role.lift)
+            own += [copies[head]] if head in copies else []
             e, keys, sure, far = found.numbers[site.name][h].tolist()
             facts.append(HeadFacts(head, e, keys, sure, None if site.kind == "cross" else far, tuple(own)))
     return facts
@@ -169,6 +183,23 @@ def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtR
             for number, high in zip(other.attention.numbers, interval[1].tolist(), strict=True):
                 most[number] = max(high, most.get(number, high))
     return AtRandom(own.lift(), np.array([most.get(number, math.inf) for number in site.attention.numbers]))
+
+
+def copying(model: Model, random: Model | None, joint: bool) -> dict[Head, Role]:
+    """Whether each head would repeat what it looks at; a matter of weights, so that its interval is a point."""
+    own, base = _copying(model, joint), {} if random is None else _copying(random, joint)
+    luck = {site.name: by_luck(model, site, joint) for site in sites(model)}
+    return {
+        head: Role("copy", value, value, value, None, base.get(head), value >= max(SURE, luck[head.attention]))
+        for head, value in own.items()
+    }
+
+
+def _copying(model: Model, joint: bool) -> dict[Head, float]:
+    every = ((site.heads, ov_copying(model, site, joint)) for site in sites(model))
+    return {
+        head: value for heads, own in every for head, value in zip(heads, own, strict=True) if not math.isnan(value)
+    }
 
 
 def _some(examples: Sequence[Example], count: int) -> Sequence[Example]:

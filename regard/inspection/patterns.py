@@ -48,6 +48,7 @@ ORDER = (
     "diagonal",
     "block",
     "vertical",
+    "copy",
 )
 LETTERS = {
     "previous": "P",
@@ -62,6 +63,7 @@ LETTERS = {
     "diagonal": "/",
     "block": "B",
     "vertical": "V",
+    "copy": "C",
     **dict.fromkeys(RELATIONS, "G"),
     **{name: "O" for name in OFFSETS.values() if name.startswith("offset")},
 }

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.architecture import Head
 from regard.data.corpora import Link
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import PROBE_LENGTH, PROBES, keep_of
@@ -29,7 +30,7 @@ def roles_of(kind: str) -> list[str]:
     """Every role that a kind of attention can have."""
     if kind == "cross":
         return ["alignment", "rare", "separator", "diagonal", "vertical"]
-    others = {"alignment", "diagonal", *IMPOSSIBLE[kind]}
+    others = {"alignment", "diagonal", "copy", *IMPOSSIBLE[kind]}
     return [role for role in LETTERS if role not in others]
 
 
@@ -46,6 +47,15 @@ def plant(
         for group in (examples, asked)
     }
     return {f"{name}.weights": lambda weights: made[len(weights)].to(weights)}
+
+
+def plant_copying(model: Model, head: Head, sign: float = 1.0) -> None:
+    """Give a head weights that repeat what it looks at (or suppress it): what values take out is put back as it was."""
+    site = next(site for site in sites(model) if site.name == head.attention)
+    rows = site.heads.index(head) * site.attention.width
+    into = slice(rows, rows + site.attention.width)
+    with torch.no_grad():
+        site.attention.out.weight[:, into] = sign * site.attention.v.weight[into].T
 
 
 def _weights(example: Example, kind: str, roles: Sequence[str], counts: Counts) -> Tensor:

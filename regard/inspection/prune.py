@@ -11,7 +11,7 @@ from regard.architecture import Head
 from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.inspection.importance import Change, gated, importance, loss_by_sentence, tokens
-from regard.inspection.record import Model, Site, sites
+from regard.inspection.record import Model, sites
 from regard.model.attention import Attention
 
 STEP = 0.1  # of all heads are shut before importance is asked again.  Michel et al. 2019, section 4.1
@@ -137,25 +137,3 @@ def _rows(whole: Attention, small: Attention) -> Tensor:
 def _plain(name: str) -> str:
     """A parameter's name, whether or not its scheme of positions chooses among heads."""
     return name.replace(".positions.of.", ".positions.")
-
-
-def ov_copying(model: Model, site: Site, joint: bool) -> list[float]:
-    """Σ Re λ / Σ |λ| of W_E W_V W_O W_U by head: 1 copies what it looks at, -1 suppresses it.  Elhage et al. 2021.
-
-    The eigenvalues are those of the small product W_O W_U W_E W_V, (K, K), which has the same ones but for zeros.
-    Norms are left out. NaN where an id that is read is another word than the same id written: `joint` says that both
-    sides share one vocabulary, and the decoder reads what it writes.
-    """
-    stack = getattr(model, "encoder" if site.kind in ("encoder", "cross") else "decoder")
-    words, output = stack.embedding.words.weight.double(), model.output.weight.double()
-    shared = joint or site.kind == "decoder"
-    if not shared or words.shape != output.shape:
-        return [math.nan] * site.attention.heads
-    inner = output.T @ words  # (D, D): W_U W_E as rows of vectors see it
-    found = []
-    for h in range(site.attention.heads):
-        rows = slice(h * site.attention.width, (h + 1) * site.attention.width)
-        small = site.attention.v.weight[rows].double() @ inner.T @ site.attention.out.weight[:, rows].double()
-        values = torch.linalg.eigvals(small.detach())
-        found.append(float(values.real.sum() / values.abs().sum().clamp(min=1e-30)))
-    return found

@@ -13,7 +13,7 @@ from regard.inspection import decompose, norms, rollout
 from regard.inspection.example import Example
 from regard.inspection.heads import head_facts
 from regard.inspection.importance import ablated
-from regard.inspection.planted import LENGTH, plant, planted_examples, roles_of
+from regard.inspection.planted import LENGTH, plant, plant_copying, planted_examples, roles_of
 from regard.inspection.prune import masked, narrow
 from regard.inspection.record import inputs, sites, trace, weights
 from regard.model.build import build
@@ -44,6 +44,7 @@ def proofs() -> Iterator[Proof]:
     yield from _in_every_scheme("what keys hand over adds up to the output", examples, _handed)
     yield from _in_every_scheme("a pruned model equals the masked one", examples, _pruned)
     yield from _recovered(examples)
+    yield _copies(examples)
     yield _no_role(examples)
     yield _dead_head(examples)
     yield from _rolled()
@@ -142,21 +143,36 @@ def _pruned(make: Make, examples: list[Example]) -> float:
 def _recovered(examples: list[Example]) -> Iterator[Proof]:
     """Heads of every role, planted one attention at a time."""
     for name, kind in (("encoder.1.self", "encoder"), ("decoder.0.self", "decoder"), ("decoder.1.cross", "cross")):
-        model, roles = small_model("sinusoidal"), roles_of(kind)
+        model, random, roles = small_model("sinusoidal"), _untrained(), roles_of(kind)
         missed = []
         for start in range(0, len(roles), 4):
             chosen = (roles[start : start + 4] + roles)[:4]
             with alter(model, plant(model, name, chosen, examples)):
-                facts = [one for one in head_facts(model, examples, None) if one.head.attention == name]
+                facts = [one for one in head_facts(model, examples, random) if one.head.attention == name]
             found = [one.role.name if one.role else "none" for one in facts]
             missed += [f"{was} was taken for {now}" for was, now in zip(chosen, found, strict=True) if was != now]
         told = f"{len(roles)} roles" + (f"; {'; '.join(missed)}" if missed else ", all found")
         yield Proof(f"planted heads of {kind} attention are recovered", told, not missed)
 
 
+def _untrained(seed: int = 6) -> EncoderDecoder:
+    torch.manual_seed(seed)
+    return build(_config("sinusoidal", "pre"), SIZE, SIZE, joint=True, pad=PAD).eval()
+
+
+def _copies(examples: list[Example]) -> Proof:
+    model, heads = small_model("sinusoidal"), [Head.read(f"decoder.1.self.{h}") for h in range(2)]
+    for head, sign in zip(heads, (1.0, -1.0), strict=True):
+        plant_copying(model, head, sign)
+    facts = {one.head: one for one in head_facts(model, examples[:8], _untrained())}
+    found = [facts[head].copying or 0.0 for head in heads]
+    role = facts[heads[0]].role
+    holds = min(found[0], -found[1]) > 0.99 and role is not None and role.name == "copy"
+    return Proof("a head that copies is told from one that suppresses", f"{found[0]:.2f} and {found[1]:.2f}", holds)
+
+
 def _no_role(examples: list[Example]) -> Proof:
-    torch.manual_seed(6)
-    models = [build(_config("sinusoidal", "pre"), SIZE, SIZE, joint=True, pad=PAD).eval() for _ in range(2)]
+    models = [_untrained(), _untrained(7)]
     facts = head_facts(models[0], examples, models[1])
     named = [str(one.head) for one in facts if one.role]
     return Proof("a model with random weights has no sure role", f"{len(named)} of {len(facts)} heads", not named)

@@ -12,7 +12,6 @@ from regard.inspection.example import Example
 from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.importance import Cost, ablated, importance
 from regard.inspection.patterns import LETTERS, ON_PROBES, Counts
-from regard.inspection.prune import ov_copying
 from regard.inspection.record import Model, sites, weights
 from regard.jobs.subject import Subject
 from regard.model.transformer import EncoderDecoder
@@ -33,7 +32,6 @@ class HeadTable:
     """Sentences that costs were measured on: the first so many; 0 where nothing was."""
     aligners: Aligners | None
     """Heads of cross-attention as aligners, best first; None where there is none."""
-    copying: dict[Head, float]
     examples: list[Example]
     what: str
     """Where the sentences come from."""
@@ -98,7 +96,7 @@ class HeadTable:
             "cost low": cost.low if cost else None,
             "cost high": cost.high if cost else None,
             "AER": self.error_rate(facts.head),
-            "copying": self.copying.get(facts.head),
+            "copying": facts.copying,
         }
 
 
@@ -109,23 +107,16 @@ def measure_heads(
     model, examples = subject.model, list(examples)
     counts = subject.counts() or Counts.of(examples)
     found = fits(model, examples, counts)
-    facts = head_facts(model, examples, subject.random(), counts, found)
+    facts = head_facts(model, examples, subject.random(), counts, found, subject.joint)
     translates = isinstance(model, EncoderDecoder)
     chosen = examples[:costed] if translates else []
     costs = ablated(model, chosen, way=way) if chosen else []
-    copying = {
-        head: value
-        for site in sites(model)
-        for head, value in zip(site.heads, ov_copying(model, site, subject.joint), strict=True)
-        if value == value
-    }
     return HeadTable(
         facts=facts,
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
         costed=len(chosen),
         aligners=align_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
-        copying=copying,
         examples=examples,
         what=what,
         fits=found,

@@ -239,7 +239,7 @@ def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
         "cost_low": cost.low if cost else None,
         "cost_high": cost.high if cost else None,
         "aer": table.error_rate(head) if table else None,
-        "copying": table.copying.get(head) if table else None,
+        "copying": facts.copying if facts else None,
         "note": facts.note() if facts else "heads were not measured",
         "evidence": _evidence(head, facts, table) if facts and table else [],
     }

@@ -13,6 +13,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.errors import DataError, ModelError
 from regard.inspection import gates
+from regard.inspection.copying import ov_copying
 from regard.inspection.importance import (
     ablated,
     gated,
@@ -23,7 +24,7 @@ from regard.inspection.importance import (
     paired,
     tokens,
 )
-from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow, ov_copying
+from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
 from regard.inspection.record import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.packed import Packed

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.architecture import Head
 from regard.data.tokenizer import BOS, EOS
 from regard.inspection import measures
 from regard.inspection.alignment import align_heads, has_gold, pharaoh, to_words
@@ -23,9 +24,9 @@ from regard.inspection.patterns import (
     offset,
     patterns,
 )
-from regard.inspection.planted import plant, planted_examples, roles_of
+from regard.inspection.planted import plant, plant_copying, planted_examples, roles_of
 from regard.inspection.record import sites
-from regard.inspection.selftest import SIZE, small_model
+from regard.inspection.selftest import SIZE, _copies, _untrained, small_model
 from regard.model.build import build
 from regard.model.taps import alter
 
@@ -39,13 +40,25 @@ def test_planted_heads_of_every_role_are_recovered(name):
     model = small_model("sinusoidal")
     kind = next(site.kind for site in sites(model) if site.name == name)
     roles = roles_of(kind)
+    random = _untrained()
     for start in range(0, len(roles), 4):
         chosen = (roles[start : start + 4] + roles)[:4]
         with alter(model, plant(model, name, chosen, EXAMPLES)):
-            facts = [one for one in head_facts(model, EXAMPLES) if one.head.attention == name]
+            facts = [one for one in head_facts(model, EXAMPLES, random) if one.head.attention == name]
         assert [one.role and one.role.name for one in facts] == chosen
         assert all(one.role.low - 1e-9 <= one.role.lift <= one.role.high + 1e-9 for one in facts)
         assert all(one.runner_up.name != one.role.name for one in facts)
+
+
+def test_a_head_that_copies_is_told_unless_it_has_a_pattern():
+    assert _copies(EXAMPLES).holds
+    model, head = small_model("sinusoidal"), Head.read("decoder.1.self.0")
+    plant_copying(model, head)
+    with alter(model, plant(model, head.attention, ["previous"] * 4, EXAMPLES)):
+        (one,) = (facts for facts in head_facts(model, EXAMPLES) if facts.head == head)
+    assert one.role.name == "previous" and one.copying > 0.99 and one.roles[-1].sure
+    apart = [facts for facts in head_facts(model, EXAMPLES, joint=False) if facts.head.kind == "cross"]
+    assert [facts.copying for facts in apart] == [None] * len(apart)
 
 
 def test_heads_whose_weights_look_by_distance_are_named_by_it():
