@@ -95,6 +95,8 @@ def heads(
 
     use_threads(0)
     subject = open_subject(run, device)
+    if pharaoh is not None and not subject.translates:
+        raise ConfigError(f"--pharaoh: {run} holds an encoder alone, which aligns nothing; leave it out")
     examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
     if grammar:
         examples, what = examples + grammar_examples(subject), f"{what} and the built-in corpus"
@@ -109,8 +111,7 @@ def heads(
 def _links(table: "HeadTable") -> str:
     from regard.inspection.alignment import pharaoh
 
-    if table.aligners is None:
-        raise ConfigError("--pharaoh: an encoder alone aligns nothing; leave it out")
+    assert table.aligners is not None  # an encoder was refused before anything was measured
     return "".join(f"{pharaoh(links)}\n" for links in table.aligners.best[1].links)
 
 

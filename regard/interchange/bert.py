@@ -104,9 +104,9 @@ def _other_embeddings(folder: Folder) -> Iterator[str]:
 
 def _pooling(said: Mapping[str, Any]) -> list[str]:
     """How a text's states become one vector: today a name or a list of them, in older folders a switch each."""
-    today = said.get("pooling_mode", [])
+    today = said.get("pooling_mode") or []
     old = [name.removeprefix(SWITCH) for name, on in said.items() if name.startswith(SWITCH) and on is True]
-    return [*([today] if isinstance(today, str) else today), *(name.removesuffix("_tokens") for name in old)]
+    return [*map(str, today if isinstance(today, list) else [today]), *(name.removesuffix("_tokens") for name in old)]
 
 
 def _tokenizer(folder: Folder) -> WordPiece:

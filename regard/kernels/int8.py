@@ -32,12 +32,13 @@ def int8(weight: Tensor, bias: Tensor | None) -> Product:
     """x weightᵀ + bias, to some two decimals."""
     whole, scale = quantise(weight.detach())
     bias = None if bias is None else bias.detach().float()
-    products = list(_products(whole, scale, bias))
-    if not products:
+    products = _products(whole, scale, bias)
+    first = next(products, None)
+    if first is None:
         raise ConfigError("this build of torch cannot multiply int8 on this machine; leave --quantize out")
-    first, last = products[0], products[-1]
-    if VNNI and len(weight) >= WIDE and first is not last:
-        return lambda x: (last if len(x) >= MANY else first)(x)
+    if VNNI and len(weight) >= WIDE:
+        many = next(products, first)
+        return lambda x: (many if len(x) >= MANY else first)(x)
     return first
 
 

@@ -160,13 +160,17 @@ def test_vectors_that_are_made_otherwise_are_refused(folder: Path, tmp_path):
     modules = [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
     (other / "modules.json").write_text(json.dumps(modules))
     (other / "1_Pooling").mkdir()
-    for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls"]}):
+    for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls", 3]}):
         (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
         with pytest.raises(RegardError, match=r"embedded by cls.*, here by the mean"):
             import_folder(other, tmp_path / "run")
-    for said in ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, {"pooling_mode": "mean"}):
+    for said in (
+        {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False},
+        {"pooling_mode": "mean"},
+        {"pooling_mode": None},
+    ):
         (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
-        import_folder(other, tmp_path / f"run{len(said)}")
+        import_folder(other, tmp_path / "mean", overwrite=True)
     (other / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Dense", "path": ""}]))
     with pytest.raises(RegardError, match="adds a Dense layer after the encoder"):
         import_folder(other, tmp_path / "run")
