@@ -51,7 +51,7 @@ def _tell(found: "Demonstrated") -> None:
     print(f"  combinations never seen:  {found.compositional.scores['bleu']}")
     (head, best), mean = found.aligners.best, found.aligners.average
     print(
-        f"  alignment error rate of the cross-attention against gold ({mean.counts.gold:,} links): best head "
+        f"  alignment error rate of the cross-attention against gold ({mean.counts.sure:,} links): best head "
         f"{head} {best.counts.error_rate:.3f}, all heads averaged {mean.counts.error_rate:.3f}"
     )
     folder = found.run.folder

@@ -28,6 +28,7 @@ def look(
     measure: bool = typer.Option(True, help="Whether heads are measured on a corpus first; --no-measure is faster."),
     positions: bool = typer.Option(False, "--positions", help="What the scheme of positions holds and does; no text."),
     places: int = typer.Option(24, help="How many places --positions shows."),
+    against: str | None = typer.Option(None, help="Compare with: a step that the run keeps, `start`, or another run."),
     selftest: bool = typer.Option(False, "--selftest", help="Prove every measure on this machine, and stop."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
@@ -38,13 +39,15 @@ def look(
     if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
     one = {"--head": head, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz, "--no-measure": not measure}
+    one["--against"] = against
     corpus = not positions and _are_files(texts)
     if corpus:
         _refuse(
             one, 'is for one sentence, and files were given: say it in quotes, as in regard look RUN "I love dogs."'
         )
     if positions:
-        _refuse({"--out": out, "--no-measure": not measure}, "is for text, and --positions has none: leave it out")
+        text = {"--out": out, "--no-measure": not measure, "--against": against}
+        _refuse(text, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
 
@@ -64,7 +67,7 @@ def look(
     wanted = {"--svg": svg, "--png": png, "--csv": csv}
     if place is None and (missing := [name for name, path in wanted.items() if path]):
         raise ConfigError(f"{missing[0]} shows one head: say which with --head, as in --head encoder.0.self.0")
-    data, table = _data(subject, texts, sentences, measure)
+    data, table = _data(subject, texts, sentences if measure else 0, against)
     for line in _summary(data, table):
         print(line)
     if out is not None:
@@ -83,6 +86,8 @@ def heads(
     sentences: int = typer.Option(200, min=1, help="How many of them."),
     grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus, which know grammar."),
     ablate: str = typer.Option("zero", help="How a head is taken away for its cost: zero, mean or resample."),
+    alone: bool = typer.Option(False, "--alone", help="Add what it costs if a head is all that its layer has left."),
+    gold: Path | None = typer.Option(None, help="Gold links of the pairs, a line each: 0-0 1-2, 3p1 if only possible."),
     csv: Path | None = typer.Option(None, help="Write the whole table, more columns than are printed."),
     pharaoh: Path | None = typer.Option(None, help="Write the best aligner's links, a line a sentence: 0-0 1-2."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
@@ -90,17 +95,27 @@ def heads(
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
     from regard.jobs.heads import measure_heads
     from regard.jobs.load import use_threads
-    from regard.jobs.subject import given_examples, grammar_examples, open_subject, own_examples
+    from regard.jobs.subject import aligned_examples, given_examples, grammar_examples, open_subject, own_examples
     from regard.report import as_csv
 
     use_threads(0)
     subject = open_subject(run, device)
-    if pharaoh is not None and not subject.translates:
-        raise ConfigError(f"--pharaoh: {run} holds an encoder alone, which aligns nothing; leave it out")
-    examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
+    if not subject.translates:
+        _refuse(
+            {"--pharaoh": pharaoh, "--gold": gold},
+            f"is no use here: {run} holds an encoder alone, which aligns nothing",
+        )
+    if gold is not None and not files:
+        raise ConfigError(
+            "--gold: say which pairs the links belong to, as in regard heads RUN test.en test.fr --gold …"
+        )
+    if gold is not None:
+        examples, what = aligned_examples(subject, files, gold, sentences)
+    else:
+        examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
     if grammar:
         examples, what = examples + grammar_examples(subject), f"{what} and the built-in corpus"
-    table = measure_heads(subject, examples, what, way=ablate)
+    table = measure_heads(subject, examples, what, way=ablate, others=alone)
     _tell(table)
     if csv is not None:
         write(csv, as_csv(table.as_table()).encode())
@@ -182,6 +197,8 @@ def _tell(table: "HeadTable") -> None:
     asked = {role.name for facts in table.facts for role in facts.roles}
     print(f"\nmeasured on {table.sentences()}; lift 1 is perfect, 0 is chance;")
     print("(in brackets): no sure role, only the nearest; worth: gradient of a gate; cost: nats per piece without it")
+    if table.alone:
+        print("alone: nats per piece if it is the only head that its attention has left")
     if asked & set(RELATIONS) and not roles & set(RELATIONS):
         print("grammar: no head has an agreement role that a fixed distance could not explain")
     for facts in table.facts:
@@ -191,24 +208,29 @@ def _tell(table: "HeadTable") -> None:
         (head, best), mean = table.aligners.best, table.aligners.average
         error = "no gold, so judged by its shape"
         if table.aligners.gold:
-            error = f"AER {best.counts.error_rate:.3f} against gold; all heads averaged {mean.counts.error_rate:.3f}"
+            shares = f"precision {best.counts.precision:.2f}, recall {best.counts.recall:.2f}"
+            error = f"AER {best.counts.error_rate:.3f} against gold, {shares}"
+            error += f"; all heads averaged {mean.counts.error_rate:.3f}"
         print(f"best aligner: {head} ({error})")
 
 
 def _data(
-    subject: "Subject", texts: list[str], sentences: int, measure: bool
+    subject: "Subject", texts: list[str], sentences: int, against: str | None
 ) -> "tuple[dict[str, Any], HeadTable | None]":
+    """Everything about a sentence; heads are measured on so many others, if on any."""
     from regard.inspection.measures import ENOUGH
+    from regard.jobs.against import against as compared
     from regard.jobs.heads import measure_heads
     from regard.jobs.look import common_of, look_data
     from regard.jobs.subject import own_examples
 
     example = subject.example(texts[0], texts[1] if len(texts) > 1 else None)
-    if not measure:
-        return look_data(subject, example), None
+    other = compared(subject, example, against) if against else None
+    if not sentences:
+        return look_data(subject, example, other=other), None
     examples, what = own_examples(subject, sentences)
     table = measure_heads(subject, examples, what, costed=max(ENOUGH, sentences // 3))
-    return look_data(subject, example, table, common_of(subject, examples)), table
+    return look_data(subject, example, table, common_of(subject, examples), other), table
 
 
 def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
@@ -234,7 +256,25 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines.append(
             f"what is written comes from the source by {share.mean():.0%} ({share.min():.0%} to {share.max():.0%})"
         )
-    return [*lines, *_agreement(**data["flow"]["disagreement"])]
+    return [*lines, *_contrast(**data["flow"]["contrast"]), *_agreement(**data["flow"]["disagreement"]), *_moved(data)]
+
+
+def _contrast(**kinds: list[float]) -> list[str]:
+    """How much of a rollout is more than depth alone would show."""
+    return [
+        f"rollout of {kind} attention: two rows differ by {own:.2f}, and by {chance:.2f} were weights dealt at random"
+        for kind, (own, chance) in kinds.items()
+    ]
+
+
+def _moved(data: dict[str, Any]) -> list[str]:
+    """Which heads look most differently from another model's."""
+    if data["against"] is None:
+        return []
+    moved: dict[str, float] = data["against"]["moved"]
+    most = sorted(moved, key=lambda head: -moved[head])[:3]
+    told = ", ".join(f"{head} ({moved[head]:.2f})" for head in most) or "it has none of these heads"
+    return [f"against {data['against']['name']} most changed: {told}; 0 looks the same, 1 shares nothing"]
 
 
 def _shares(terms: dict[str, Any]) -> list[str]:

@@ -1,12 +1,14 @@
 """Word alignment read from cross-attention, and its error rate against gold."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import torch
 from torch import Tensor
 
 from regard.architecture import Head
+from regard.errors import DataError
 from regard.inspection.example import NONE, Example, Side
 from regard.inspection.record import sites, weights
 from regard.model.transformer import EncoderDecoder
@@ -20,22 +22,39 @@ class Counts:
     """What an alignment shares with gold, added up over sentences."""
 
     found: int = 0
-    gold: int = 0
+    sure: int = 0
     both: int = 0
+    """Found, and sure in gold."""
+    allowed: int = 0
+    """Found, and at least possible in gold."""
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.found + other.found, self.gold + other.gold, self.both + other.both)
+        mine, theirs = astuple(self), astuple(other)
+        return Counts(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
     @property
     def error_rate(self) -> float:
-        """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), where all gold links are sure.  Och and Ney 2003."""
-        return 1 - 2 * self.both / (self.found + self.gold) if self.found + self.gold else 0.0
+        """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), links A, sure ones S, possible ones P.  Och and Ney 2003."""
+        return 1 - (self.both + self.allowed) / (self.found + self.sure) if self.found + self.sure else 0.0
+
+    @property
+    def precision(self) -> float:
+        """|A ∩ P| / |A|"""
+        return self.allowed / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """|A ∩ S| / |S|"""
+        return self.both / self.sure if self.sure else 0.0
 
 
-def compare(found: Iterable[tuple[int, int]], gold: Iterable[tuple[int, int]]) -> Counts:
-    """Links (source word, target word) of one sentence against gold."""
-    mine, theirs = set(found), set(gold)
-    return Counts(len(mine), len(theirs), len(mine & theirs))
+Pairs = Iterable[tuple[int, int]]
+
+
+def compare(found: Pairs, gold: Pairs, possible: Pairs = ()) -> Counts:
+    """Links (source word, target word) of one sentence against gold; what is sure is possible as well."""
+    mine, sure = set(found), set(gold)
+    return Counts(len(mine), len(sure), len(mine & sure), len(mine & (sure | set(possible))))
 
 
 def by_words(
@@ -153,13 +172,24 @@ def _aligned(seen: Sequence[Tensor], examples: Sequence[Example]) -> Aligned:
     total = Counts()
     for own, example in zip(links, examples, strict=True):
         if example.alignment is not None:
-            total += compare(own, example.alignment)
+            total += compare(own, example.alignment, example.possible)
     return Aligned(total, sum(map(penalty, seen)) / len(seen), links)
 
 
 def has_gold(examples: Iterable[Example]) -> bool:
     """Whether the truth is known of any link, so that aligners can be judged by it."""
-    return any(example.alignment for example in examples)
+    return any(example.alignment or example.possible for example in examples)
+
+
+def read_pharaoh(line: str, where: str) -> tuple[Links, Links]:
+    """Sure and possible links of a line as people exchange them: `0-0 1-2 3p1`, source word and target word."""
+    kinds: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
+    for text in line.split():
+        match = re.fullmatch(r"(\d+)([-p])(\d+)", text)
+        if match is None:
+            raise DataError(f"{where}: '{text}' is no link; expected 0-0 for a sure one, 0p0 for a possible one")
+        kinds[match[2]].add((int(match[1]), int(match[3])))
+    return frozenset(kinds["-"]), frozenset(kinds["p"])
 
 
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:

@@ -1,14 +1,14 @@
 """Several answers to one question, where a row comes from: and how far they disagree."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from regard.inspection import norms, rollout
+from regard.inspection import measures, norms, rollout
 from regard.inspection.example import Example
 from regard.inspection.importance import losses
 from regard.inspection.measures import Numbers, spearman
@@ -17,16 +17,30 @@ from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder
 
 NAMES = ("weights", "norms", "rollout", "flow", "gradient")
+KINDS = ("encoder", "decoder", "cross")
+CHANCES = 7
+"""Ways in which weights are dealt out anew, to see what depth alone would show."""
+Layers = Mapping[str, Sequence[Tensor]]
+"""By kind, one a layer."""
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """A rollout: how much of each row comes from where, through all layers."""
+
+    encoder: Tensor
+    """(S, S)"""
+    across: rollout.Shares | None
+    """Of the decoder, over the border; None for an encoder alone."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """How much of each row comes from where, through all layers."""
+    """Where each row comes from, as rollout and as maximal flow."""
 
-    encoder: Tensor
-    """(S, S) rollout of the encoder."""
-    across: rollout.Shares | None
-    """Of the decoder, over the border; None for an encoder alone."""
+    rolled: Rolled
+    chance: list[Rolled]
+    """The same where the weights of every row are dealt out anew among its keys, in several ways."""
     max_flow: Tensor | None
     """(S, S); None where the sentence is too long for it."""
     max_flow_source: Tensor | None
@@ -37,19 +51,37 @@ class Flow:
 
 def flow(trace: Trace) -> Flow:
     """Rollout by each token's own mixing ratio, maximal flow by halves, and the ratios, of one sentence."""
-    encoder, own, cross = (
-        [look.weights.mean(dim=0) for look in trace.kind(k)] for k in ("encoder", "decoder", "cross")
-    )
-    mixing = {kind: [norms.mixing(look) for look in trace.kind(kind)] for kind in ("encoder", "decoder", "cross")}
-    rolled = rollout.rollout(encoder, mixing["encoder"])
-    ratios = list(zip(mixing["decoder"], mixing["cross"], strict=True))
+    mean = {kind: [look.weights.mean(dim=0) for look in trace.kind(kind)] for kind in KINDS}
+    mixing = {kind: [norms.mixing(look) for look in trace.kind(kind)] for kind in KINDS}
+    encoder, own, cross = (mean[kind] for kind in KINDS)
     return Flow(
-        encoder=rolled,
-        across=rollout.rollout_across(rolled, own, cross, ratios) if cross else None,
+        rolled=_rolled(mean, mixing),
+        chance=[_rolled(dealt, mixing) for dealt in _dealt(trace, mean)],
         max_flow=rollout.flow(encoder),
         max_flow_source=rollout.flow_across(encoder, own, cross) if cross else None,
         mixing={kind: found for kind, found in mixing.items() if found},
     )
+
+
+def _rolled(mean: Layers, mixing: Layers) -> Rolled:
+    encoder = rollout.rollout(mean["encoder"], mixing["encoder"])
+    if not mean["cross"]:
+        return Rolled(encoder, None)
+    ratios = list(zip(mixing["decoder"], mixing["cross"], strict=True))
+    return Rolled(encoder, rollout.rollout_across(encoder, mean["decoder"], mean["cross"], ratios))
+
+
+def _dealt(trace: Trace, mean: Layers) -> Iterator[Layers]:
+    """The mean weights with every row dealt out anew, each layer and way by a deal of its own."""
+    ways: dict[str, list[Tensor]] = {}  # by kind (layers, ways, Tq, Tk)
+    for kind in KINDS:
+        looks = trace.kind(kind)
+        deals = measures.deals(looks[0].keep.cpu(), CHANCES * len(looks)).chunk(len(looks)) if looks else ()
+        ways[kind] = [
+            w.expand(CHANCES, -1, -1).gather(2, dealt.to(w.device)) for w, dealt in zip(mean[kind], deals, strict=True)
+        ]
+    for way in range(CHANCES):
+        yield {kind: [layer[way] for layer in own] for kind, own in ways.items()}
 
 
 def slopes(model: Model, example: Example) -> dict[str, Tensor]:
@@ -73,13 +105,14 @@ def gradients(trace: Trace, slope: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def answers(trace: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """One matrix for each measure: from source words to what is written, or within an encoder alone."""
-    kind = "encoder" if found.across is None else "cross"
+    across = found.rolled.across
+    kind = "encoder" if across is None else "cross"
     looks = trace.kind(kind)
     every = {
         "weights": torch.stack([look.weights.mean(dim=0) for look in looks]).mean(dim=0),
         "norms": torch.stack([norms.contributions(look).norm(dim=-1) for look in looks]).mean(dim=0),
-        "rollout": found.encoder if found.across is None else found.across.source,
-        "flow": found.max_flow if found.across is None else found.max_flow_source,
+        "rollout": found.rolled.encoder if across is None else across.source,
+        "flow": found.max_flow if across is None else found.max_flow_source,
         "gradient": _mean([gradient[look.site.name].mean(dim=0) for look in looks if look.site.name in gradient]),
     }
     return {name: matrix for name, matrix in every.items() if matrix is not None}

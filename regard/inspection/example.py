@@ -1,7 +1,8 @@
 """What is looked at: a sentence, or a pair, cut into pieces, with the word that each piece belongs to."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.data.corpora import GoldPair, Link, spans
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
@@ -45,6 +46,9 @@ class Example:
     target: Side | None = None
     """w1 … wn </s>"""
     alignment: tuple[tuple[int, int], ...] | None = None
+    """Sure links (source word, target word); None where nothing is known."""
+    possible: tuple[tuple[int, int], ...] = ()
+    """Links that are neither asked for nor wrong."""
     source_links: tuple[Link, ...] = ()
     target_links: tuple[Link, ...] = ()
 
@@ -102,6 +106,14 @@ def belonging(text: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, 
     """The word that each piece, given by its characters, shares most with; and the words."""
     found = spans(text)
     return tuple(_most(piece, found) for piece in pieces), tuple(text[a:b] for a, b in found)
+
+
+def by_spaces(side: Side) -> Side:
+    """The same side with words as spaces cut them, as files of gold alignments count them."""
+    tokens = [match.span() for match in re.finditer(r"\S+", side.text)]
+    within = [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in spans(side.text)]
+    word = tuple(at if at == NONE else within[at] for at in side.word)
+    return replace(side, word=word, words=tuple(side.text[a:b] for a, b in tokens))
 
 
 def pieces_of(side: Side, word: str) -> list[int]:

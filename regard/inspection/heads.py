@@ -7,6 +7,7 @@ same lift in a model with random weights, and a runner-up; and a head has a role
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,9 +36,12 @@ class Role:
 
     name: str
     lift: float
+    """Over all rows of the corpus: the micro-average, to which the interval belongs."""
     low: float | None
     """None, as the other end: the pattern is in too few sentences to tell."""
     high: float | None
+    by_sentence: float
+    """The macro-average: the lift of each sentence, averaged. Far from `lift`: long sentences are otherwise."""
     argmax: float | None
     """How often its largest weight is on the pattern; None for what is no pattern."""
     baseline: float | None
@@ -52,16 +56,27 @@ class Role:
         return f"{self.low:.2f} to {self.high:.2f}"
 
 
+class Spread(NamedTuple):
+    """How a head spreads its weights: means over rows, then over sentences."""
+
+    entropy: float
+    """Nats."""
+    evenness: float | None
+    """Entropy as a share of what even weights would have; None where no row had a choice."""
+    effective_keys: float
+    confidence: float
+    distance: float | None
+    """None, as its deviation, in cross-attention, where places are not on one axis."""
+    deviation: float | None
+    """The root of the distance's variance within a row, mean over rows."""
+
+
 @dataclass(frozen=True)
 class HeadFacts:
     """What is known of a head on a corpus."""
 
     head: Head
-    entropy: float
-    effective_keys: float
-    confidence: float
-    distance: float | None
-    """None in cross-attention, where places are not on one axis."""
+    numbers: Spread
     roles: tuple[Role, ...]
     """Every pattern that could be measured, largest lift first; last what the head would do with what it looks at."""
 
@@ -121,7 +136,7 @@ class Fits:
 
     by_site: dict[str, dict[str, Fit]]
     numbers: dict[str, Numbers]
-    """(H, 4): entropy, effective keys, confidence, distance; means over rows, then over sentences."""
+    """(H, 6) as in `Spread`; NaN where there is none."""
 
 
 def head_facts(
@@ -149,8 +164,7 @@ def head_facts(
         for h, head in enumerate(site.heads):
             own = sorted((role[h] for role in roles.values() if role), key=lambda role: -role.lift)
             own += [copies[head]] if head in copies else []
-            e, keys, sure, far = found.numbers[site.name][h].tolist()
-            facts.append(HeadFacts(head, e, keys, sure, None if site.kind == "cross" else far, tuple(own)))
+            facts.append(HeadFacts(head, Spread._make(_known(found.numbers[site.name][h])), tuple(own)))
     return facts
 
 
@@ -190,7 +204,7 @@ def copying(model: Model, random: Model | None, joint: bool) -> dict[Head, Role]
     own, base = _copying(model, joint), {} if random is None else _copying(random, joint)
     luck = {site.name: by_luck(model, site, joint) for site in sites(model)}
     return {
-        head: Role("copy", value, value, value, None, base.get(head), value >= max(SURE, luck[head.attention]))
+        head: Role("copy", value, value, value, value, None, base.get(head), value >= max(SURE, luck[head.attention]))
         for head, value in own.items()
     }
 
@@ -220,7 +234,7 @@ def fits(model: Model, examples: Sequence[Example], counts: Counts) -> Fits:
                 if not probing:
                     numbers[site.name].append(_numbers(looks[site.name], site.kind, example.named(site.kind)))
     joined = {site: {name: Fit.join(list_) for name, list_ in own.items()} for site, own in parts.items()}
-    return Fits(joined, {site: np.stack(rows).mean(axis=0) for site, rows in numbers.items()})
+    return Fits(joined, {site: _mean(np.stack(rows)) for site, rows in numbers.items()})
 
 
 def evidence(fit: Fit, h: int) -> list[Evidence]:
@@ -252,13 +266,28 @@ def _one(
 
 
 def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
-    """Entropy, effective keys, confidence and distance of heads (H, Tq, Tk); a causal first row says nothing."""
-    rows = w[:, 1:] if kind == "decoder" and w.shape[1] > 1 else w
+    """How heads (H, Tq, Tk) spread their weights in one sentence; a causal first row says nothing: (H, 6)."""
+    keep = torch.from_numpy(keep_of(kind, *w.shape[1:]))
+    rows, keep = (w[:, 1:], keep[1:]) if kind == "decoder" and w.shape[1] > 1 else (w, keep)
     words = rows[:, :-1] if named.special[-1] and rows.shape[1] > 1 else rows  # the end is no word.  Voita et al. 2019
     e = measures.entropy(rows)
-    far = measures.distance(w).mean(dim=-1) if kind != "cross" else e.new_zeros(len(w))
-    columns = (e.mean(dim=-1), e.exp().mean(dim=-1), measures.confidence(words).mean(dim=-1), far)
+    nothing = e.new_full((len(w),), math.nan)
+    columns = (
+        e.mean(dim=-1),
+        measures.evenness(rows, keep).nanmean(dim=-1),
+        e.exp().mean(dim=-1),
+        measures.confidence(words).mean(dim=-1),
+        nothing if kind == "cross" else measures.distance(w).mean(dim=-1),
+        nothing if kind == "cross" else measures.distance_variance(w).sqrt().mean(dim=-1),
+    )
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
+
+
+def _mean(sentences: Numbers) -> Numbers:
+    """The mean over sentences (sentences, H, 6) that know a number; NaN where none does."""
+    known = ~np.isnan(sentences)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, sentences, 0).sum(axis=0) / known.sum(axis=0))
 
 
 def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random: AtRandom) -> list[Role]:
@@ -271,7 +300,8 @@ def _roles(name: str, fit: Fit, site: Site, examples: Sequence[Example], random:
     low, high = (unknown, unknown) if interval is None else interval
     base = unknown if random.lift is None else random.lift
     sure = (lift >= SURE) & (low > random.most + CLEAR) & (argmax >= least)  # nothing is above what is unknown
-    columns = [lift.tolist(), _known(low), _known(high), argmax.tolist(), _known(base), sure.tolist()]
+    each = fit.by_sentence_mean().tolist()
+    columns = [lift.tolist(), _known(low), _known(high), each, argmax.tolist(), _known(base), sure.tolist()]
     return [Role(name, *row) for row in zip(*columns, strict=True)]
 
 

@@ -21,11 +21,13 @@ from regard.model.transformer import EncoderDecoder
 
 WAYS = ("zero", "mean", "resample")
 Change = Callable[[Tensor], Tensor]
+Changes = Callable[[list[Example]], Mapping[str, Change]]
+"""What is changed inside a model for a batch of examples."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What taking a head away costs, in nats per target piece; below 0 the model does better without it."""
+    """What taking a head away (or all others) costs, in nats per target piece; below 0 the model does better so."""
 
     head: Head
     way: str
@@ -99,21 +101,44 @@ def ablated(
         raise ModelError(f"heads are taken away by {', '.join(WAYS)}; '{way}' is none of them")
     if way == "resample" and len(examples) < 2:
         raise DataError("resample gives a head what it found in another sentence, and there is only one: give more")
+    means = mean_outputs(model, examples) if way == "mean" else {}
+
+    def taken(site: Site, h: int) -> Changes:
+        return lambda chosen: {
+            f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
+        }
+
+    return _costs(model, examples, heads, way, taken)
+
+
+def alone(model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None) -> list[Cost]:
+    """What it costs if each head is the only one of its attention that is left.  Michel et al. 2019, section 3.3.
+
+    Heads do for each other what taking away one at a time never shows; here all the others are silent at once.
+    """
+
+    def silent(site: Site, h: int) -> Changes:
+        only = torch.eye(site.attention.heads)[h]
+        return lambda _: gated(site, only)
+
+    return _costs(model, examples, heads, "alone", silent)
+
+
+def _costs(
+    model: Model,
+    examples: Sequence[Example],
+    heads: Sequence[Head] | None,
+    way: str,
+    change: Callable[[Site, int], Changes],
+) -> list[Cost]:
+    """The loss with a change for each head, against the loss without any."""
     together = 2 if way == "resample" else 1
     every = {head: site for site in sites(model) for head in site.heads}
-    means = mean_outputs(model, examples) if way == "mean" else {}
     whole, count = loss_by_sentence(model, examples, together=together), tokens(examples)
     found = []
     for head in every if heads is None else heads:
-        site, h = every[head], every[head].heads.index(head)
-        changed = loss_by_sentence(
-            model,
-            examples,
-            lambda chosen, site=site, h=h: {  # type: ignore[misc]
-                f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
-            },
-            together,
-        )
+        site = every[head]
+        changed = loss_by_sentence(model, examples, change(site, site.heads.index(head)), together)
         found.append(Cost(head, way, *paired(changed - whole, count)))
     return found
 
@@ -121,7 +146,7 @@ def ablated(
 def loss_by_sentence(
     model: Model,
     examples: Sequence[Example],
-    changes: Callable[[list[Example]], Mapping[str, Change]] | None = None,
+    changes: Changes | None = None,
     together: int = 1,
 ) -> Numbers:
     """The loss of each example, with something changed inside the model for each batch of them.

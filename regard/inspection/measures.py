@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -22,6 +23,14 @@ def entropy(weights: Tensor) -> Tensor:
     return -(weights * weights.clamp(min=1e-30).log()).sum(dim=-1)
 
 
+def evenness(weights: Tensor, keep: Tensor) -> Tensor:
+    """H / ln n, n the keys that a query may look at (Tq, Tk): 0 at one key, 1 at all alike; NaN where n is 1.
+
+    Entropy grows with length, so that only this compares sentences, and rows of a decoder.
+    """
+    return entropy(weights) / keep.sum(dim=-1).log()
+
+
 def confidence(weights: Tensor) -> Tensor:
     """The largest weight of each query: (…, Tq, Tk) -> (…, Tq).  Voita et al. 2019."""
     return weights.amax(dim=-1)
@@ -32,6 +41,14 @@ def distance(weights: Tensor) -> Tensor:
     n = weights.shape[-1]
     at = weights.new_tensor(range(n))
     return (weights * (at[None, :] - at[:, None]).abs()).sum(dim=-1)
+
+
+def distance_variance(weights: Tensor) -> Tensor:
+    """How much that distance varies within a row, E|j - i|² - (E|j - i|)²: (…, T, T) -> (…, T)."""
+    n = weights.shape[-1]
+    at = weights.new_tensor(range(n))
+    apart = (at[None, :] - at[:, None]).abs()
+    return (weights * (apart - distance(weights)[..., None]).square()).sum(dim=-1)
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,11 @@ class Fit:
         rows, chance = weight @ self.rows, weight @ self.chance
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(((weight @ self.mass).T - chance) / (rows - chance)).T
+
+    def by_sentence_mean(self) -> Numbers:
+        """The lift of each sentence, averaged: long ones do not count for more."""
+        here = self.rows > 0
+        return self.by_sentence()[here].mean(axis=0) if here.any() else np.full(self.mass.shape[1], math.nan)
 
     def argmax(self) -> Numbers:
         """The share of rows whose largest weight lies on the pattern, by head."""
@@ -124,6 +146,17 @@ def vertical(weights: Tensor, keep: Pattern) -> Fit:
         chance=np.array([(1 / allowed.sum(axis=1)).sum()]),
         rows=np.array([float(here.sum())]),
     )
+
+
+def deals(keep: Tensor, times: int) -> Tensor:
+    """Which key's weight each key is given, dealt at random among those that a query may look at: (times, Tq, Tk)."""
+    generator = torch.Generator().manual_seed(SEED)
+    dealt = torch.arange(keep.shape[1]).repeat(times, len(keep), 1)
+    for way in dealt:
+        for row, open_ in zip(way, keep, strict=True):
+            keys = open_.nonzero()[:, 0]
+            row[keys] = keys[torch.randperm(len(keys), generator=generator)]
+    return dealt
 
 
 def spearman(a: Numbers, b: Numbers) -> float:

@@ -3,6 +3,7 @@
 Lengths do not add up. So beside them stands the signed share of each key in the output, which does.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -36,15 +37,18 @@ def contributions(look: Look) -> Tensor:
     Schemes that add to the values (Shaw's) do so by distance: that part goes to the key it comes from.
     """
     every = torch.einsum("hij,hjd->ijd", look.weights, handed(look))
-    positions = look.site.attention.positions
-    if not positions.mixes:
-        return every
-    apart = torch.eye(look.weights.shape[-1], device=look.weights.device, dtype=look.weights.dtype)
-    # Key by key: what the scheme adds to a mix that has all of a query's weight on this key alone.
-    for j, one in enumerate(apart):
-        added = positions.mix((look.weights * one)[None], look.at, look.seen_at)[0]  # (H, Tq, K)
+    for j, added in _mixed_in(look):
         every[:, j] += torch.einsum("hik,hkd->id", added, _out(look))
     return every
+
+
+def _mixed_in(look: Look) -> Iterator[tuple[int, Tensor]]:
+    """Key by key, what a scheme adds to a mix that has all of a query's weight on this key alone: (H, Tq, K)."""
+    positions = look.site.attention.positions
+    if positions.mixes:
+        apart = torch.eye(look.weights.shape[-1], device=look.weights.device, dtype=look.weights.dtype)
+        for j, one in enumerate(apart):
+            yield j, positions.mix((look.weights * one)[None], look.at, look.seen_at)[0]
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,17 @@ def mixing(look: Look) -> Tensor:
     return top / (top + bottom).clamp(min=1e-30)
 
 
+@torch.no_grad()
 def signed(look: Look) -> Tensor:
-    """<F_ij, y_i> / ||y_i||²: the share of each key in what attention gives; sums to 1 with that of the bias."""
+    """<F_hij, y_i> / ||y_i||²: the share of each head and key in what attention gives: (H, Tq, Tk).
+
+    Over heads and keys it sums to 1 with the share of the output's bias; below 0 is what works against the sum.
+    """
     y = look.out
-    return torch.einsum("ijd,id->ij", contributions(look), y) / y.pow(2).sum(dim=-1, keepdim=True).clamp(min=1e-30)
+    along = look.weights * torch.einsum("hjd,id->hij", handed(look), y)
+    for j, added in _mixed_in(look):
+        along[:, :, j] += torch.einsum("hik,hkd,id->hi", added, _out(look), y)
+    return along / y.pow(2).sum(dim=-1)[:, None].clamp(min=1e-30)
 
 
 def _out(look: Look) -> Tensor:

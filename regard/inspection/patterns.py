@@ -68,6 +68,8 @@ LETTERS = {
     **{name: "O" for name in OFFSETS.values() if name.startswith("offset")},
 }
 
+NO_ROLE = "·"
+
 ON_PROBES = ("duplicate", "induction")
 """Roles that are measured on random tokens said twice, where no bigram can help.  Olsson et al. 2022."""
 

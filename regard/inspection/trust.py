@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.inspection.decompose import NAMES, Terms, allowed
 from regard.inspection.example import Example
 from regard.inspection.importance import target_ids
-from regard.inspection.measures import Numbers, entropy, spearman
+from regard.inspection.measures import Numbers, deals, entropy, spearman
 from regard.inspection.record import Look, inputs
 from regard.model.attention import normalise
 from regard.model.taps import alter
@@ -22,7 +22,6 @@ TIMES = 7
 """Ways in which weights are shuffled."""
 CELLS = 2**24
 """Probabilities held at once; long sentences of large vocabularies are shuffled fewer times."""
-SEED = 12345
 
 
 @dataclass(frozen=True)
@@ -95,17 +94,6 @@ def _elsewhere(h: int, dealt: Tensor, keep: Tensor, weights: Tensor) -> Tensor:
     new[:-1, h] = weights[0, h].expand(len(dealt), -1, -1).gather(2, dealt)
     new[-1, h] = normalise(torch.zeros_like(weights[0, h]), keep)
     return new
-
-
-def deals(keep: Tensor, times: int) -> Tensor:
-    """Which key's weight each key is given, dealt at random among those that a query may look at: (times, Tq, Tk)."""
-    generator = torch.Generator().manual_seed(SEED)
-    dealt = torch.arange(keep.shape[1]).repeat(times, len(keep), 1)
-    for way in dealt:
-        for row, open_ in zip(way, keep, strict=True):
-            keys = open_.nonzero()[:, 0]
-            row[keys] = keys[torch.randperm(len(keys), generator=generator)]
-    return dealt
 
 
 def _choice(keep: Tensor) -> Tensor:

@@ -10,8 +10,8 @@ from regard.architecture import Head
 from regard.inspection.alignment import Aligners, align_heads
 from regard.inspection.example import Example
 from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
-from regard.inspection.importance import Cost, ablated, importance
-from regard.inspection.patterns import LETTERS, ON_PROBES, Counts
+from regard.inspection.importance import Cost, ablated, alone, importance
+from regard.inspection.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
 from regard.inspection.record import Model, sites, weights
 from regard.jobs.subject import Subject
 from regard.model.transformer import EncoderDecoder
@@ -28,6 +28,8 @@ class HeadTable:
     facts: list[HeadFacts]
     importance: dict[Head, float]
     costs: dict[Head, Cost]
+    alone: dict[Head, Cost]
+    """What it costs if a head is the only one of its attention that is left; empty where nobody asked."""
     costed: int
     """Sentences that costs were measured on: the first so many; 0 where nothing was."""
     aligners: Aligners | None
@@ -76,6 +78,7 @@ class HeadTable:
 
     def _row(self, facts: HeadFacts) -> dict[str, Value]:
         best, other, cost = facts.best, facts.runner_up, self.costs.get(facts.head)
+        alone = self.alone.get(facts.head)
         return {
             "head": str(facts.head),
             "role": facts.role.name if facts.role else None,
@@ -83,27 +86,33 @@ class HeadTable:
             "lift": best.lift if best else None,
             "low": best.low if best else None,
             "high": best.high if best else None,
+            "lift by sentence": best.by_sentence if best else None,
             "argmax": best.argmax if best else None,
             "random": best.baseline if best else None,
             "runner-up": other.name if other else None,
             "margin": facts.margin,
-            "entropy": facts.entropy,
-            "keys": facts.effective_keys,
-            "confidence": facts.confidence,
-            "distance": facts.distance,
+            **facts.numbers._asdict(),
             "importance": self.importance.get(facts.head),
             "cost": cost.cost if cost else None,
             "cost low": cost.low if cost else None,
             "cost high": cost.high if cost else None,
+            "alone": alone.cost if alone else None,
+            "alone low": alone.low if alone else None,
+            "alone high": alone.high if alone else None,
             "AER": self.error_rate(facts.head),
             "copying": facts.copying,
         }
 
 
 def measure_heads(
-    subject: Subject, examples: Sequence[Example], what: str, way: str = "zero", costed: int = COSTED
+    subject: Subject,
+    examples: Sequence[Example],
+    what: str,
+    way: str = "zero",
+    costed: int = COSTED,
+    others: bool = False,
 ) -> HeadTable:
-    """Every measure of every head on these sentences."""
+    """Every measure of every head on these sentences; `others`: what each is worth without the others, too."""
     model, examples = subject.model, list(examples)
     counts = subject.counts() or Counts.of(examples)
     found = fits(model, examples, counts)
@@ -115,6 +124,7 @@ def measure_heads(
         facts=facts,
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
+        alone={cost.head: cost for cost in alone(model, chosen)} if others and chosen else {},
         costed=len(chosen),
         aligners=align_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
         examples=examples,
@@ -126,4 +136,4 @@ def measure_heads(
 
 def letter(facts: HeadFacts) -> str:
     """One letter for a badge."""
-    return LETTERS[facts.role.name] if facts.role else "·"
+    return LETTERS[facts.role.name] if facts.role else NO_ROLE

@@ -46,7 +46,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
         )
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
-    _fill(model, run)
+    fill(model, run, best_weights(run))
     model = model.to(where).eval()
     return Translator(model, tokenizers, Stepwise(model, kind))
 
@@ -59,13 +59,17 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
         raise RunError(f"{run.folder}: holds no encoder alone; `regard import` makes one out of a BERT folder.")
     tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
     model = new_encoder(config, tokenizer.pad)
-    _fill(model, run)
+    fill(model, run, best_weights(run))
     return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
 
-def _fill(model: nn.Module, run: Run) -> None:
-    """Give a model the best weights of a run."""
-    path = run.folder / str(run.read_json(run.best)["weights"])
+def best_weights(run: Run) -> Path:
+    """The file of the weights to use."""
+    return run.folder / str(run.read_json(run.best)["weights"])
+
+
+def fill(model: nn.Module, run: Run, path: Path) -> None:
+    """Give a model weights of a run."""
     weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 

@@ -16,8 +16,11 @@ from regard.inspection import decompose, norms
 from regard.inspection.alignment import by_words, link, pharaoh, to_words
 from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
 from regard.inspection.example import Example, Side
-from regard.inspection.heads import HeadFacts
+from regard.inspection.heads import HeadFacts, Spread
+from regard.inspection.patterns import LETTERS, NO_ROLE
 from regard.inspection.record import Look, Trace, cross_weights, trace
+from regard.inspection.rollout import contrast
+from regard.jobs.against import Other, moved
 from regard.jobs.heads import HeadTable, letter
 from regard.jobs.subject import Subject
 from regard.jobs.trust import trusted
@@ -77,14 +80,18 @@ def _attention(translator: Translator, sources: Sequence[str], targets: Sequence
 
 
 def look_data(
-    subject: Subject, example: Example, table: HeadTable | None = None, means: decompose.Common | None = None
+    subject: Subject,
+    example: Example,
+    table: HeadTable | None = None,
+    means: decompose.Common | None = None,
+    other: Other | None = None,
 ) -> dict[str, Any]:
     """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
     seen, model = trace(subject.model, example), subject.model
     slope = slopes(model, example)
     found = flow(seen)
     names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
-    present = [kind for kind in names if seen.kind(kind)]
+    present = {kind: looks for kind in names if (looks := seen.kind(kind))}
     sides = {"source": example.source, "target": example.target, "read": example.read}
     m = subject.config.model
     places = {"encoder": m.encoder.positions or m.positions, "decoder": m.decoder.positions or m.positions}
@@ -96,7 +103,11 @@ def look_data(
         "positions": {stack: own.kind for stack, own in places.items() if stack in present},
         "pruned": list(m.pruned),
         "sides": {name: _side(side) for name, side in sides.items() if side is not None},
-        "kinds": {kind: _kind(subject, seen, names[kind], seen.kind(kind), (slope, table, means)) for kind in present},
+        "kinds": {
+            kind: _kind(subject, seen, names[kind], looks, (slope, table, means)) | _then(looks, other)
+            for kind, looks in present.items()
+        },
+        "against": None if other is None else {"name": other.name, "moved": moved(list(seen.looks.values()), other)},
         "flow": _flow(seen, found, gradients(seen, slope)),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
@@ -116,16 +127,20 @@ def common_of(subject: Subject, examples: Sequence[Example], most: int = 50) -> 
 
 
 def history(run: Run) -> list[dict[str, Any]]:
-    """What was measured of heads through training."""
-    return list(log.read(run.heads)) if run.heads.exists() else []
+    """What was measured of heads through training, with the letter of each one's role then."""
+    moments = list(log.read(run.heads)) if run.heads.exists() else []
+    for moment in moments:
+        for own in moment["heads"].values():
+            own["letter"] = LETTERS.get(own["role"], NO_ROLE)
+    return moments
 
 
 def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of `look_data` by flat names, for an NPZ file: cross.2.weights, flow.source …"""
     found: dict[str, Any] = {}
     for kind, own in data["kinds"].items():
-        for what in ("weights", "scores", "value_norms", "norms", "gradient"):
-            for layer, array in enumerate(own[what] or ()):
+        for what in ("weights", "scores", "value_norms", "norms", "signed", "gradient", "then", "change"):
+            for layer, array in enumerate(own.get(what) or ()):
                 found[f"{kind}.{layer}.{what}"] = array
         for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
             if values is not None:
@@ -199,6 +214,7 @@ def _kind(
         "scores": [_array(_hidden(look.scores, decompose.allowed(look))) for look in looks],
         "value_norms": [_array(norms.value_norms(look)) for look in looks],
         "norms": [_array(norms.norms(look)) for look in looks],
+        "signed": [_array(norms.signed(look)) for look in looks],
         "terms": {
             "names": list(decompose.NAMES),
             "values": [one and _array(_hidden(one.six, one.keep[:, None])) for one in terms],
@@ -213,6 +229,15 @@ def _kind(
     return data
 
 
+def _then(looks: Sequence[Look], other: Other | None) -> dict[str, Any]:
+    """What the same heads looked at in another model, and what has changed since."""
+    if other is None:
+        return {}
+    then = [other.of(look) for look in looks]
+    change = [look.weights - weights for look, weights in zip(looks, then, strict=True)]
+    return {"then": [_array(one) for one in then], "change": [_array(one) for one in change]}
+
+
 def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
     facts = next((one for one in table.facts if one.head == head), None) if table else None
     found: dict[str, Any] = {"name": str(head), "layer": head.layer, "head": head.number}
@@ -220,9 +245,10 @@ def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
     cost = table.costs.get(head) if table else None
     return found | {
         "role": facts.role.name if facts and facts.role else None,
-        "letter": letter(facts) if facts else "·",
+        "letter": letter(facts) if facts else NO_ROLE,
         "best": best.name if best else None,
         "lift": best.lift if best else None,
+        "by_sentence": best.by_sentence if best else None,
         "low": best.low if best else None,
         "high": best.high if best else None,
         "argmax": best.argmax if best else None,
@@ -230,10 +256,7 @@ def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
         "runner_up": other.name if other else None,
         "runner_up_lift": other.lift if other else None,
         "margin": facts.margin if facts else None,
-        "entropy": facts.entropy if facts else None,
-        "effective_keys": facts.effective_keys if facts else None,
-        "confidence": facts.confidence if facts else None,
-        "distance": facts.distance if facts else None,
+        **(facts.numbers._asdict() if facts else dict.fromkeys(Spread._fields)),
         "importance": table.importance.get(head) if table else None,
         "cost": cost.cost if cost else None,
         "cost_low": cost.low if cost else None,
@@ -263,12 +286,20 @@ def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, 
 
 
 def _flow(seen: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
-    data: dict[str, Any] = {"encoder": _array(found.encoder)}
-    if found.across is not None:
+    encoder, across = found.rolled.encoder, found.rolled.across
+    by_chance = [way.encoder for way in found.chance]
+    data: dict[str, Any] = {"encoder": _array(encoder), "beyond": _array(encoder - _mean(by_chance))}
+    data["contrast"] = {"encoder": _contrast(encoder, by_chance)}
+    if across is not None:
+        ways = [way.across for way in found.chance if way.across is not None]
+        sources = [way.source for way in ways]
+        data["contrast"]["cross"] = _contrast(across.source, sources)
         data |= {
-            "source": _array(found.across.source),
-            "target": _array(found.across.target),
-            "source_share": _array(found.across.source_share),
+            "source": _array(across.source),
+            "target": _array(across.target),
+            "source_share": _array(across.source_share),
+            "beyond_source": _array(across.source - _mean(sources)),
+            "beyond_target": _array(across.target - _mean([way.target for way in ways])),
             "max_flow_source": None if found.max_flow_source is None else _array(found.max_flow_source),
         }
     return data | {
@@ -279,6 +310,15 @@ def _flow(seen: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str,
             "correlation": disagreement(answers(seen, found, gradient)).astype(np.float32),
         },
     }
+
+
+def _contrast(rolled: Tensor, by_chance: Sequence[Tensor]) -> list[float]:
+    """How differently rows come about, in truth and by chance."""
+    return [contrast(rolled), sum(map(contrast, by_chance)) / len(by_chance)]
+
+
+def _mean(matrices: Sequence[Tensor]) -> Tensor:
+    return torch.stack(list(matrices)).mean(dim=0)
 
 
 def _aligned(seen: Trace, table: HeadTable | None) -> dict[str, Any]:

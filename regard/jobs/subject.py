@@ -17,7 +17,8 @@ from regard.data.store import open_corpus
 from regard.decode import Greedy
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.example import LONGEST, Example, pair_example, text_example
+from regard.inspection.alignment import read_pharaoh
+from regard.inspection.example import LONGEST, Example, by_spaces, pair_example, text_example
 from regard.inspection.patterns import Counts
 from regard.inspection.record import Model, sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
@@ -130,6 +131,36 @@ def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[l
     return _some(subject, chosen, what)
 
 
+def aligned_examples(subject: Subject, texts: Sequence[str], gold: Path, most: int) -> tuple[list[Example], str]:
+    """The examples of aligned text with gold links, a line a pair; words are what spaces cut, as in such files."""
+    pairs, links = list(_pairs(subject, texts)), list(read_lines(gold))
+    if len(pairs) != len(links):
+        raise DataError(
+            f"{gold}: {len(links):,} lines of links for {len(pairs):,} pairs of {' '.join(texts)}; expected one each"
+        )
+    found: list[Example] = []
+    for number, (pair, line) in enumerate(zip(pairs, links, strict=True), start=1):
+        if len(found) == most:
+            break
+        found += [_with_links(one, line, f"{gold}:{number}") for one in _fitting(subject, [pair])]
+    if not found:
+        raise DataError(f"{' '.join(texts)}: nothing to measure on; expected text, at most {LONGEST} pieces a sentence")
+    return found, f"{' '.join(Path(text).name for text in texts)} with gold links"
+
+
+def _with_links(example: Example, line: str, where: str) -> Example:
+    assert example.target is not None and example.read is not None
+    sure, possible = read_pharaoh(line, where)
+    source, read, target = (by_spaces(side) for side in (example.source, example.read, example.target))
+    for s, t in sure | possible:
+        if s >= len(source.words) or t >= len(target.words):
+            raise DataError(
+                f"{where}: link {s}-{t} is outside its pair of {len(source.words)} and {len(target.words)} words, "
+                f"counted from 0, as spaces cut them; expected the files that the links were made for"
+            )
+    return Example(source, read, target, tuple(sorted(sure)), tuple(sorted(possible)))
+
+
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
     """Sentences to measure on where none are given: the run's dev set, else the built-in corpus."""
     store = training_store(subject.run)
@@ -224,6 +255,7 @@ def _range(names: Sequence[str]) -> str:
 
 __all__ = [
     "Subject",
+    "aligned_examples",
     "given_examples",
     "grammar_examples",
     "open_subject",

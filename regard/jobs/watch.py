@@ -35,8 +35,8 @@ class HeadWatch:
         self.model.train(training)
         heads = {
             str(one.head): {
-                "entropy": round(one.entropy, 4),
-                "confidence": round(one.confidence, 4),
+                "entropy": round(one.numbers.entropy, 4),
+                "confidence": round(one.numbers.confidence, 4),
                 "role": one.role.name if one.role else None,
                 "lift": round(one.best.lift, 4) if one.best else None,
             }

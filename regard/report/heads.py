@@ -22,8 +22,11 @@ COLUMNS = {
     "entropy": "entropy",
     "importance": "worth",
     "cost": "cost",
+    "alone": "alone",
     "AER": "AER",
 }
+SIGNED = ("cost", "alone")
+SOMETIMES = ("alone", "AER")  # columns that are left out where no head has a number
 UNSURE = "–"
 
 
@@ -38,10 +41,9 @@ def head_rows(table: Table) -> str:
             "interval": f"{_number(row['low'])} to {_number(row['high'])}" if row["low"] is not None else UNSURE,
             "runner-up": row["runner-up"] or UNSURE,
         }
-        cost = f"{row['cost']:+.3f}" if isinstance(row["cost"], float) else UNSURE
-        rows.append([cost if name == "cost" else _number(shown[name]) for name in COLUMNS])
-    if all(row[-1] == UNSURE for row in rows[1:]):
-        rows = [row[:-1] for row in rows]
+        rows.append([_number(shown[name], "+.3f" if name in SIGNED else ".2f") for name in COLUMNS])
+    empty = [i for i, name in enumerate(COLUMNS) if name in SOMETIMES and all(row[i] == UNSURE for row in rows[1:])]
+    rows = [[cell for i, cell in enumerate(row) if i not in empty] for row in rows]
     widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell + " " * (room - width_of(cell)) for cell, room in zip(row, widths, strict=True)).rstrip()
@@ -92,7 +94,7 @@ def shares_lines(names: Sequence[str], shares: Sequence[float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in order if abs(share) >= 0.005)
 
 
-def _number(value: Value) -> str:
+def _number(value: Value, form: str = ".2f") -> str:
     if value is None:
         return UNSURE
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f"{value:{form}}" if isinstance(value, float) else str(value)

@@ -44,8 +44,11 @@ ROLES = {
 MEASURES = (
     ("weight", "weights", "Attention weight", "How much each row takes from each column; rows sum to 1."),
     ("norm", "norms", "Weight × vector length", "How long the vector is that a key hands over; lengths do not add up."),
+    ("signed", "signed", "Share in the output", "What part of attention's output it makes up; below 0: against it."),
     ("score", "scores", "Score before softmax", "What the weights are made of; only differences inside a row count."),
     ("gradient", "gradient", "Weight × gradient", "How strongly the loss reacts to the weight, without its sign."),
+    ("then", "then", "Weight: {}", "What the same heads looked at in the other model."),
+    ("change", "change", "Difference to {}", "Weight less the weight of the other model."),
 )
 FLOWS = (
     (
@@ -54,28 +57,40 @@ FLOWS = (
         "Where a row's content comes from through all layers, heads averaged.",
         ("", "source", "target"),
     ),
+    (
+        "beyond",
+        "Rollout beyond chance",
+        "Rollout, less what the same weights dealt out at random would give.",
+        ("beyond", "beyond_source", "beyond_target"),
+    ),
     ("flow", "Maximum flow", "The most that could flow through all layers.", ("max_flow", "max_flow_source", "")),
 )
 # What each measure may not be taken for.
 LIMITS = {
     "weight": "Not that the output depends on it: shuffle it and see.",
     "norm": "Not a share: what several keys hand over may cancel.",
+    "signed": "Not what the model needs: a share may be large, and the output as good without it.",
     "score": "Not to be compared between rows or heads.",
     "gradient": "Not an effect: it tells of very small changes, and the weight is a factor of it.",
     "rollout": "Not what a word contributes: heads are averaged, feed-forwards left out; deep models look all alike.",
+    "beyond": "Not an effect either: it only takes away what depth alone would show.",
     "flow": "Not what did flow, but what could if nothing else needed the room.",
+    "change": "Not what made the model better: a head may look elsewhere for nothing.",
     "terms": "Above the first layer a description by averages, not a cause.",
 }
 # What a head may be known by; what the data does not have is None on the page.
 HEAD = (
-    *("name", "layer", "head", "role", "letter", "lift", "low", "high", "argmax", "baseline"),
-    *("runner_up", "runner_up_lift", "margin", "best", "entropy", "effective_keys", "confidence", "distance"),
+    *("name", "layer", "head", "role", "letter", "lift", "low", "high", "by_sentence", "argmax", "baseline"),
+    *("runner_up", "runner_up_lift", "margin", "best", "entropy", "evenness", "effective_keys"),
+    *("confidence", "distance", "deviation"),
     *("importance", "cost", "cost_low", "cost_high", "aer", "copying", "note", "trust"),
 )
 CURVES = ("lift", "confidence", "entropy")  # what is shown through training
+THEN = ("role", "letter")  # what the map shows of a moment
 MOMENTS = 80
 LONGEST = 1024  # tokens; beyond, neither the eye nor the browser would follow
-SHARES = {"weight", "rollout"}  # measures whose rows sum to 1
+SHARES = {"weight", "then", "rollout"}  # measures whose rows sum to 1
+SIGNED = {"signed", "score", "beyond", "change"}  # measures that have a zero in their middle
 AVERAGED = {"score"}  # with its terms: a word's score is the mean of its pieces', not their sum
 
 
@@ -108,7 +123,8 @@ def _per_head(data: Data, name: str, key: str, label: str, told: str) -> Measure
     kinds = {
         kind: _layers(kind, key, given[key]) for kind, given in data["kinds"].items() if given.get(key) is not None
     }
-    return Measure(name, label, told, kinds, total=name in SHARES, averaged=name in AVERAGED, signed=name == "score")
+    label = label.format((data.get("against") or {}).get("name"))
+    return Measure(name, label, told, kinds, total=name in SHARES, averaged=name in AVERAGED, signed=name in SIGNED)
 
 
 def _term(data: Data, index: int, name: str) -> Measure:
@@ -142,7 +158,7 @@ def _shared(data: Data, name: str, label: str, told: str, keys: tuple[str, str, 
         for kind, key in places.items()
         if kind in data["kinds"] and key and flow.get(key) is not None
     }
-    return Measure(name, label, told, kinds, total=name in SHARES, shared=True)
+    return Measure(name, label, told, kinds, total=name in SHARES, signed=name in SIGNED, shared=True)
 
 
 def _layers(kind: str, key: str, layers: Sequence[Any], axes: int = 3) -> Layers:
@@ -174,6 +190,7 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "corpus": _corpus(data.get("corpus") or {}),
         "sourceShare": flow.get("source_share"),
         "mixing": flow.get("mixing") or {},
+        "contrast": flow.get("contrast") or {},
         "disagreement": flow.get("disagreement"),
         "limits": _limits(measures),
         "caveats": list(data.get("caveats") or ()),
@@ -201,7 +218,10 @@ def _history(moments: Sequence[Data]) -> dict[str, Any]:
         name: {key: [_short(moment["heads"].get(name, {}).get(key)) for moment in kept] for key in CURVES}
         for name in sorted(names)
     }
-    return {"steps": [moment["step"] for moment in kept], "heads": heads}
+    roles = {
+        name: [[moment["heads"].get(name, {}).get(key) for key in THEN] for moment in kept] for name in sorted(names)
+    }
+    return {"steps": [moment["step"] for moment in kept], "heads": heads, "roles": roles}
 
 
 def _short(value: float | None) -> float | None:

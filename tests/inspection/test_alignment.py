@@ -7,7 +7,9 @@ from torch.testing import assert_close
 from regard.config import ModelConfig
 from regard.data.batch import collate
 from regard.data.tokenizer import PAD
-from regard.inspection.alignment import Counts, by_words, compare, link
+from regard.errors import DataError
+from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, read_pharaoh
+from regard.inspection.example import Side, belonging, by_spaces
 from regard.inspection.record import cross_weights
 from regard.model.build import build
 
@@ -19,7 +21,38 @@ def test_the_error_rate_is_nought_for_gold_and_one_for_its_opposite():
     assert compare([(0, 0), (1, 1)], gold).error_rate == pytest.approx(1 - 2 * 1 / (2 + 3))
     assert Counts().error_rate == 0
     total = compare(gold, gold) + compare([(5, 5)], gold)
-    assert total == Counts(found=4, gold=6, both=3) and total.error_rate == pytest.approx(1 - 6 / 10)
+    assert total == Counts(found=4, sure=6, both=3, allowed=3) and total.error_rate == pytest.approx(1 - 6 / 10)
+
+
+def test_possible_links_are_neither_asked_for_nor_wrong():
+    """Four links found: one sure, one possible, two wrong; one sure link missed.  Och and Ney 2003."""
+    sure, possible = [(0, 0), (1, 1)], [(2, 2), (3, 3)]
+    found = compare([(0, 0), (2, 2), (4, 4), (5, 5)], sure, possible)
+    assert found.error_rate == pytest.approx(1 - (1 + 2) / (4 + 2))
+    assert (found.precision, found.recall) == (0.5, 0.5)
+    assert compare([*sure, *possible], sure, possible).error_rate == 0
+    assert (Counts().precision, Counts().recall) == (0, 0)
+
+
+def test_links_are_read_as_they_are_written():
+    links = {(0, 0), (2, 11), (10, 2)}
+    assert read_pharaoh(pharaoh(links), "gold:1") == (links, set())
+    assert read_pharaoh("0-0 3p1", "gold:1") == ({(0, 0)}, {(3, 1)})
+    assert read_pharaoh("", "gold:1") == (set(), set())
+    for wrong in ("0-", "a-b", "0:1", "-1-2"):
+        with pytest.raises(DataError, match=f"gold:7: '{wrong}' is no link; expected 0-0"):
+            read_pharaoh(f"0-0 {wrong}", "gold:7")
+
+
+def test_words_between_spaces_hold_the_pieces_of_the_words_in_them():
+    text = "Don't go , ok."
+    pieces = [(0, 3), (3, 4), (4, 5), (6, 8), (9, 10), (11, 13), (13, 14)]
+    names = tuple(text[a:b] for a, b in pieces)
+    side = Side(text, tuple(range(7)), names, *belonging(text, pieces), (False,) * 7)
+    plain = by_spaces(side)
+    assert plain.words == ("Don't", "go", ",", "ok.")
+    texts = [plain.words[at] for at in plain.word]
+    assert all(piece in text for piece, text in zip(plain.pieces, texts, strict=True))
 
 
 def test_each_target_word_is_linked_to_where_it_looks_most():

@@ -16,6 +16,7 @@ from regard.inspection import gates
 from regard.inspection.copying import ov_copying
 from regard.inspection.importance import (
     ablated,
+    alone,
     gated,
     importance,
     loss_by_sentence,
@@ -91,8 +92,8 @@ def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
     model = model_of(config_of({"kind": "rotary"})).double()
     once, twice = importance(model, examples), importance(model, [*examples, *examples])
     assert once == pytest.approx(twice, rel=1e-9)
-    alone = [importance(model, [example], by_layer=False) for example in examples]
-    mean = {head: sum(one[head] for one in alone) / len(alone) for head in once}  # absolute before the mean
+    each = [importance(model, [example], by_layer=False) for example in examples]
+    mean = {head: sum(one[head] for one in each) / len(each) for head in once}  # absolute before the mean
     assert importance(model, examples, by_layer=False) == pytest.approx(mean, rel=1e-9)
 
 
@@ -104,6 +105,21 @@ def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
     assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
     assert abs(cost.cost) > 1e-6
+
+
+def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    head = Head.read("decoder.0.cross.1")
+    (cost,) = alone(model, examples, [head])
+    others = [Head.read(f"decoder.0.cross.{n}") for n in (0, 2)]
+    without = loss_by_sentence(model, examples, lambda _: masked(model, others))
+    expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
+    assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
+    for name in map(str, others):
+        kill(model, name)
+    (nothing,) = alone(model, examples, [head])
+    assert nothing.cost == pytest.approx(0, abs=1e-12)  # the others did nothing anyway
+    assert len(alone(model, examples[:2])) == sum(site.attention.heads for site in sites(model))
 
 
 def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from torch.testing import assert_close
 
 from regard.architecture import Head
 from regard.data.tokenizer import BOS, EOS
@@ -159,7 +160,7 @@ def test_confidence_leaves_the_end_of_a_sentence_out():
     model = small_model("sinusoidal")
     sharp = {f"{site.name}.weights": partial(_sharp_at, -1) for site in sites(model) if site.kind != "decoder"}
     with alter(model, sharp):
-        found = {one.head.attention: one for one in head_facts(model, EXAMPLES[:2])}
+        found = {one.head.attention: one.numbers for one in head_facts(model, EXAMPLES[:2])}
     for name in ("encoder.0.self", "decoder.1.cross"):
         assert found[name].confidence == pytest.approx(1 / 17) and found[name].entropy < np.log(17) * 0.999
 
@@ -191,6 +192,40 @@ def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
     w = torch.randn(3, 16).softmax(-1)
     torch.testing.assert_close(measures.entropy(w), measures.entropy(w[:, torch.randperm(16)]))
     assert measures.distance(torch.eye(5)[[0, 0, 1, 2, 3]])[1:].tolist() == [1, 1, 1, 1]
+    assert measures.distance_variance(torch.eye(5)[[0, 0, 1, 2, 3]]).tolist() == [0] * 5
+    halves = torch.tensor([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]])
+    assert measures.distance_variance(halves).tolist() == [1, 0, 0]  # 0 or 2 away; 1 away either way; 0 away
+
+
+def test_evenness_is_one_for_even_rows_however_many_keys_they_have():
+    keep = torch.ones(5, 5).tril().bool()
+    even = keep / keep.sum(dim=1, keepdim=True)
+    found = measures.evenness(even, keep)
+    assert found[0].isnan() and found[1:].tolist() == pytest.approx([1, 1, 1, 1])
+    assert measures.evenness(torch.eye(5), keep)[1:].tolist() == [0, 0, 0, 0]
+    facts = head_facts(small_model("sinusoidal"), EXAMPLES[:5])
+    assert all(0.5 < one.numbers.evenness <= 1 and one.numbers.entropy > 1 for one in facts)  # random: nearly even
+    assert {one.head.kind for one in facts if one.numbers.distance is None} == {"cross"}
+    assert all((one.numbers.deviation is None) == (one.numbers.distance is None) for one in facts)
+
+
+def test_one_long_sentence_weighs_as_much_as_it_has_rows_or_as_one():
+    """Lift 1 in eight rows of one sentence, 0 in the two of another: by rows 0.8, by sentences 0.5."""
+    fit = measures.Fit(np.array([[8.0], [0.5]]), np.zeros((2, 1)), np.array([2.0, 0.5]), np.array([8.0, 2.0]))
+    assert fit.lift()[0] == pytest.approx((8.5 - 2.5) / (10 - 2.5)) and fit.by_sentence_mean()[0] == pytest.approx(0.5)
+    empty = measures.Fit(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), np.zeros(2))
+    assert np.isnan(empty.by_sentence_mean()).all()
+
+
+def test_weights_dealt_out_anew_have_no_lift():
+    """What is told as lift is what is left when every row keeps its weights and loses its places."""
+    keep = np.tril(np.ones((17, 17), dtype=bool))
+    sharp = torch.from_numpy(np.where(np.arange(17)[:, None] == 0, np.eye(17), offset(17, -1).astype(float)))
+    dealt = sharp.expand(400, -1, -1).gather(2, measures.deals(torch.from_numpy(keep), 400))
+    assert_close(dealt.sum(dim=2), torch.ones(400, 17, dtype=torch.float64))
+    assert not dealt[:, ~torch.from_numpy(keep)].any()
+    assert measures.fit(sharp[None], offset(17, -1), keep).lift()[0] == pytest.approx(1)
+    assert abs(measures.fit(dealt, offset(17, -1), keep).lift().mean()) < 0.02
 
 
 def test_a_fixed_distance_is_known_for_every_relation():

@@ -13,6 +13,7 @@ from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, rows
 from regard.errors import DataError
+from regard.inspection.alignment import compare, read_pharaoh
 from regard.inspection.trust import ranks_as
 from regard.jobs.fit import fit
 from regard.jobs.heads import measure_heads
@@ -69,6 +70,8 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
     assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
     sides = {kind: (own["rows"], own["columns"]) for kind, own in data["kinds"].items()}
     assert sides == {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
+    assert data["against"] is None
+    assert all(0 < own < 1 and 0 < chance < 1 for own, chance in data["flow"]["contrast"].values())
     for own in data["kinds"].values():
         rows_, columns = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
         for layer, w in enumerate(own["weights"]):
@@ -165,12 +168,92 @@ def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, ca
     out = ["--csv", tmp_path / "heads.csv", "--pharaoh", tmp_path / "links.txt"]
     told = says(capsys, "heads", run, gold, "--sentences", "8", *out)
     assert told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95"] and "best aligner: decoder." in told
-    assert "against gold; all heads averaged 0." in told
+    assert "against gold, precision 0." in told and "; all heads averaged 0." in told
     links = (tmp_path / "links.txt").read_text().split("\n")
     assert len(links) == 9 and all(re.fullmatch(r"\d+-\d+( \d+-\d+)*", line) for line in links[:-1])
     assert "grammar:" in told and len((tmp_path / "heads.csv").read_text().strip().split("\n")) == 1 + 12
     corpus = says(capsys, "look", run, gold, "--sentences", "8")
     assert "measured on 8 sentences of gold.tsv" in corpus
+
+
+def test_a_head_alone_has_a_column_of_its_own(run, gold, tmp_path, capsys):
+    told = says(capsys, "heads", run, gold, "--sentences", "6", "--alone", "--csv", tmp_path / "heads.csv")
+    assert " alone " in told.split("\n")[0] and "alone: nats per piece if it is the only head" in told
+    header, *rows_ = [line.split(",") for line in (tmp_path / "heads.csv").read_text().strip().split("\n")]
+    assert all(float(row[header.index("alone")]) > -1 for row in rows_) and len(rows_) == 12
+    assert {"evenness", "deviation", "lift by sentence", "alone low"} <= set(header)
+    assert " alone " not in says(capsys, "heads", run, gold, "--sentences", "6")
+
+
+@pytest.fixture
+def spaced(tmp_path) -> dict[str, Path]:
+    """Pairs as spaces cut them, with links: sure ones, and one that is only possible."""
+    texts = {
+        "en": "the cat sleeps .\na dog !\n",
+        "fr": "le chat dort .\nun chien !\n",
+        "links": "0-0 1-1 2-2 3p3\n0-0\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"pairs.{name}").write_text(text, encoding="utf-8")
+    return {name: tmp_path / f"pairs.{name}" for name in texts}
+
+
+def test_gold_of_ones_own_judges_the_aligners(run, spaced, capsys, tmp_path):
+    pairs = [spaced["en"], spaced["fr"]]
+    told = says(capsys, "heads", run, *pairs, "--gold", spaced["links"], "--pharaoh", tmp_path / "out")
+    assert "measured on 2 sentences of pairs.en pairs.fr with gold links" in told
+    found = [read_pharaoh(line, "out")[0] for line in (tmp_path / "out").read_text().split("\n")[:2]]
+    counts = compare(found[0], [(0, 0), (1, 1), (2, 2)], [(3, 3)]) + compare(found[1], [(0, 0)])
+    rates = f"AER {counts.error_rate:.3f} against gold, precision {counts.precision:.2f}, recall {counts.recall:.2f}"
+    assert rates in told and counts.found == 7
+
+
+def test_gold_that_does_not_fit_is_refused(run, spaced, capsys):
+    pairs = [spaced["en"], spaced["fr"]]
+    for text, match in (
+        ("0-0\n", "1 lines of links for 2 pairs"),
+        ("0-0\n0-0 3-1\n", "link 3-1 is outside its pair of 3 and 3 words"),
+        ("0-0\nx\n", "'x' is no link"),
+    ):
+        spaced["links"].write_text(text)
+        assert match in refuses(capsys, "heads", run, *pairs, "--gold", spaced["links"])
+    assert "say which pairs the links belong to" in refuses(capsys, "heads", run, "--gold", spaced["links"])
+
+
+def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_path, capsys):
+    told = says(capsys, "look", run, SENTENCE, "--no-measure", "--against", "start", "--npz", tmp_path / "start.npz")
+    assert "against before training most changed: " in told
+    with np.load(tmp_path / "start.npz") as found:
+        then, change, own = (found[f"encoder.1.{name}"] for name in ("then", "change", "weights"))
+        assert np.abs(own - then - change).max() < 1e-6 and np.abs(change).max() > 1e-4
+    best = json.loads(Run(run).best.read_text())
+    step = best["step"] if best["weights"].startswith("weights") else 12
+    told = says(capsys, "look", run, SENTENCE, "--no-measure", "--against", str(step), "--npz", tmp_path / "same.npz")
+    assert f"against step {step} most changed" in told
+    if best["weights"].startswith("weights"):
+        with np.load(tmp_path / "same.npz") as found:
+            assert not found["cross.0.change"].any()
+    small = tmp_path / "small"
+    says(
+        capsys,
+        "prune",
+        run,
+        "--keep",
+        "50%",
+        "--dev",
+        files / "dev.en",
+        files / "dev.fr",
+        "--out",
+        small,
+        "--mend",
+        "0",
+    )
+    says(capsys, "look", small, SENTENCE, "--no-measure", "--against", str(run), "--out", tmp_path / "page.html")
+    assert f"Difference to {run}" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    says(capsys, "look", run, SENTENCE, "--no-measure", "--against", str(small), "--npz", tmp_path / "gone.npz")
+    with np.load(tmp_path / "gone.npz") as found:
+        gone = sum(int(np.isnan(found[name]).all(axis=(1, 2)).sum()) for name in found if name.endswith(".then"))
+    assert gone == 6
 
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
@@ -312,6 +395,9 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["heads", "RUN", "GOLD", "--sentences", "2", "--csv", "."], ".: is a folder; give the name of a file"),
         (["heads", "RUN", "SHORT", "LONG", "--sentences", "1"], "aligned files have equally many"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
+        (["look", "RUN", SENTENCE, "--against", "7"], "--against 7: "),
+        (["look", "RUN", SENTENCE, "--against", "nowhere"], "expected a step, `start`, or the folder of a run"),
+        (["look", "RUN", "GOLD", "--against", "start"], "--against is for one sentence"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
         (["prune", "RUN", "--out", "OUT"], "--dev"),
         (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),

@@ -51,7 +51,10 @@ def kind(name: str, rows: int, columns: int, layers: int, heads: int, rng: np.ra
         "value_norms": lengths,
         "norms": [w * length[:, None] for w, length in zip(weights, lengths, strict=True)],
         "terms": {"names": TERMS, "values": terms, "shares": list(shares)},
+        "signed": [w * rng.normal(0.1, 0.1, w.shape) for w in weights],
         "gradient": [w * rng.uniform(0, 0.1, w.shape) for w in weights],
+        "then": (then := [softmax(layer + rng.normal(0, 1, layer.shape)) for layer in scores]),
+        "change": [w - before for w, before in zip(weights, then, strict=True)],
         "heads": [[head(name, layer, h, weights[layer][h], rng) for h in range(heads)] for layer in range(layers)],
     }
     if name != "cross":
@@ -72,9 +75,10 @@ def head(name: str, layer: int, number: int, weights: np.ndarray, rng: np.random
     ]
     return {
         "name": path.format(layer, number), "layer": layer, "head": number, "role": role, "letter": letter,
-        "lift": lift, "low": lift - 0.03, "high": lift + 0.02, "argmax": lift, "baseline": 0.01,
+        "lift": lift, "low": lift - 0.03, "high": lift + 0.02, "by_sentence": lift - 0.01,
+        "argmax": lift, "baseline": 0.01,
         "runner_up": "local", "runner_up_lift": lift - 0.3, "margin": 0.3, "best": role or "local",
-        "entropy": 0.7, "effective_keys": 2.0, "confidence": 0.8, "distance": 1.3,
+        "entropy": 0.7, "evenness": 0.32, "effective_keys": 2.0, "confidence": 0.8, "distance": 1.3, "deviation": 0.9,
         "importance": float(rng.uniform(0, 1)), "cost": cost, "cost_low": cost - 0.008, "cost_high": cost + 0.008,
         "aer": 0.31 if name == "cross" else None, "copying": 0.2,
         "trust": {
@@ -103,10 +107,12 @@ def look_data(
         "version": 1, "run": "sample", "architecture": "encoder-decoder", "norm": "pre",
         "positions": {"encoder": "sinusoidal", "decoder": "sinusoidal"}, "pruned": [],
         "sides": {"source": side(source), "target": side(target), "read": side(["<s>", *target[:-1]])},
-        "kinds": kinds,
+        "kinds": kinds, "against": {"name": "step 400", "moved": {}},
         "flow": {
             "encoder": rng.dirichlet(np.ones(S), S), "source": rng.dirichlet(np.ones(S), T) * share[:, None],
             "target": np.tril(rng.dirichlet(np.ones(T), T)), "source_share": share,
+            "beyond": rng.normal(0, 0.1, (S, S)), "beyond_source": rng.normal(0, 0.1, (T, S)),
+            "beyond_target": np.tril(rng.normal(0, 0.1, (T, T))), "contrast": {"encoder": [0.31, 0.12]},
             "max_flow": rng.uniform(0, 1, (S, S)), "max_flow_source": None,
             "mixing": {name: list(rng.uniform(0, 1, (layers, S if name == "encoder" else T))) for name in kinds},
             "disagreement": {"names": names, "correlation": _agreement()},
@@ -127,7 +133,8 @@ def _agreement() -> np.ndarray:
 
 
 def _moment(step: int) -> dict[str, Any]:
-    known = {"entropy": 2 - step / 1000, "confidence": step / 1000, "role": "previous", "lift": step / 1200}
+    known = {"entropy": 2 - step / 1000, "confidence": step / 1000, "lift": step / 1200}
+    known |= {"role": "previous", "letter": "P"} if step > 150 else {"role": None, "letter": "·"}
     return {"step": step, "heads": {"encoder.0.self.0": known}}
 
 

@@ -257,6 +257,46 @@ def test_the_address_brings_everything_back(visit):
     assert all(part in page.url for part in ("kind=encoder", "view=heat", "measure=norm", "words=1", "theme=dark"))
 
 
+def test_roles_go_back_and_forth_through_training(visit):
+    """The first head had no role at step 100, and looked at the token before from step 200 on."""
+    page = visit("#kind=encoder")
+    badge, when = page.locator("#map button").first.locator(".badge"), page.locator("#when")
+    now_ = badge.inner_text()
+    assert when.inner_text() == "now" and "past" not in (page.locator("#map").get_attribute("class") or "")
+    page.keyboard.press("{")
+    settle(page)
+    assert (when.inner_text(), badge.inner_text()) == ("at step 800", "P")
+    page.locator("#moment").fill("0")
+    settle(page)
+    assert when.inner_text() == "at step 100" and badge.is_hidden() and "moment=0" in page.url
+    assert page.locator("#map button").first.get_attribute("aria-label").endswith("no sure role")
+    page.keyboard.press("Escape")  # a slider keeps its own keys
+    page.locator("#stage").focus()
+    for _ in range(6):
+        page.keyboard.press("}")
+    settle(page)
+    assert (when.inner_text(), badge.inner_text()) == ("now", now_) and "moment" not in page.url
+    assert visit("#moment=99").locator("#when").inner_text() == "now"
+
+
+def test_what_depth_alone_would_show_is_told_beside_the_rollout(visit):
+    page = visit("#kind=encoder&heads=0.2&q=3")
+    told = "Two rows of it differ by 0.31 on average; were weights dealt out at random, by 0.12."
+    assert told in page.locator("#cellwhy").inner_text()
+    assert "were weights dealt out" not in visit("#kind=cross&q=3").locator("#cellwhy").inner_text()
+
+
+@pytest.mark.parametrize(("measure", "key"), [("signed", "signed"), ("then", "then"), ("change", "change")])
+def test_measures_of_heads_read_as_their_arrays(visit, measure, key):
+    array = DATA["kinds"]["encoder"][key][1][2]
+    row, column = np.unravel_index(np.abs(array).argmax(), array.shape)
+    page = visit(f"#kind=encoder&heads=1.2&view=heat&measure={measure}&q={row}&k={column}")
+    assert now(page).replace("+", "") == telling(array[row, column])
+    assert page.locator("#measure option:checked").inner_text() in (
+        "Share in the output", "Weight: step 400", "Difference to step 400",
+    )  # fmt: skip
+
+
 def test_a_wrong_address_gives_way(visit):
     page = visit("#kind=nowhere&heads=99.99,x&view=upside&measure=luck&q=9999&k=-1&pins=a.b,999.1&order=no&theme=loud")
     assert page.locator("#map [aria-pressed=true]").count() == 1

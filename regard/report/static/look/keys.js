@@ -24,6 +24,7 @@ const ACTIONS = [
   { keys: ["r"], told: "r", what: "root scale: makes small numbers visible", run: () => change({ root: !state.root }) },
   { keys: ["f"], told: "f", what: "fit the heat map, or reading size", run: () => change({ fit: !state.fit }) },
   { keys: ["o"], told: "o", what: "order of the map: layer, role, importance", run: stepOrder },
+  { keys: ["{", "}"], told: "{ }", what: "roles earlier in training, later", run: (key) => stepMoment(key === "{" ? -1 : 1) },
   { keys: ["p", "Enter"], told: "p ⏎", what: "pin what is in focus, or unpin it", run: pinFocus },
   { keys: ["Escape"], told: "Esc", what: "forget focus and pins", run: clear },
   { keys: ["d"], told: "d", what: "dark or light", run: () => change({ theme: dark() ? "light" : "dark" }) },
@@ -109,6 +110,11 @@ function stepMeasure(by) {
 
 function stepOrder() {
   change({ order: ORDERS[(ORDERS.indexOf(state.order) + 1) % ORDERS.length] });
+}
+
+function stepMoment(by) {
+  const now = facts.history.steps.length;
+  change({ moment: Math.max(0, Math.min(now, (state.moment ?? now) + by)) });
 }
 
 function chooseKind(kind) {

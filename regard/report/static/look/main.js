@@ -75,6 +75,7 @@ function build() {
     box.addEventListener("change", () => change({ [box.dataset.switch]: box.checked }));
   }
   byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
+  byId("moment").addEventListener("input", (event) => change({ moment: Number(event.target.value) }));
   byId("order").addEventListener("change", (event) => change({ order: event.target.value }));
   byId("theme").addEventListener("click", () => change({ theme: dark() ? "light" : "dark" }));
   byId("svg").addEventListener("click", saveSvg);

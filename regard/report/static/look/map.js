@@ -19,7 +19,9 @@ export function drawMap() {
     button.setAttribute("aria-pressed", chosen >= 0);
     button.dataset.main = chosen >= 0 && chosen === state.heads.length - 1;
     button.tabIndex = button.dataset.main === "true" ? 0 : -1;
+    drawRole(button);
   }
+  drawTime();
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(() => drawThumbs([...byId("map").querySelectorAll("button")]));
 }
@@ -72,13 +74,36 @@ function orderedRow() {
   return make("div", { role: "row" }, ...heads.map(cell));
 }
 
+/** The role of a head now, or at a moment of its training. */
+function roleAt(head) {
+  if (state.moment === null) return [head.role, head.letter];
+  return facts.history.roles[head.name]?.[state.moment] ?? [null, null];
+}
+
+function drawRole(button) {
+  const [role, letter] = roleAt(button.head);
+  const badge = button.querySelector(".badge");
+  badge.hidden = !role || !letter;
+  badge.textContent = badge.hidden ? "" : letter;
+  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName({ role })}`);
+}
+
+/** The slider through training; what is looked at stays that of now, so it fades. */
+function drawTime() {
+  const { steps } = facts.history;
+  byId("time").hidden = !steps.length;
+  byId("moment").max = steps.length;
+  byId("moment").value = state.moment ?? steps.length;
+  byId("when").textContent = state.moment === null ? "now" : `at step ${steps[state.moment].toLocaleString("en")}`;
+  byId("map").classList.toggle("past", state.moment !== null);
+}
+
 function button(head) {
   const worth = head.importance === null ? null : make("i", { class: "worth" }, make("i", {}));
   if (worth) worth.firstChild.style.width = `${100 * Math.min(1, Math.max(0, head.importance))}%`;
-  const badge = head.letter && head.role ? make("b", { class: "badge" }, head.letter) : null;
+  const badge = make("b", { class: "badge" });
   const given = {
     type: "button",
-    "aria-label": `${longName(state.kind, head)}: ${roleName(head)}`,
     "aria-pressed": "false",
     title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`,
     "data-place": placeOf(head),

@@ -78,7 +78,7 @@ export function readAddress() {
   for (const name of ["kind", "view", "measure", "order", "theme"]) if (given.has(name)) state[name] = given.get(name);
   for (const name of ["words", "marks", "root", "fit"]) if (given.has(name)) state[name] = given.get(name) === "1";
   if (given.has("heads")) state.heads = list("heads");
-  Object.assign(state, { q: number("q"), k: number("k"), pins: list("pins") });
+  Object.assign(state, { q: number("q"), k: number("k"), moment: number("moment"), pins: list("pins") });
   repair();
   tell();
 }
@@ -87,7 +87,7 @@ function defaults() {
   const kind = (facts.kinds.find((each) => each.name === "cross") ?? facts.kinds[0]).name;
   return {
     kind, heads: [firstHead(kind)], view: "both", measure: "weight", words: false, marks: true, root: false, fit: true,
-    q: null, k: null, pins: [], order: "layer", theme: "auto",
+    q: null, k: null, pins: [], order: "layer", theme: "auto", moment: null,
   };
 }
 
@@ -110,6 +110,7 @@ function repair() {
   fresh("order", (order) => ORDERS.includes(order), () => "layer");
   fresh("theme", (theme) => THEMES.includes(theme), () => "auto");
   fresh("measure", (measure) => measureOf(measure)?.kinds[state.kind], () => "weight");
+  if (state.moment >= facts.history.steps.length) state.moment = null; // the last of them is followed by now
   state.heads = [...new Set(state.heads)].filter((place) => headOf(state.kind, place)).slice(-MOST_HEADS);
   if (!state.heads.length) state.heads = [firstHead(state.kind)];
   const kind = kindOf(state.kind);
@@ -127,7 +128,7 @@ function written() {
   const given = new URLSearchParams({ kind: state.kind, heads: state.heads.join(",") });
   for (const name of ["view", "measure", "order", "theme"]) if (state[name] !== plain[name]) given.set(name, state[name]);
   for (const name of ["words", "marks", "root", "fit"]) if (state[name] !== plain[name]) given.set(name, state[name] ? "1" : "0");
-  for (const name of ["q", "k"]) if (state[name] !== null) given.set(name, state[name]);
+  for (const name of ["q", "k", "moment"]) if (state[name] !== null) given.set(name, state[name]);
   if (state.pins.length) given.set("pins", state.pins.join(","));
   return `#${given.toString().replaceAll("%2C", ",")}`;
 }

@@ -137,7 +137,15 @@ function flow({ axes, row }) {
   const part = mixing ? figure(100 * mean(mixing), 0) : "";
   const mixed = mixing ? note(`In this layer ${part} % of what leaves the token was mixed in from others.`) : null;
   const title = heading(axes.rows.entries[row].label, " · rollout");
-  return [title, share, barList(items, { top: items[0]?.value ?? 1 }), mixed];
+  return [title, share, barList(items, { top: items[0]?.value ?? 1 }), mixed, contrast()];
+}
+
+/** Depth alone makes rows alike, so how far they differ is told beside chance. */
+function contrast() {
+  const known = facts.contrast[state.kind];
+  if (!known) return null;
+  const [own, chance] = known.map((value) => figure(value, 2));
+  return note(`Two rows of it differ by ${own} on average; were weights dealt out at random, by ${chance}.`);
 }
 
 function about(head) {
@@ -145,12 +153,14 @@ function about(head) {
   const from = head.low === null ? "too few sentences for an interval" : `${figure(head.low, 2)} to ${figure(head.high, 2)}`;
   const rows = [
     ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)} (${from})`],
+    ["sentences averaged", number(head.by_sentence, 2)],
     ["with random weights", number(head.baseline, 2)],
     ["largest weight on it", percent(head.argmax)],
     ["runner-up", head.runner_up ? `${head.runner_up} ${figure(head.runner_up_lift, 2)}` : null],
     ["effective keys", number(head.effective_keys, 1)],
+    ["evenness, 0 to 1", number(head.evenness, 2)],
     ["mean largest weight", number(head.confidence, 2)],
-    ["mean distance", number(head.distance, 1)],
+    ["mean distance", head.distance === null ? null : `${figure(head.distance, 1)} ± ${figure(head.deviation, 1)}`],
     ["by distance alone", percent(head.toeplitz)],
     ["importance", number(head.importance, 2)],
     ["copying, −1 to 1", number(head.copying, 2)],
