@@ -12,6 +12,8 @@ NEXT = """
 What to try next
   echo "The old queen never gave the white horses to my brother." | regard translate {run}
   echo "Did the young doctor sell his red car?" | regard translate {run} --nbest 3 --scores
+  regard look {run} "The old queen gave the white horses to my brother." --out look.html
+  regard heads {run} {corpus}/test.tsv
   regard evaluate {run} {corpus}/compositional.tsv
   regard train your.en your.fr --out runs/mine       two files of your own, line by line
   regard settings                                    all that can be changed, with --set name=value

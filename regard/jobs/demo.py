@@ -43,6 +43,7 @@ WHOLE = Size(
         "train.schedule=cosine",
         "train.check_every=500",
         "train.save_every=250",
+        "train.look_every=200",
     ),
 )
 QUICK = Size(

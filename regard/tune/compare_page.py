@@ -62,14 +62,27 @@ def verdicts(comparison: Comparison, system: System) -> list[str]:
     told = []
     for name in METRICS:
         one, two = comparison.bootstrap[system.name][name], comparison.randomised[system.name][name]
-        verdict = "significant by both tests" if one.significant and two.significant else "noise by both tests"
-        if one.significant != two.significant:
-            verdict = "the two tests disagree"
         told.append(
-            f"{one.metric} {one.difference:+.2f} against {comparison.first.name}: {verdict} "
+            f"{one.metric} {one.difference:+.2f} against {comparison.first.name}: {_verdict(one, two)} "
             f"(paired bootstrap p = {one.p:.4f}, approximate randomisation p = {two.p:.4f})"
         )
     return told
+
+
+def _verdict(one: Test, two: Test) -> str:
+    if one.significant != two.significant:
+        return "the two tests disagree"
+    return "significant by both tests" if one.significant else "noise by both tests"
+
+
+def _together(comparison: Comparison, system: System) -> str:
+    """The same in one sentence, metrics of one verdict together; the tests themselves stand in a table below."""
+    said: dict[str, list[str]] = {}
+    for name in METRICS:
+        one, two = comparison.bootstrap[system.name][name], comparison.randomised[system.name][name]
+        said.setdefault(_verdict(one, two), []).append(f"{one.metric} {one.difference:+.2f}")
+    parts = "; ".join(f"{', '.join(differences)}, {verdict}" for verdict, differences in said.items())
+    return f"{system.name} against {comparison.first.name}: {parts}."
 
 
 def sentence_table(comparison: Comparison) -> str:
@@ -197,7 +210,7 @@ def _words(comparison: Comparison) -> list[str]:
         told.append(f"Highest BLEU: {best.name}, {best.evaluation.scores['bleu']}.")
     for system in comparison.systems[1:]:
         if not system.collapsed and not first.collapsed:
-            told.append(f"{system.name}: {'; '.join(verdicts(comparison, system))}.")
+            told.append(_together(comparison, system))
     return told
 
 

@@ -1,0 +1,79 @@
+"""A comparison of systems that work: curves, costs with their front, and words for what has collapsed."""
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from regard.evaluation import evaluate
+from regard.formats import Pair
+from regard.run import Run
+from regard.tune.compare import SCORED, Comparison, System, of_systems
+from regard.tune.compare_page import draw, lines, write_comparison
+
+from .made import FOUR, REFERENCES, _measured, write_log
+
+PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
+# How many words are wrong, and what it cost: the second is worse than the first and dearer, so it is on no front.
+QUALITY = {"small": (0.3, "set 1"), "waste": (0.4, "set 3"), "large": (0.1, "set 4"), "broken": (0.9, "set 2")}
+
+
+def system_of(name: str, folder: Path) -> System:
+    wrong, made = QUALITY[name]
+    rng = random.Random(name)
+    written = [" ".join(rng.choice("xyz") if rng.random() < wrong else w for w in p.target.split()) for p in PAIRS]
+    run = Run(folder / name)
+    write_log(run, 5 - 4 * wrong, rng, turns=False)
+    measured = _measured(FOUR[made], 5 - 4 * wrong, collapsed=name == "broken")
+    system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED), run, measured)
+    vars(system)["parameters"] = measured.parameters  # counted from weights, which these runs have not
+    return system
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory) -> Comparison:
+    folder = tmp_path_factory.mktemp("systems")
+    plain = System("file.txt", evaluate(lambda _: [p.target for p in PAIRS], PAIRS, metrics=SCORED))
+    return of_systems("test", PAIRS, [*(system_of(name, folder) for name in QUALITY), plain])
+
+
+def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
+    charts = draw(comparison)
+    for name in ("loss", "accuracy", "bleu"):
+        told = charts[name].svg()
+        assert all(f">{system}<" in told for system in QUALITY)
+
+
+def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(comparison):
+    charts = draw(comparison)
+    assert {"parameters-quality", "minutes-quality"} <= set(charts)
+    for name in ("parameters-quality", "minutes-quality"):
+        told = charts[name].svg()
+        assert all(system in told for system in ("small", "waste", "large"))
+        assert "broken" not in told and "file.txt" not in told
+
+
+def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
+    told = "\n".join(lines(comparison))
+    assert "file.txt" in told and "broken  COLLAPSED: it ignores its source" in told
+    page = write_comparison(comparison, tmp_path).read_text(encoding="utf-8")
+    assert "broken has collapsed: it ignores its source" in page and "It is not ranked." in page
+    assert "Highest BLEU: file.txt, BLEU 100.00" in page
+    assert re.search(
+        r"large against small: BLEU \+[\d.]+, chrF2 \+[\d.]+, TER -[\d.]+, significant by both tests\.", page
+    )
+    assert {path.stem for path in (tmp_path / "charts").glob("*.svg")} >= {"loss", "minutes-quality", "sentence-bleu"}
+
+
+def test_the_first_decides_what_is_significant(comparison):
+    """Turned round, every difference has the other sign; a system that has collapsed is compared with none."""
+    small, large = comparison.systems[0], comparison.systems[2]
+    forth, back = of_systems("test", PAIRS, [small, large]), of_systems("test", PAIRS, [large, small])
+    one, other = forth.bootstrap["large"]["bleu"], back.bootstrap["small"]["bleu"]
+    assert one.difference == pytest.approx(-other.difference) and one.difference > 0 and one.significant
+    broken = replace(small, measured=comparison.systems[3].measured)
+    vars(broken)["parameters"] = 1
+    told = draw(of_systems("test", PAIRS, [broken, large]))
+    assert "minutes-quality" not in told  # one system alone has no front
