@@ -23,7 +23,7 @@ class Other:
     """What a model is compared with."""
 
     name: str
-    """For people: `step 400`, `before training`, or a folder."""
+    """For people: `step 400`, `before training`, or the name of a folder."""
     weights: Mapping[str, Tensor]
     """(H, Tq, Tk) by attention, of the sentence that is shown."""
     heads: Mapping[str, Sequence[int]]
@@ -70,7 +70,7 @@ def _model(subject: Subject, example: Example, which: str) -> tuple[str, Model]:
         model = subject.random()
         fill(model, run, run.weights(int(which)))
         return f"step {int(which):,}", model
-    return which, _another(Path(which), example)
+    return Path(which).resolve().name, _another(Path(which), example)
 
 
 def _another(folder: Path, example: Example) -> Model:

@@ -71,7 +71,9 @@ def overview(seen: Evidence) -> str:
         told += f", {states.count(state)} {words}" if states.count(state) else ""
     told += f", {states.count('waiting')} not begun" if states.count("waiting") else ""
     if not ranked:
-        return f"{told}. None of them is a model that works, so there is no ranking."
+        ended = any(state in ("complete", "stopped", "failed") for state in states)
+        why = "None of them is a model that works" if ended else "None has come to its end"
+        return f"{told}. {why}, so there is no ranking."
     best, worst = ranked[0], ranked[-1]
     told += f". Best on dev: {_name(best)} with {_score(seen, best)}"
     if worst is not best:
@@ -132,7 +134,7 @@ def overfitting(seen: Evidence) -> str:
     turned, steady = [], []
     for result in seen.results:
         curve = seen.curves.get(result.number)
-        if curve is None or len(curve.dev) < 3 or result.collapsed:
+        if curve is None or len(curve.dev) < 3 or result.collapsed or result.state == "running":
             continue
         found = turning_point(curve)
         if found is None:
@@ -232,7 +234,8 @@ def advice(seen: Evidence) -> str:
     """What to take for quality, for size and for speed."""
     ranked = [result for result in seen.ranked if result.first is not None]
     if not ranked:
-        return "Nothing to pick: no model works."
+        begun = any(result.state == "complete" for result in seen.results)
+        return "Nothing to pick: no model works." if begun else "Nothing to pick: no trial has been trained to its end."
     best = ranked[0]
     told = f"For quality take {_name(best)}: {_score(seen, best)}, {_cost(best)}."
     level = [r for r in ranked if r is best or (r.number in seen.tests and not seen.tests[r.number].significant)]

@@ -249,7 +249,7 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
         "0",
     )
     says(capsys, "look", small, SENTENCE, "--no-measure", "--against", str(run), "--out", tmp_path / "page.html")
-    assert f"Difference to {run}" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"Difference to {run.name}" in (tmp_path / "page.html").read_text(encoding="utf-8")
     says(capsys, "look", run, SENTENCE, "--no-measure", "--against", str(small), "--npz", tmp_path / "gone.npz")
     with np.load(tmp_path / "gone.npz") as found:
         gone = sum(int(np.isnan(found[name]).all(axis=(1, 2)).sum()) for name in found if name.endswith(".then"))

@@ -324,6 +324,16 @@ def test_runs_without_a_turn_are_said_to_have_none():
     assert overfitting(many) == "No overfitting by the end of any of the 11."
 
 
+def test_nothing_is_said_of_the_end_of_what_has_not_ended():
+    curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    running = Result(1, "set 1", "running", {})
+    seen = Evidence(study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], curves={1: curve})
+    assert analysis(seen) == [
+        "1 trial: 0 trained to the end, 1 still running. None has come to its end, so there is no ranking.",
+        "Nothing to pick: no trial has been trained to its end.",
+    ]
+
+
 def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path, opened):
     page = opened(four / "report.html", viewport={"width": 1000, "height": 900})
     assert page.title() == "Study: made"

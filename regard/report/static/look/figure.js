@@ -10,7 +10,7 @@ import { chosenHeads, focus, mainHead, pins, state } from "./state.js";
 import { shortName } from "./written.js";
 
 const HEADER = 40; // the line with the heads' names and, where there is room, the legend
-const LEGEND = 196;
+const LEGEND = 208;
 const GAP = 10;
 const WIDEST_LABEL = 150;
 
@@ -146,7 +146,7 @@ function drawHeader(painter, scene, width) {
   }
   const measure = measureOf(state.measure);
   const below = headerOf(scene, width) > HEADER;
-  drawLegend(painter, below ? widthOf(measure.label, 12) + 8 : width - LEGEND + 12, below ? 40 : 14, measure);
+  drawLegend(painter, below ? widthOf(measure.label, 12) + 24 : width - LEGEND + 12, below ? 40 : 14, measure);
 }
 
 /** How high the header is: the legend goes below the names where they would meet. */

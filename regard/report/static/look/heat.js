@@ -96,10 +96,11 @@ function drawLetter(painter, x, y, letter, colour) {
 export function drawLegend(painter, x, y, { top, signed: hasSign, label, clipped }) {
   const width = 120;
   const colour = (_, c) => shade(hasSign ? (c / 30 - 1) * top : (c / 60) * top);
-  painter.text(x - 8, y, label, { fill: inks().soft, size: 12, align: "right" });
+  const low = hasSign ? ends(-top) : "0";
+  painter.text(x + 16 - widthOf(low, 12), y, label, { fill: inks().soft, size: 12, align: "right" });
   painter.cells(x + 28, y - 6, width, 12, { rows: 1, columns: 61, colour });
   painter.rect(x + 27.5, y - 6.5, width + 1, 13, { stroke: inks().line });
-  painter.text(x + 24, y, hasSign ? ends(-top) : "0", { fill: inks().ink, size: 12, align: "right" });
+  painter.text(x + 24, y, low, { fill: inks().ink, size: 12, align: "right" });
   painter.text(x + 28 + width + 5, y, `${ends(top)}${clipped ? "+" : ""}`, { fill: inks().ink, size: 12 });
 }
 
