@@ -42,6 +42,7 @@ def proofs() -> Iterator[Proof]:
     yield from _in_every_scheme("rows of weights sum to 1, masked cells are 0", examples, _rows)
     yield from _in_every_scheme("terms of scores add up to the scores", examples, _terms)
     yield from _in_every_scheme("what keys hand over adds up to the output", examples, _handed)
+    yield from _in_every_scheme("shares in the output sum to 1", examples, _shares)
     yield from _in_every_scheme("a pruned model equals the masked one", examples, _pruned)
     yield from _recovered(examples)
     yield _copies(examples)
@@ -128,6 +129,17 @@ def _handed(make: Make, examples: list[Example]) -> float:
     for look in trace(model, examples[0]).looks.values():
         total = norms.contributions(look).sum(dim=1) + look.site.attention.out.bias
         worst = max(worst, _off(total, look.out))
+    return worst
+
+
+def _shares(make: Make, examples: list[Example]) -> float:
+    model = make()
+    worst = 0.0
+    for look in trace(model, examples[0]).looks.values():
+        shares = norms.signed(look)
+        of_bias = look.out @ look.site.attention.out.bias.detach() / look.out.pow(2).sum(dim=1)
+        off = (shares.sum(dim=(0, 2)) + of_bias - 1).abs().max() / shares.abs().max().clamp(min=1)
+        worst = max(worst, float(off))
     return worst
 
 
