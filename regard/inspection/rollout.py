@@ -98,8 +98,7 @@ def contrast(rows: Tensor) -> float:
     """
     shares = rows / rows.sum(dim=1, keepdim=True).clamp(min=TINY)
     count = len(rows)
-    apart = (shares[:, None] - shares[None]).abs().sum(dim=-1).sum() / 2
-    return float(apart) / max(1, count * (count - 1))
+    return float(torch.cdist(shares, shares, p=1).sum()) / 2 / max(1, count * (count - 1))
 
 
 def flow(layers: Sequence[Tensor]) -> Tensor | None:
