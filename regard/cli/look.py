@@ -1,6 +1,7 @@
 """regard look, regard heads"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,14 +40,14 @@ def look(
     if run is None or not (texts or positions):
         raise ConfigError('say what to look at: regard look RUN "a sentence", or regard look RUN test.en test.fr')
     one = {"--head": head, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz, "--no-measure": not measure}
-    one["--against"] = against
+    one["--against"] = against is not None
     corpus = not positions and _are_files(texts)
     if corpus:
         _refuse(
             one, 'is for one sentence, and files were given: say it in quotes, as in regard look RUN "I love dogs."'
         )
     if positions:
-        text = {"--out": out, "--no-measure": not measure, "--against": against}
+        text = {"--out": out, "--no-measure": not measure, "--against": against is not None}
         _refuse(text, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import use_threads
     from regard.jobs.subject import open_subject
@@ -86,7 +87,7 @@ def heads(
     sentences: int = typer.Option(200, min=1, help="How many of them."),
     grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus, which know grammar."),
     ablate: str = typer.Option("zero", help="How a head is taken away for its cost: zero, mean or resample."),
-    alone: bool = typer.Option(False, "--alone", help="Add what it costs if a head is all that its layer has left."),
+    alone: bool = typer.Option(False, "--alone", help="Add what it costs if its attention has no other head left."),
     gold: Path | None = typer.Option(None, help="Gold links of the pairs, a line each: 0-0 1-2, 3p1 if only possible."),
     csv: Path | None = typer.Option(None, help="Write the whole table, more columns than are printed."),
     pharaoh: Path | None = typer.Option(None, help="Write the best aligner's links, a line a sentence: 0-0 1-2."),
@@ -101,10 +102,8 @@ def heads(
     use_threads(0)
     subject = open_subject(run, device)
     if not subject.translates:
-        _refuse(
-            {"--pharaoh": pharaoh, "--gold": gold},
-            f"is no use here: {run} holds an encoder alone, which aligns nothing",
-        )
+        wishes = {"--pharaoh": pharaoh, "--gold": gold, "--alone": alone, "--ablate": ablate != "zero"}
+        _refuse(wishes, f"is for models that write, and {run} holds an encoder alone; leave it out")
     if gold is not None and not files:
         raise ConfigError(
             "--gold: say which pairs the links belong to, as in regard heads RUN test.en test.fr --gold …"
@@ -114,7 +113,10 @@ def heads(
     else:
         examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
     if grammar:
-        examples, what = examples + grammar_examples(subject), f"{what} and the built-in corpus"
+        more = grammar_examples(subject)
+        if gold is not None:  # aligners are judged by one gold alone
+            more = [replace(example, alignment=None) for example in more]
+        examples, what = examples + more, f"{what} and the built-in corpus"
     table = measure_heads(subject, examples, what, way=ablate, others=alone)
     _tell(table)
     if csv is not None:
@@ -124,10 +126,17 @@ def heads(
 
 
 def _links(table: "HeadTable") -> str:
+    """A line a pair, as spaces cut its words; an empty one for a pair that could not be measured on."""
     from regard.inspection.alignment import pharaoh
+    from regard.inspection.example import spaced
 
     assert table.aligners is not None  # an encoder was refused before anything was measured
-    return "".join(f"{pharaoh(links)}\n" for links in table.aligners.best[1].links)
+    written: dict[int, str] = {}
+    for example, links in zip(table.examples, table.aligners.best[1].links, strict=True):
+        if example.line is not None and example.target is not None:
+            source, target = spaced(example.source), spaced(example.target)
+            written[example.line] = pharaoh({(source[s], target[t]) for s, t in links})
+    return "".join(f"{written.get(line, '')}\n" for line in range(max(written, default=-1) + 1))
 
 
 def _refuse(wishes: Mapping[str, object], why: str) -> None:
@@ -210,8 +219,8 @@ def _tell(table: "HeadTable") -> None:
         (head, best), mean = table.aligners.best, table.aligners.average
         error = "no gold, so judged by its shape"
         if table.aligners.gold:
-            shares = f"precision {best.counts.precision:.2f}, recall {best.counts.recall:.2f}"
-            error = f"AER {best.counts.error_rate:.3f} against gold, {shares}"
+            error = f"AER {best.counts.error_rate:.3f} against gold, precision {best.counts.precision:.2f}"
+            error += f", recall {best.counts.recall:.2f}" if best.counts.sure else ""
             error += f"; all heads averaged {mean.counts.error_rate:.3f}"
         print(f"best aligner: {head} ({error})")
 
@@ -227,7 +236,7 @@ def _data(
     from regard.jobs.subject import own_examples
 
     example = subject.example(texts[0], texts[1] if len(texts) > 1 else None)
-    other = compared(subject, example, against) if against else None
+    other = None if against is None else compared(subject, example, against)
     if not sentences:
         return look_data(subject, example, other=other), None
     examples, what = own_examples(subject, sentences)
@@ -288,7 +297,8 @@ def _shares(terms: dict[str, Any]) -> list[str]:
         return []
     mean = sum(shares.sum(axis=0) for shares in known.values()) / sum(map(len, known.values()))
     where = "" if len(known) == len(terms["shares"]) else f", layer {', '.join(map(str, known))} alone"
-    return [f"{where}: {shares_lines(terms['names'], mean.tolist())}"]
+    told = shares_lines(terms["names"], mean.tolist())
+    return [f"{where}: {told}"] if told else []
 
 
 def _agreement(names: list[str], correlation: Any) -> list[str]:
@@ -305,9 +315,12 @@ def _agreement(names: list[str], correlation: Any) -> list[str]:
 
 
 def _write_page(data: dict[str, Any], path: Path) -> None:
-    from regard.report import look_page
+    from regard.report import page_and_notes
 
-    write(path, look_page(data).encode())
+    page, notes = page_and_notes(data)
+    for note in notes:
+        print(note)
+    write(path, page.encode())
 
 
 def _write_head(

@@ -12,7 +12,7 @@ from regard.inspection import measures, norms, rollout
 from regard.inspection.example import Example
 from regard.inspection.importance import losses
 from regard.inspection.measures import Numbers, spearman
-from regard.inspection.record import Model, Trace, sites
+from regard.inspection.record import Look, Model, Trace, sites
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder
 
@@ -72,16 +72,25 @@ def _rolled(mean: Layers, mixing: Layers) -> Rolled:
 
 
 def _dealt(trace: Trace, mean: Layers) -> Iterator[Layers]:
-    """The mean weights with every row dealt out anew, each layer and way by a deal of its own."""
+    """The mean weights with every row dealt out anew, each layer and way by a deal of its own.
+
+    What a token pays itself stays its own: a rollout takes that from the measured ratio, and not from the weight.
+    """
     ways: dict[str, list[Tensor]] = {}  # by kind (layers, ways, Tq, Tk)
     for kind in KINDS:
         looks = trace.kind(kind)
-        deals = measures.deals(looks[0].keep.cpu(), CHANCES * len(looks)).chunk(len(looks)) if looks else ()
+        deals = measures.deals(_others(looks[0]), CHANCES * len(looks)).chunk(len(looks)) if looks else ()
         ways[kind] = [
             w.expand(CHANCES, -1, -1).gather(2, dealt.to(w.device)) for w, dealt in zip(mean[kind], deals, strict=True)
         ]
     for way in range(CHANCES):
         yield {kind: [layer[way] for layer in own] for kind, own in ways.items()}
+
+
+def _others(look: Look) -> Tensor:
+    """Which keys a query may look at that are not itself: (Tq, Tk)."""
+    keep = look.keep.cpu()
+    return keep if look.site.kind == "cross" else keep & ~torch.eye(len(keep), dtype=torch.bool)
 
 
 def slopes(model: Model, example: Example) -> dict[str, Tensor]:

@@ -48,9 +48,11 @@ class Example:
     alignment: tuple[tuple[int, int], ...] | None = None
     """Sure links (source word, target word); None where nothing is known."""
     possible: tuple[tuple[int, int], ...] = ()
-    """Links that are neither asked for nor wrong."""
+    """Links that are not asked for, and not wrong."""
     source_links: tuple[Link, ...] = ()
     target_links: tuple[Link, ...] = ()
+    line: int | None = None
+    """Which pair of its files it is, from 0; None where it comes from none."""
 
     def rows(self, kind: str) -> Side:
         """The queries of a kind of attention, by what they have been given: the decoder's read."""
@@ -110,10 +112,17 @@ def belonging(text: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, 
 
 def by_spaces(side: Side) -> Side:
     """The same side with words as spaces cut them, as files of gold alignments count them."""
-    tokens = [match.span() for match in re.finditer(r"\S+", side.text)]
-    within = [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in spans(side.text)]
+    within = spaced(side)
     word = tuple(at if at == NONE else within[at] for at in side.word)
-    return replace(side, word=word, words=tuple(side.text[a:b] for a, b in tokens))
+    return replace(side, word=word, words=tuple(side.text.split()))
+
+
+def spaced(side: Side) -> list[int]:
+    """Which of the words between spaces each word of a side is, or is a part of."""
+    tokens = [match.span() for match in re.finditer(r"\S+", side.text)]
+    if len(side.words) == len(tokens):
+        return list(range(len(tokens)))
+    return [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in spans(side.text)]
 
 
 def pieces_of(side: Side, word: str) -> list[int]:

@@ -38,9 +38,9 @@ class Role:
     lift: float
     """Over all rows of the corpus: the micro-average, to which the interval belongs."""
     low: float | None
-    """None, as the other end: the pattern is in too few sentences to tell."""
+    """None, as the other end: the pattern is in too few sentences to tell, or is none of sentences."""
     high: float | None
-    by_sentence: float
+    by_sentence: float | None
     """The macro-average: the lift of each sentence, averaged. Far from `lift`: long sentences are otherwise."""
     argmax: float | None
     """How often its largest weight is on the pattern; None for what is no pattern."""
@@ -51,6 +51,8 @@ class Role:
 
     def spread(self) -> str:
         """The interval in words."""
+        if self.name == "copy":
+            return "by its weights"
         if self.low is None or self.high is None:
             return "too few sentences for an interval"
         return f"{self.low:.2f} to {self.high:.2f}"
@@ -200,11 +202,11 @@ def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtR
 
 
 def copying(model: Model, random: Model | None, joint: bool) -> dict[Head, Role]:
-    """Whether each head would repeat what it looks at; a matter of weights, so that its interval is a point."""
+    """Whether each head would repeat what it looks at; a matter of weights, so that no sentence has a part in it."""
     own, base = _copying(model, joint), {} if random is None else _copying(random, joint)
     luck = {site.name: by_luck(model, site, joint) for site in sites(model)}
     return {
-        head: Role("copy", value, value, value, value, None, base.get(head), value >= max(SURE, luck[head.attention]))
+        head: Role("copy", value, None, None, None, None, base.get(head), value >= max(SURE, luck[head.attention]))
         for head, value in own.items()
     }
 
@@ -277,8 +279,8 @@ def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
         measures.evenness(rows, keep).nanmean(dim=-1),
         e.exp().mean(dim=-1),
         measures.confidence(words).mean(dim=-1),
-        nothing if kind == "cross" else measures.distance(w).mean(dim=-1),
-        nothing if kind == "cross" else measures.distance_variance(w).sqrt().mean(dim=-1),
+        nothing if kind == "cross" else measures.distance(w)[:, -rows.shape[1] :].mean(dim=-1),
+        nothing if kind == "cross" else measures.distance_variance(w).sqrt()[:, -rows.shape[1] :].mean(dim=-1),
     )
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
 

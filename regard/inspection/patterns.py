@@ -111,7 +111,8 @@ def patterns(example: Example, kind: str, counts: Counts) -> dict[str, Pattern]:
     }
     if kind == "cross":
         found["diagonal"] = diagonal(len(rows), len(columns))
-        found["alignment"] = aligned(rows, columns, example.alignment or ())  # without gold it says nothing
+        gold = (*(example.alignment or ()), *example.possible)
+        found["alignment"] = aligned(rows, columns, gold)  # without gold it says nothing
         return found
     n = len(rows)
     found |= {name: offset(n, o) for o, name in OFFSETS.items()}

@@ -43,7 +43,7 @@ def divergence(p: Tensor, q: Tensor) -> Tensor:
 def apart(looks: Sequence[Look]) -> Numbers:
     """How differently every two heads of these attentions look, mean over rows that have a choice: (heads, heads)."""
     heads = torch.cat([look.weights.double() for look in looks])  # (heads, Tq, Tk)
-    open_ = heads[:, _choice(looks[0].keep)]
+    open_ = heads[:, choice(looks[0].keep)]
     if not open_.shape[1]:
         return np.zeros((len(heads), len(heads)))
     return np.stack([divergence(one, open_).mean(dim=-1).cpu().numpy() for one in open_])
@@ -53,7 +53,7 @@ def from_places(look: Look, terms: Terms) -> Numbers:
     """How differently each head looks from what places alone would make it: (H,)."""
     alone = terms.six[:, NAMES.index("position·position")] + terms.six[:, NAMES.index("distance")]
     found = divergence(look.weights.double(), normalise(alone.double(), terms.keep))
-    chosen = found[:, _choice(look.keep)]
+    chosen = found[:, choice(look.keep)]
     return np.asarray(chosen.mean(dim=-1).cpu().numpy()) if chosen.shape[1] else np.zeros(len(found))
 
 
@@ -96,7 +96,7 @@ def _elsewhere(h: int, dealt: Tensor, keep: Tensor, weights: Tensor) -> Tensor:
     return new
 
 
-def _choice(keep: Tensor) -> Tensor:
+def choice(keep: Tensor) -> Tensor:
     """Rows that have more than one key to look at; the others say nothing."""
     return keep.sum(dim=-1) > 1
 

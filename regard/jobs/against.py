@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.errors import DataError, RunError
 from regard.inspection.example import Example
 from regard.inspection.record import Look, Model, sites, weights
-from regard.inspection.trust import divergence
+from regard.inspection.trust import choice, divergence
 from regard.jobs.load import fill
 from regard.jobs.subject import Subject, open_subject
 from regard.run import is_run
@@ -47,10 +47,10 @@ def against(subject: Subject, example: Example, which: str) -> Other:
 
 
 def moved(looks: Sequence[Look], other: Other) -> dict[str, float]:
-    """How differently each head looks from then, by its name: Jensen-Shannon, bits, mean over rows."""
+    """How differently each head looks from then, by its name: Jensen-Shannon, bits, mean over rows with a choice."""
     found: dict[str, float] = {}
     for look in looks:
-        far = divergence(look.weights.double(), other.of(look).double()).mean(dim=-1)
+        far = divergence(look.weights.double(), other.of(look).double())[:, choice(look.keep)].mean(dim=-1)
         found |= {str(head): value for head, value in zip(look.site.heads, far.tolist(), strict=True)}
     return {head: value for head, value in found.items() if value == value}
 
@@ -58,6 +58,11 @@ def moved(looks: Sequence[Look], other: Other) -> dict[str, float]:
 def _model(subject: Subject, example: Example, which: str) -> tuple[str, Model]:
     run = subject.run
     if which == START:
+        if not run.log.exists():
+            raise RunError(
+                f"--against {START}: {run.folder} was imported or pruned, not trained, so it has no beginning; "
+                f"give the folder of the run it came from"
+            )
         model = subject.random()
         if run.start.exists():  # a fine-tuned run began with somebody's weights
             fill(model, run, run.start)
@@ -78,8 +83,9 @@ def _another(folder: Path, example: Example) -> Model:
         raise RunError(f"--against {folder}: expected a step, `{START}`, or the folder of a run, and this is none")
     other = open_subject(folder)
     target = example.target.text if example.target else None
-    same = other.translates == (target is not None)
-    if not same or _ids(other.example(example.source.text, target)) != _ids(example):
+    if other.translates != (target is not None):
+        raise RunError(f"--against {folder}: one of the two has no decoder, so that they have too little in common")
+    if _ids(other.example(example.source.text, target)) != _ids(example):
         raise DataError(
             f"--against {folder}: this run cuts the sentence into other pieces, so that their rows and columns are not "
             f"the same. Compare runs of one tokeniser: a fine-tuned or pruned run with the one it came from."

@@ -41,8 +41,9 @@ class HeadTable:
     model: Model
 
     def evidence(self, facts: HeadFacts) -> list[Evidence]:
-        """The sentences that fit a head's pattern best, middling and worst; none where random tokens were asked."""
-        if facts.best is None or facts.best.name in ON_PROBES:
+        """The sentences that fit a head's pattern best, middling and worst; none where it was asked on random tokens,
+        or is no pattern."""
+        if facts.best is None or facts.best.name in (*ON_PROBES, "copy"):
             return []
         numbers = [other.head for other in self.facts if other.head.attention == facts.head.attention]
         return evidence(self.fits.by_site[facts.head.attention][facts.best.name], numbers.index(facts.head))

@@ -30,6 +30,8 @@ from regard.tasks.translate import Translator
 from regard.train import log
 
 BATCH = 64
+BESIDE = ("signed", "then", "change")
+"""What stands in the last columns of a head's table, where it is known."""
 CAVEATS = (
     "A weight says where a head looks, not that the output depends on it: see cost of removal.",
     "Roles are measured on a corpus; a sentence may be an exception, and a head may do several things.",
@@ -176,6 +178,7 @@ def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
                     "score": score,
                     "norm": float(own["norms"][layer][row, i, j]),
                     **dict(zip(names, terms, strict=True)),
+                    **{what: float(own[what][layer][row, i, j]) for what in BESIDE if what in own},
                 }
             )
     return Table.of(rows)

@@ -17,7 +17,7 @@ from regard.data.store import open_corpus
 from regard.decode import Greedy
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.alignment import read_pharaoh
+from regard.inspection.alignment import has_gold, read_pharaoh
 from regard.inspection.example import LONGEST, Example, by_spaces, pair_example, text_example
 from regard.inspection.patterns import Counts
 from regard.inspection.record import Model, sites
@@ -30,6 +30,8 @@ from regard.tasks.translate import Translator
 ENOUGH = 100
 """Sentences of a run's own dev set that heads are measured on where nobody gives others."""
 GRAMMAR_SEED = 20_260
+Numbered = tuple[int, Pair]
+"""A pair, and which of its files' it is."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,17 @@ def given_examples(subject: Subject, texts: Sequence[str], most: int) -> tuple[l
     """The examples of files: aligned text, a .tsv (with gold, if it is a built-in corpus), or text for an encoder."""
     what = " ".join(Path(text).name for text in texts)
     if len(texts) == 1 and files.suffix(Path(texts[0])) == ".tsv" and (gold := _gold(Path(texts[0]), most)):
-        return [_of_gold(subject, pair) for pair in gold], what
+        return [replace(_of_gold(subject, pair), line=line) for line, pair in enumerate(gold)], what
     pairs = _pairs(subject, texts) if subject.translates else _lines(subject, texts)
-    whole = (pair for pair in pairs if pair.source.strip() and (pair.target.strip() or not subject.translates))
+    whole = ((n, pair) for n, pair in enumerate(pairs) if _told(subject, pair))
     chosen = list(islice(whole, most))
     deque(whole, maxlen=0)  # to the end: only there do two files show that a line is missing, and all pairs are shifted
     return _some(subject, chosen, what)
+
+
+def _told(subject: Subject, pair: Pair) -> bool:
+    """Whether there is something on every side that the model reads."""
+    return bool(pair.source.strip()) and (bool(pair.target.strip()) or not subject.translates)
 
 
 def aligned_examples(subject: Subject, texts: Sequence[str], gold: Path, most: int) -> tuple[list[Example], str]:
@@ -142,7 +149,10 @@ def aligned_examples(subject: Subject, texts: Sequence[str], gold: Path, most: i
     for number, (pair, line) in enumerate(zip(pairs, links, strict=True), start=1):
         if len(found) == most:
             break
-        found += [_with_links(one, line, f"{gold}:{number}") for one in _fitting(subject, [pair])]
+        told = [(number - 1, pair)] if _told(subject, pair) else []
+        found += [_with_links(one, line, f"{gold}:{number}") for one in _fitting(subject, told)]
+    if found and not has_gold(found):
+        raise DataError(f"{gold}: there is no link in the lines that were read; expected links such as 0-0 1-2")
     if not found:
         raise DataError(f"{' '.join(texts)}: nothing to measure on; expected text, at most {LONGEST} pieces a sentence")
     return found, f"{' '.join(Path(text).name for text in texts)} with gold links"
@@ -158,7 +168,7 @@ def _with_links(example: Example, line: str, where: str) -> Example:
                 f"{where}: link {s}-{t} is outside its pair of {len(source.words)} and {len(target.words)} words, "
                 f"counted from 0, as spaces cut them; expected the files that the links were made for"
             )
-    return Example(source, read, target, tuple(sorted(sure)), tuple(sorted(possible)))
+    return Example(source, read, target, tuple(sorted(sure)), tuple(sorted(possible)), line=example.line)
 
 
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
@@ -166,7 +176,7 @@ def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], s
     store = training_store(subject.run)
     if isinstance(subject.reader, Translator) and store.pieces_ready.exists():
         corpus = open_corpus(store.store, "dev", subject.reader.tokenizers)
-        pairs = [pair for pair in corpus.pairs(most) if pair.source.strip() and pair.target.strip()]
+        pairs = [(n, pair) for n, pair in enumerate(corpus.pairs(most)) if _told(subject, pair)]
         return _some(subject, pairs, "the run's dev set")
     return grammar_examples(subject, most), "the built-in corpus"
 
@@ -182,7 +192,7 @@ def _lines(subject: Subject, texts: Sequence[str]) -> Iterator[Pair]:
     return (Pair(line, "") for line in read_lines(Path(texts[0])))
 
 
-def _some(subject: Subject, pairs: Sequence[Pair], what: str) -> tuple[list[Example], str]:
+def _some(subject: Subject, pairs: Sequence[Numbered], what: str) -> tuple[list[Example], str]:
     """The pairs that can be measured on, and where they come from."""
     found = _fitting(subject, pairs)
     if not found:
@@ -220,14 +230,15 @@ def _of_gold(subject: Subject, pair: GoldPair) -> Example:
     return subject.example(pair.source, pair.target if subject.translates else None, pair)
 
 
-def _fitting(subject: Subject, pairs: Sequence[Pair]) -> list[Example]:
+def _fitting(subject: Subject, pairs: Sequence[Numbered]) -> list[Example]:
     """Examples of the pairs that are not too long."""
     found = []
-    for pair in pairs:
+    for line, pair in pairs:
         try:
-            found.append(subject.example(pair.source, pair.target if subject.translates else None))
+            example = subject.example(pair.source, pair.target if subject.translates else None)
         except DataError:
             continue
+        found.append(replace(example, line=line))
     return found
 
 

@@ -2,11 +2,14 @@
 
 import json
 
+import torch
+
 from regard.inspection.example import pair_example
 from regard.inspection.heads import head_facts
 from regard.inspection.patterns import Counts
+from regard.jobs.load import new_model
 from regard.jobs.prepare import Data
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderDecoder, device_of
 from regard.run import Run, write_text
 from regard.train import log
 
@@ -20,18 +23,25 @@ class HeadWatch:
 
     def __init__(self, run: Run, model: EncoderDecoder, data: Data, every: int):
         self.run, self.model, self.every = run, model, every
+        self.untrained = self._untrained(data) if every else None
         pairs = data.dev.pairs(4 * WATCHED) if every else []
         made = [pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
         fitting = [one for one in made if max(len(one.source), len(one.rows("decoder"))) <= LONGEST]
         self.examples = fitting[:WATCHED]
         self.counts = Counts.of(self.examples)
 
+    def _untrained(self, data: Data) -> EncoderDecoder:
+        """What roles are held against; made aside, so that training draws what it would have drawn."""
+        with torch.random.fork_rng(devices=[]):
+            model = new_model(self.run.load_config(), data.tokenizers)
+        return model.to(device_of(self.model), next(self.model.parameters()).dtype).eval()
+
     def look(self, step: int) -> None:
         """Measure all heads if this update is one to look after."""
         if not self.every or step % self.every or not self.examples:
             return
         training = self.model.training
-        facts = head_facts(self.model, self.examples, None, self.counts)
+        facts = head_facts(self.model, self.examples, self.untrained, self.counts)
         self.model.train(training)
         heads = {
             str(one.head): {

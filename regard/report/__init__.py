@@ -11,7 +11,7 @@ from regard.report.chart import Chart
 from regard.report.charts import bars, curves, histogram
 from regard.report.heads import as_csv, head_figure, head_rows, shares_lines
 from regard.report.heatmap import heatmap
-from regard.report.look import look_page
+from regard.report.look import look_page, page_and_notes
 from regard.report.many import distributions, overlay, panels, profile
 from regard.report.page import (
     Facts,
@@ -58,6 +58,7 @@ __all__ = [
     "look_page",
     "overlay",
     "page",
+    "page_and_notes",
     "panels",
     "parallel",
     "pareto",

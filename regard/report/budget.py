@@ -18,7 +18,7 @@ LADDER = ((FINEST, 0), (17, 0), (5, 0), (1, 0), (1, 64), (1, 32), (1, 16), (1, 8
 
 
 MOST = 0.998  # of the cells lie inside the scale of colours
-KEPT = "To stay small this page keeps only the {} strongest keys of each row for: {}."
+KEPT = "To stay small this page keeps only {} keys of each row, the largest by {}, for: {}."
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Measure:
     averaged: bool = False  # a word's number is the mean of its pieces', not the sum over keys
     signed: bool = False
     shared: bool = False  # the same for all heads
+    own: bool = False  # where room is short it keeps its own largest keys, not those of the weights
     group: str = ""  # the measure that it is a part of, whose scale of colours it shares
 
 
@@ -87,7 +88,7 @@ def packed_measures(measures: Sequence[Measure], blobs: Blobs, budget: int) -> t
             left_out += [measure.label for measure in group]
             continue
         packed, keep = found
-        notes += [KEPT.format(keep, measure.label) for measure in group if keep]
+        notes += [KEPT.format(keep, _largest(measure), measure.label) for measure in group if keep]
         for measure, kinds in zip(group, packed, strict=True):
             scale = scales.get(measure.group, scales[measure.name])
             written.append(_written(measure, kinds, keep, scale, blobs))
@@ -121,7 +122,7 @@ def _packed(measure: Measure, kind: str, weights: Layers | None, finest: int, ke
     layers = measure.kinds[kind]
     if not keep:
         return pack(layers, finest)
-    by = layers if measure.shared or weights is None else weights
+    by = layers if measure.shared or measure.own or weights is None else weights
     return pack([np.where(top_keys(w, keep), layer, np.nan) for layer, w in zip(layers, by, strict=True)], finest)
 
 
@@ -134,7 +135,7 @@ def _written(measure: Measure, packed: Mapping[str, Packed], keep: int, scale: S
             "sizes": list(measure.kinds[kind][0].shape[-2:]),
             "shared": measure.shared,
             "kept": thin,
-            "told": _told(each, thin),
+            "told": _told(measure, each, thin),
         }
     return {
         "name": measure.name,
@@ -150,11 +151,14 @@ def _written(measure: Measure, packed: Mapping[str, Packed], keep: int, scale: S
     }
 
 
-def _told(packed: Packed, keep: int) -> str:
+def _told(measure: Measure, packed: Packed, keep: int) -> str:
     exact = f"Shown to {packed.decimals} decimals, kept within ±{packed.error:.1g}."
-    return (
-        f"{exact} To stay small the page keeps the {keep} keys of each row with the largest weights." if keep else exact
-    )
+    by = _largest(measure)
+    return f"{exact} To stay small the page keeps {keep} keys of each row, the largest by {by}." if keep else exact
+
+
+def _largest(measure: Measure) -> str:
+    return "their own size" if measure.own or measure.shared else "weight"
 
 
 def _scale(measure: Measure) -> Scale:

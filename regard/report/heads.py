@@ -74,7 +74,8 @@ def head_figure(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Cha
 
 def _role(head: Mapping[str, Any]) -> str:
     if head["role"]:
-        return f"{head['role']} (lift {head['lift']:.2f}, {head['low']:.2f} to {head['high']:.2f})"
+        spread = "" if head["low"] is None else f", {head['low']:.2f} to {head['high']:.2f}"
+        return f"{head['role']} (lift {head['lift']:.2f}{spread})"
     return "no sure role" if head["best"] else "not measured"
 
 

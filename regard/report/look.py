@@ -43,12 +43,12 @@ ROLES = {
 # Name, what the contract calls it, what people call it, one sentence of help.
 MEASURES = (
     ("weight", "weights", "Attention weight", "How much each row takes from each column; rows sum to 1."),
+    ("change", "change", "Difference to {}", "Weight less the weight of the other model."),
+    ("then", "then", "Weight: {}", "What the same heads looked at in the other model."),
     ("norm", "norms", "Weight × vector length", "How long the vector is that a key hands over; lengths do not add up."),
     ("signed", "signed", "Share in the output", "What part of attention's output it makes up; below 0: against it."),
     ("score", "scores", "Score before softmax", "What the weights are made of; only differences inside a row count."),
     ("gradient", "gradient", "Weight × gradient", "How strongly the loss reacts to the weight, without its sign."),
-    ("then", "then", "Weight: {}", "What the same heads looked at in the other model."),
-    ("change", "change", "Difference to {}", "Weight less the weight of the other model."),
 )
 FLOWS = (
     (
@@ -91,11 +91,17 @@ MOMENTS = 80
 LONGEST = 1024  # tokens; beyond, neither the eye nor the browser would follow
 SHARES = {"weight", "then", "rollout"}  # measures whose rows sum to 1
 SIGNED = {"signed", "score", "beyond", "change"}  # measures that have a zero in their middle
+OWN = {"change", "then", "signed"}  # their largest numbers stand elsewhere than the weights'
 AVERAGED = {"score"}  # with its terms: a word's score is the mean of its pieces', not their sum
 
 
 def look_page(data: Data, *, budget: int = BUDGET) -> str:
     """The page; `budget` is how many characters its packed numbers may take."""
+    return page_and_notes(data, budget=budget)[0]
+
+
+def page_and_notes(data: Data, *, budget: int = BUDGET) -> tuple[str, list[str]]:
+    """The page, and what it had to leave out to stay small."""
     if not data.get("kinds"):
         raise RegardError("there is nothing to look at: the data has no attention of any kind")
     longest = max(len(side["pieces"]) for side in data["sides"].values())
@@ -107,7 +113,7 @@ def look_page(data: Data, *, budget: int = BUDGET) -> str:
     measures, notes = packed_measures(_measures(data), blobs, budget)
     facts = _facts(data, measures, notes)
     facts["evidence"], facts["sentences"] = _evidence(data, blobs, budget - blobs.size)
-    return _filled(_title(data), data, facts, blobs)
+    return _filled(_title(data), data, facts, blobs), notes
 
 
 def _measures(data: Data) -> list[Measure]:
@@ -124,7 +130,8 @@ def _per_head(data: Data, name: str, key: str, label: str, told: str) -> Measure
         kind: _layers(kind, key, given[key]) for kind, given in data["kinds"].items() if given.get(key) is not None
     }
     label = label.format((data.get("against") or {}).get("name"))
-    return Measure(name, label, told, kinds, total=name in SHARES, averaged=name in AVERAGED, signed=name in SIGNED)
+    shares, averaged, signed, own = (name in names for names in (SHARES, AVERAGED, SIGNED, OWN))
+    return Measure(name, label, told, kinds, total=shares, averaged=averaged, signed=signed, own=own)
 
 
 def _term(data: Data, index: int, name: str) -> Measure:
@@ -191,6 +198,7 @@ def _facts(data: Data, measures: list[dict[str, Any]], notes: list[str]) -> dict
         "sourceShare": flow.get("source_share"),
         "mixing": flow.get("mixing") or {},
         "contrast": flow.get("contrast") or {},
+        "against": data.get("against"),
         "disagreement": flow.get("disagreement"),
         "limits": _limits(measures),
         "caveats": list(data.get("caveats") or ()),

@@ -74,10 +74,10 @@ def unpack(packed: Packed) -> list[Array]:
 
 
 def top_keys(weights: Array, keep: int) -> NDArray[np.bool_]:
-    """For weights (…, Tq, Tk), which keys are among the `keep` largest of their row."""
+    """For numbers (…, Tq, Tk), which keys are among the `keep` largest of their row, whatever their sign."""
     if keep >= weights.shape[-1]:
         return np.ones(weights.shape, dtype=bool)
-    chosen = np.argpartition(-weights, keep - 1, axis=-1)[..., :keep]
+    chosen = np.argpartition(-np.nan_to_num(np.abs(weights)), keep - 1, axis=-1)[..., :keep]
     mask = np.zeros(weights.shape, dtype=bool)
     np.put_along_axis(mask, chosen, True, axis=-1)
     return mask

@@ -38,6 +38,8 @@ links = st.builds(Link, st.sampled_from(sorted(KINDS)), numbers, numbers)
         ("The teacher's dog (a_b).", "The teacher 's dog ( a _ b ) ."),
         ("Qu'est-ce que c'est...", "Qu' est-ce que c' est . . ."),
         ("e\u0301te\u0301 - 3,5", "e\u0301te\u0301 - 3 , 5"),
+        ("I don't think we’re late; she'd CAN'T", "I don't think we ’re late ; she 'd CAN'T"),
+        ("नमस्ते दुनिया।", "नमस्ते दुनिया ।"),
         ("", ""),
     ],
 )

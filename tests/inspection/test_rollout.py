@@ -6,6 +6,7 @@ from torch.testing import assert_close
 
 from regard.inspection import attribution, norms, rollout
 from regard.inspection.record import sites, trace
+from regard.model.taps import alter
 
 from .conftest import config_of, example_of, model_of
 
@@ -146,3 +147,17 @@ def test_weights_dealt_out_at_random_are_what_a_rollout_is_told_beside():
     for way in even.chance:
         assert_close(way.encoder, even.rolled.encoder)
         assert_close(way.across.source, even.rolled.across.source)
+
+
+def test_what_a_token_pays_itself_is_not_dealt_out():
+    """A rollout takes it from the ratio, so tokens that look at themselves, and evenly at others, are as by chance."""
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+
+    def selfish(weights):
+        n = weights.shape[-1]
+        return (0.9 * torch.eye(n) + 0.1 * (1 - torch.eye(n)) / (n - 1)).to(weights).expand_as(weights)
+
+    with alter(model, {f"encoder.{layer}.self.weights": selfish for layer in range(2)}):
+        found = attribution.flow(trace(model, example_of([5, 6, 7, 8], [9, 10, 11])))
+    for way in found.chance:
+        assert_close(way.encoder, found.rolled.encoder)

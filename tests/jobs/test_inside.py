@@ -156,7 +156,7 @@ def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, cap
     assert "scores of encoder attention, layer 0 alone: " in told and "scores of cross" not in told
     with np.load(npz) as kept:
         assert "encoder.0.terms" in kept and "encoder.1.terms" not in kept and "cross.0.shares" not in kept
-    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm"
+    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm,signed"
     page = opened(path, "#kind=encoder&heads=1.0&view=heat&q=1&k=1")
     page.wait_for_selector("body[data-ready]")
     assert "no corpus was read to tell them by" in page.locator("#cellwhy").inner_text()
@@ -208,12 +208,49 @@ def test_gold_of_ones_own_judges_the_aligners(run, spaced, capsys, tmp_path):
     assert rates in told and counts.found == 7
 
 
+def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_path, capsys):
+    """What is written can be read as gold: for the same files, blank pairs and glued marks and all."""
+    texts = {"en": "The cat sleeps.\n\nA dog!\nyes\n", "fr": "Le chat dort.\nrien\nL'animal!\n\n"}
+    for name, text in texts.items():
+        (tmp_path / f"glued.{name}").write_text(text, encoding="utf-8")
+    pairs, links = [tmp_path / "glued.en", tmp_path / "glued.fr"], tmp_path / "links"
+    says(capsys, "heads", run, *pairs, "--pharaoh", links)
+    first, second, third, *rest = links.read_text(encoding="utf-8").split("\n")
+    assert second == "" and rest == [""] and third in ("0-0", "1-0", "0-0 1-0")
+    assert {t for _, t in read_pharaoh(first, "links")[0]} == {0, 1, 2}
+    links.write_text(f"{first}\n\n{third}\n\n", encoding="utf-8")
+    told = says(capsys, "heads", run, *pairs, "--gold", links)
+    assert "measured on 2 sentences" in told and "AER" in told
+
+
+def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
+    monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
+    wish = ["heads", run, spaced["en"], spaced["fr"], "--gold", spaced["links"]]
+    rates = [next(line for line in says(capsys, *wish, *more).split("\n") if "AER" in line and "best" in line)
+             for more in ([], ["--grammar"])]  # fmt: skip
+    assert rates[0] == rates[1]
+
+
+def test_a_head_that_only_copies_has_no_sentences_for_it(run, tmp_path, capsys, monkeypatch):
+    """Few short sentences may show no pattern, and then copying is all that is known of a head."""
+    monkeypatch.setattr("regard.inspection.heads.SURE", 0.0)
+    monkeypatch.setattr("regard.inspection.heads.by_luck", lambda *_: 0.0)
+    monkeypatch.setattr("regard.inspection.heads.CLEAR", 9.0)
+    told = says(capsys, "look", run, "Go", "--sentences", "3", "--out", tmp_path / "go.html")
+    rows_ = [line.split() for line in told.split("\n") if line.startswith(("encoder.", "decoder."))]
+    copying = [row[0] for row in rows_ if row[1] == "copy"]
+    assert copying and all(row[3] == "–" for row in rows_ if row[1] == "copy")  # no sentence, no interval
+    figure = ["--head", copying[0], "--svg", tmp_path / "go.svg"]
+    assert f"{copying[0]}: copy (lift 0." in says(capsys, "look", run, "Go", "--sentences", "3", *figure)
+
+
 def test_gold_that_does_not_fit_is_refused(run, spaced, capsys):
     pairs = [spaced["en"], spaced["fr"]]
     for text, match in (
         ("0-0\n", "1 lines of links for 2 pairs"),
         ("0-0\n0-0 3-1\n", "link 3-1 is outside its pair of 3 and 3 words"),
         ("0-0\nx\n", "'x' is no link"),
+        ("\n\n", "there is no link in the lines that were read"),
     ):
         spaced["links"].write_text(text)
         assert match in refuses(capsys, "heads", run, *pairs, "--gold", spaced["links"])
@@ -254,6 +291,7 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
     with np.load(tmp_path / "gone.npz") as found:
         gone = sum(int(np.isnan(found[name]).all(axis=(1, 2)).sum()) for name in found if name.endswith(".then"))
     assert gone == 6
+    assert "has no beginning" in refuses(capsys, "look", small, SENTENCE, "--no-measure", "--against", "start")
 
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):

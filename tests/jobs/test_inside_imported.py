@@ -108,7 +108,10 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
         empty.write_text(text, encoding="utf-8")
         assert "empty.txt: nothing to measure on" in refuses(capsys, "heads", encoder, empty)
     assert "reads one file of text, and 2 were given" in refuses(capsys, "heads", encoder, empty, empty)
-    assert "holds an encoder alone, which aligns nothing" in refuses(capsys, "heads", encoder, "--pharaoh", "x")
+    for wish in (["--pharaoh", "x"], ["--gold", "x"], ["--alone"], ["--ablate", "mean"]):
+        assert f"{wish[0]} is for models that write" in refuses(capsys, "heads", encoder, *wish)
+    start = refuses(capsys, "look", encoder, SENTENCE, "--no-measure", "--against", "start")
+    assert "was imported or pruned, not trained, so it has no beginning" in start
 
 
 def test_a_language_model_has_no_word_in_its_context():

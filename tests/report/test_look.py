@@ -45,7 +45,7 @@ def test_facts_say_what_there_is(page):
         ("cross", 3, 4),
     ]
     names = [measure["name"] for measure in found["measures"]]
-    by_head = ["weight", "norm", "signed", "score", "gradient", "then", "change"]
+    by_head = ["weight", "change", "then", "norm", "signed", "score", "gradient"]
     assert names == [*by_head, "rollout", "beyond", "flow", *(f"term{i}" for i in range(6))]
     assert "Difference to step 400" in [measure["label"] for measure in found["measures"] if measure["signed"]]
     flow = next(measure for measure in found["measures"] if measure["name"] == "flow")

@@ -174,7 +174,7 @@ def test_measures_that_disagree_are_named_and_each_says_what_it_is_not(visit):
     meaning = page.locator("#headwhy details", has_text="What may be read from what")
     assert meaning.get_attribute("open") is None
     meaning.locator("summary").click()
-    assert meaning.locator("dt").all_inner_texts()[:2] == ["Attention weight", "Weight × vector length"]
+    assert meaning.locator("dt").all_inner_texts()[:2] == ["Attention weight", "Difference to step 400"]
     assert "Not that the output depends on it" in meaning.inner_text()
 
 
@@ -254,7 +254,7 @@ def test_the_address_brings_everything_back(visit):
     page.wait_for_selector(DRAWN)
     settle(page)
     assert (page.url, page.locator("#readout").inner_text(), page.locator("#crumb").inner_text()) == before
-    assert all(part in page.url for part in ("kind=encoder", "view=heat", "measure=norm", "words=1", "theme=dark"))
+    assert all(part in page.url for part in ("kind=encoder", "view=heat", "measure=change", "words=1", "theme=dark"))
 
 
 def test_roles_go_back_and_forth_through_training(visit):
@@ -270,8 +270,6 @@ def test_roles_go_back_and_forth_through_training(visit):
     settle(page)
     assert when.inner_text() == "at step 100" and badge.is_hidden() and "moment=0" in page.url
     assert page.locator("#map button").first.get_attribute("aria-label").endswith("no sure role")
-    page.keyboard.press("Escape")  # a slider keeps its own keys
-    page.locator("#stage").focus()
     for _ in range(6):
         page.keyboard.press("}")
     settle(page)
@@ -295,6 +293,36 @@ def test_measures_of_heads_read_as_their_arrays(visit, measure, key):
     assert page.locator("#measure option:checked").inner_text() in (
         "Share in the output", "Weight: step 400", "Difference to step 400",
     )  # fmt: skip
+
+
+def test_a_head_that_the_other_model_lacks_is_said_to_be_lacking(visit, tmp_path):
+    data = look_data()
+    for key in ("then", "change"):
+        data["kinds"]["encoder"][key][1][2] = np.nan
+    write_page(tmp_path / "lacking.html", look_page(data))
+    for address in ("q=3&k=2", "q=3", "q=3&words=1"):
+        page = visit(f"#kind=encoder&heads=1.2&view=heat&measure=change&{address}", path=tmp_path / "lacking.html")
+        told = page.locator("#now").inner_text()
+        assert "step 400 has no such head" in told and "row sum" not in told and "may not look" not in told
+
+
+def test_a_page_without_a_corpus_says_that_roles_of_now_are_not_known(visit, tmp_path):
+    data = look_data()
+    data["corpus"] = {"sentences": 0}
+    for head in (head for given in data["kinds"].values() for layer in given["heads"] for head in layer):
+        head |= {"role": None, "letter": "·", "best": None, "lift": None}
+    write_page(tmp_path / "unmeasured.html", look_page(data))
+    page = visit("#kind=encoder", path=tmp_path / "unmeasured.html")
+    assert page.locator("#when").inner_text() == "now, not measured"
+    assert page.locator("#map button").first.get_attribute("aria-label").endswith("not measured")
+    page.locator("#moment").focus()
+    page.keyboard.press("{")  # also where the slider has the focus
+    settle(page)
+    assert page.locator("#when").inner_text() == "at step 800"
+    assert page.locator("#moment").get_attribute("aria-valuetext") == "at step 800"
+    page.keyboard.press("Escape")
+    settle(page)
+    assert page.locator("#when").inner_text() == "now, not measured"
 
 
 def test_a_wrong_address_gives_way(visit):
@@ -404,4 +432,4 @@ def test_the_largest_page_is_small_and_says_what_it_keeps(visit, tmp_path):
     page = visit(f"#kind=decoder&heads=5.7&view=heat&q=100&k={row.argmax()}", path=path)
     assert page.locator("#map button").count() == 48
     assert now(page) == telling(row.max())
-    assert "keeps only the" in page.locator("#headwhy").inner_text()
+    assert "keeps only" in page.locator("#headwhy").inner_text()

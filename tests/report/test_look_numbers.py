@@ -56,6 +56,7 @@ def test_top_keys_are_the_largest_of_each_row():
     weights = np.array([[[0.1, 0.6, 0.3], [0.5, 0.2, 0.3]]])
     assert top_keys(weights, 2).tolist() == [[[False, True, True], [True, False, True]]]
     assert top_keys(weights, 3).all()
+    assert top_keys(np.array([[np.nan, 0.2, -0.9]]), 1).tolist() == [[False, False, True]]
 
 
 def measures(tokens=96):
@@ -83,9 +84,24 @@ def test_above_the_budget_the_strongest_keys_are_kept_and_the_page_says_so():
     assert blobs.size <= 20_000
     thin = [each for each in written if each["kinds"]["encoder"]["kept"]]
     kept = thin[0]["kinds"]["encoder"]["kept"]
-    assert f"keeps the {kept} keys of each row" in thin[0]["kinds"]["encoder"]["told"]
+    assert f"keeps {kept} keys of each row, the largest by weight" in thin[0]["kinds"]["encoder"]["told"]
     label = thin[0]["label"]
-    assert notes[0] == f"To stay small this page keeps only the {kept} strongest keys of each row for: {label}."
+    assert (
+        notes[0] == f"To stay small this page keeps only {kept} keys of each row, the largest by weight, for: {label}."
+    )
+
+
+def test_a_difference_keeps_its_own_largest_keys_whatever_their_sign():
+    weights, change = np.eye(96)[None], -np.eye(96)[None, :, ::-1] + np.eye(96)[None] / 1000
+    rng = np.random.default_rng(1)
+    noisy = change + rng.normal(0, 1e-3, change.shape)
+    made = Measure("change", "Change", "", {"encoder": [noisy]}, signed=True, own=True)
+    blobs = Blobs()
+    (written,), notes = packed_measures([made], blobs, 3_000)
+    kept = written["kinds"]["encoder"]["kept"]
+    assert 0 < kept < 96 and "the largest by their own size" in notes[0]
+    assert top_keys(noisy, kept)[0][np.eye(96, dtype=bool)[:, ::-1]].all()
+    assert not top_keys(weights, 1)[0][np.eye(96, dtype=bool)[:, ::-1]].any()
 
 
 def test_what_has_no_room_at_all_is_named():

@@ -6,6 +6,7 @@ A generated corpus knows its own grammar, so a lab may ask an attention head whe
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -45,14 +46,18 @@ class GoldPair:
     target_links: tuple[Link, ...] = ()
 
 
-# Letters or digits, with the accents that follow them in decomposed text; hyphens join.
-_RUN = r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*"
+# Letters or digits, with what is written above, below and after them: accents of decomposed text, vowels of
+# Devanagari and other scripts; hyphens join.
+_MARKS = "".join(map(chr, (c for c in range(0x0300, 0x1E00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))))
+_RUN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 _PLAIN = rf"{_RUN}(?:-{_RUN})*"
+_SHORT = "(?:s|m|d|re|ve|ll)"
 _WORD = re.compile(
     rf"""
       aujourd['’]hui                              # one word to every dictionary, in spite of its apostrophe
-    | {_PLAIN} (?: ['’] (?!s\b) (?=[^\W_]) )?     # an elided French word keeps its apostrophe: l' + homme
-    | (?<=\w) ['’]s\b                            # the English genitive stands alone: teacher + 's
+    | [a-z]+n['’]t\b                             # so is an English word that says no: don't
+    | {_PLAIN} (?: ['’] (?!{_SHORT}\b) (?=[^\W_]) )?  # an elided French word keeps its apostrophe: l' + homme
+    | (?<=\w) ['’]{_SHORT}\b                     # what English shortens stands alone: teacher + 's, we + 're
     | [^\w\s] | _                               # so does each mark; any white space, U+00A0 too, separates
     """,
     re.VERBOSE | re.IGNORECASE,

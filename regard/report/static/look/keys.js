@@ -26,7 +26,7 @@ const ACTIONS = [
   { keys: ["o"], told: "o", what: "order of the map: layer, role, importance", run: stepOrder },
   { keys: ["{", "}"], told: "{ }", what: "roles earlier in training, later", run: (key) => stepMoment(key === "{" ? -1 : 1) },
   { keys: ["p", "Enter"], told: "p ⏎", what: "pin what is in focus, or unpin it", run: pinFocus },
-  { keys: ["Escape"], told: "Esc", what: "forget focus and pins", run: clear },
+  { keys: ["Escape"], told: "Esc", what: "forget focus and pins; roles of now", run: clear },
   { keys: ["d"], told: "d", what: "dark or light", run: () => change({ theme: dark() ? "light" : "dark" }) },
   { keys: ["e", "i"], told: "e i", what: "save as SVG, as PNG", run: (key) => (key === "e" ? saveSvg() : savePng()) },
   { keys: ["?"], told: "?", what: "this list", run: () => byId("help").showModal() },
@@ -39,10 +39,11 @@ export function watchKeys() {
     list.append(make("dt", {}, ...keys), make("dd", {}, what));
   }
   document.addEventListener("keydown", (event) => {
-    const busy = event.target.closest?.("select, input, dialog[open]") || event.ctrlKey || event.metaKey || event.altKey;
+    const busy = event.target.closest?.("select, input:not([type=range]), dialog[open]") || event.ctrlKey || event.metaKey || event.altKey;
     const pressing = event.key === "Enter" && event.target.closest?.("button, summary, a");
     if (busy || pressing) return;
     if (event.target.closest?.("#map") && event.key.startsWith("Arrow")) return walkMap(event);
+    if (event.target.closest?.("input") && !["{", "}", "Escape"].includes(event.key)) return; // a slider has keys of its own
     const action = ACTIONS.find(({ keys }) => keys.includes(event.key));
     if (!action) return;
     event.preventDefault();
@@ -131,5 +132,5 @@ function pinFocus() {
 
 function clear() {
   point(null, null);
-  change({ q: null, k: null, pins: [] });
+  change({ q: null, k: null, pins: [], moment: null });
 }

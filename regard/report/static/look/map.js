@@ -85,16 +85,21 @@ function drawRole(button) {
   const badge = button.querySelector(".badge");
   badge.hidden = !role || !letter;
   badge.textContent = badge.hidden ? "" : letter;
-  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName({ role })}`);
+  const told = state.moment === null ? summary(button.head) : `${roleName({ role })}, at that step`;
+  button.title = `layer ${button.head.layer}, head ${button.head.head}: ${told}`;
+  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName(state.moment === null ? button.head : { role })}`);
 }
 
 /** The slider through training; what is looked at stays that of now, so it fades. */
 function drawTime() {
   const { steps } = facts.history;
   byId("time").hidden = !steps.length;
+  const now = facts.corpus ? "now" : "now, not measured";
+  const when = state.moment === null ? now : `at step ${steps[state.moment].toLocaleString("en")}`;
   byId("moment").max = steps.length;
   byId("moment").value = state.moment ?? steps.length;
-  byId("when").textContent = state.moment === null ? "now" : `at step ${steps[state.moment].toLocaleString("en")}`;
+  byId("moment").setAttribute("aria-valuetext", when);
+  byId("when").textContent = when;
   byId("map").classList.toggle("past", state.moment !== null);
 }
 
@@ -105,7 +110,6 @@ function button(head) {
   const given = {
     type: "button",
     "aria-pressed": "false",
-    title: `layer ${head.layer}, head ${head.head}: ${summary(head)}`,
     "data-place": placeOf(head),
   };
   const made = make("button", given, make("canvas", { "aria-hidden": "true" }), badge, worth);

@@ -83,6 +83,7 @@ function note(row, column) {
   const head = mainHead();
   const values = shown(state, head);
   if (!values || row < 0) return null;
+  if (lacking(values)) return make("span", { class: "note" }, `${facts.against?.name ?? "the other model"} has no such head`);
   const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
   const masked = maskOf(state);
   const parts = [];
@@ -97,6 +98,11 @@ function note(row, column) {
   const mass = hiddenMass(state, head, row);
   if (mass > 0.0005) parts.push(`${figure(mass)} goes to hidden tokens`);
   return make("span", { class: "note" }, parts.join(" · "));
+}
+
+/** Whether there is no number at all: the model that this one is compared with may lack a head. */
+function lacking({ values }) {
+  return ["then", "change"].includes(state.measure) && values.every(Number.isNaN);
 }
 
 function absent() {

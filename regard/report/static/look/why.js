@@ -150,7 +150,8 @@ function contrast() {
 
 function about(head) {
   const badge = make("b", { class: head.role ? "badge large" : "badge large unsure" }, head.role ? head.letter : "?");
-  const from = head.low === null ? "too few sentences for an interval" : `${figure(head.low, 2)} to ${figure(head.high, 2)}`;
+  const none = head.best === "copy" ? "by its weights" : "too few sentences for an interval";
+  const from = head.low === null ? none : `${figure(head.low, 2)} to ${figure(head.high, 2)}`;
   const rows = [
     ["lift over chance", head.lift === null ? null : `${figure(head.lift, 2)} (${from})`],
     ["sentences averaged", number(head.by_sentence, 2)],
@@ -163,12 +164,19 @@ function about(head) {
     ["mean distance", head.distance === null ? null : `${figure(head.distance, 1)} ± ${figure(head.deviation, 1)}`],
     ["by distance alone", percent(head.toeplitz)],
     ["importance", number(head.importance, 2)],
+    [`from ${facts.against?.name}`, apart(head)],
     ["copying, −1 to 1", number(head.copying, 2)],
     ["alignment error rate", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   const measured = facts.corpus ? note(facts.corpus) : null;
   return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head))), list, measured];
+}
+
+/** How differently it looks from the model that it is compared with. */
+function apart(head) {
+  const moved = facts.against?.moved[head.name];
+  return moved === undefined ? null : `${figure(moved, 2)} apart`;
 }
 
 function cost(head) {

@@ -28,7 +28,8 @@ export function longName(kind, head) {
 }
 
 export function roleName(head) {
-  return head.role ? (facts.roles[head.role] ?? head.role) : "no sure role";
+  if (head.role) return facts.roles[head.role] ?? head.role;
+  return head.best === null ? "not measured" : "no sure role";
 }
 
 /** What is found out about a head, as one sentence. */
