@@ -55,7 +55,8 @@ def overlay(
     import altair as alt
 
     panels = {head: _thinned(line_points(table, x, y, series)) for head, table in tables.items()}
-    low, high = _span([point for curves in panels.values() for points in curves.values() for point in points])
+    every = [points for curves in panels.values() for points in curves.values()]
+    low, high = _span([point for points in every for point in _settled(points)])
     inks, wide = Inks(named), PANEL if len(panels) > 1 else 560
     datasets: dict[str, list[dict[str, Value]]] = {}
     drawn: list[Any] = []
@@ -70,7 +71,8 @@ def overlay(
         drawn.append(panel.properties(title=_head(head)) if len(panels) > 1 else panel)
     room = max((cells(name) for name in named), default=0) * LETTER
     picture = alt.hconcat(*drawn, spacing=max(30, room + 28)) if len(drawn) > 1 else drawn[0]
-    return compose(title, picture, datasets, note=_grey_note(panels, named))
+    notes = (_grey_note(panels, named), _above_note(every, high))
+    return compose(title, picture, datasets, note="; ".join(note for note in notes if note))
 
 
 def profile(table: Table, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str) -> Chart:
@@ -212,7 +214,7 @@ def _curve_layers(data: str, up: alt.Y, x_title: str) -> list[Any]:
     across = alt.X(
         "x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(nice=False, zero=False)
     )
-    line = alt.Chart(alt.NamedData(data)).mark_line(strokeWidth=1.8, strokeJoin="round")
+    line = alt.Chart(alt.NamedData(data)).mark_line(strokeWidth=1.8, strokeJoin="round", clip=True)
     colour = alt.Color("colour:N", scale=None)
     return [line.encode(across, up, alt.Detail("z:O"), color=colour, strokeDash=_dash())]
 
@@ -257,6 +259,16 @@ def _span(points: Sequence[Point]) -> tuple[float, float]:
         raise RegardError("curves of many runs: there is no finite point to draw")
     room = 0.05 * (max(values) - min(values)) or 0.5
     return min(values) - room, max(values) + room
+
+
+def _settled(points: Sequence[Point]) -> Sequence[Point]:
+    """A curve without its first twentieth, in which a loss falls so far that all the rest would look flat."""
+    return points[len(points) // 20 :]
+
+
+def _above_note(curves: Sequence[Sequence[Point]], high: float) -> str:
+    above = any(value is not None and value > high for points in curves for _, value in points)
+    return "the first moments lie above the picture" if above else ""
 
 
 def _head(text: str) -> dict[str, Any]:

@@ -32,6 +32,15 @@ def test_panels_share_their_axes():
     assert domains[0] == domains[1]
 
 
+def test_a_loss_that_falls_at_first_leaves_the_picture_to_what_follows():
+    rows = [{"x": x, "y": 9.0 if x < 2 else 3 - x / 100, "run": "a"} for x in range(60)]
+    chart = overlay({"dev": Table.of(rows)}, "x", "y", "run", title="T", x_title="x", y_title="y", named=["a"])
+    low, high = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert 2.3 < low < 2.5 and 2.97 < high < 4 and "the first moments lie above the picture" in chart.svg()
+    short = overlay({"dev": Table.of(rows[:9])}, "x", "y", "run", title="T", x_title="x", y_title="y", named=["a"])
+    assert short.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 9 and "lie above" not in short.svg()
+
+
 def test_names_never_cover_one_another():
     ends = {name: [(0.0, 1.0), (1.0, 2.0)] for name in NAMES}  # all end at the same height
     places = sorted(label["y"] for label in _labels(ends, 0.0, 10.0, 260))
