@@ -60,10 +60,7 @@ def look(
     if corpus:
         _corpus(subject, texts, sentences, out)
         return
-    if len(texts) > 2:
-        raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
-    if len(texts) == 2 and not subject.translates:
-        raise ConfigError(f"{run}: an encoder alone reads one text, and two were given; leave the second out")
+    _expect_a_sentence(subject, texts)
     place = subject.head(head) if head else None
     wanted = {"--svg": svg, "--png": png, "--csv": csv}
     if place is None and (missing := [name for name, path in wanted.items() if path]):
@@ -137,6 +134,14 @@ def _links(table: "HeadTable") -> str:
             source, target = spaced(example.source), spaced(example.target)
             written[example.line] = pharaoh({(source[s], target[t]) for s, t in links})
     return "".join(f"{written.get(line, '')}\n" for line in range(max(written, default=-1) + 1))
+
+
+def _expect_a_sentence(subject: "Subject", texts: list[str]) -> None:
+    if len(texts) > 2:
+        raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
+    if len(texts) == 2 and not subject.translates:
+        folder = subject.run.folder
+        raise ConfigError(f"{folder}: an encoder alone reads one text, and two were given; leave the second out")
 
 
 def _refuse(wishes: Mapping[str, object], why: str) -> None:

@@ -247,11 +247,13 @@ def test_the_address_brings_everything_back(visit):
     page = visit()
     for key in ["1", "]", ".", "h", "m", "w", "s", "r", "o", "d", "ArrowDown", "ArrowRight", "p", "c"]:
         page.keyboard.press(key)
+    page.locator("#now output", has_not_text="–").first.wait_for()  # numbers are unpacked when they are first wanted
     settle(page)
     before = (page.url, page.locator("#readout").inner_text(), page.locator("#crumb").inner_text())
     page.reload()
     page.wait_for_selector("body[data-ready]")
     page.wait_for_selector(DRAWN)
+    page.locator("#now output", has_not_text="–").first.wait_for()
     settle(page)
     assert (page.url, page.locator("#readout").inner_text(), page.locator("#crumb").inner_text()) == before
     assert all(part in page.url for part in ("kind=encoder", "view=heat", "measure=change", "words=1", "theme=dark"))
