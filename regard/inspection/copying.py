@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.inspection.record import Model, Site
@@ -42,7 +43,8 @@ def _words(model: Model, site: Site, joint: bool) -> Tensor | None:
     """W_U W_E as rows of vectors see it (D, D): how alike the words that are read are to those that are written."""
     stack = getattr(model, "encoder" if site.kind in ("encoder", "cross") else "decoder")
     read, written = stack.embedding.words.weight.detach().double(), model.output.weight.detach().double()
-    shared = (joint or site.kind == "decoder") and read.shape == written.shape
+    read = F.pad(read, (0, written.shape[1] - read.shape[1]))  # where places stand beside words, words say nothing
+    shared = (joint or site.kind == "decoder") and len(read) == len(written)
     return written.T @ read if shared else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from regard.config import Config, ModelConfig, TrainConfig, given
+from regard.config import Config, ModelConfig, given
 from regard.train.cost import Lengths, parameters, training_bytes
 from regard.train.estimate import Estimate, estimate
 
@@ -95,11 +95,11 @@ def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool)
     vocabulary = next((size for most, size in VOCABULARIES if facts.pairs < most), LARGEST_VOCABULARY)
     yield Choice("data.vocabulary", vocabulary, f"{facts.pairs:,} pairs")
     vocabulary = config.data.vocabulary if "data.vocabulary" in names else vocabulary
-    rung = _rung(facts, config.train, vocabulary)
+    rung = _rung(facts, config, vocabulary)
     model = config.model if own_size else rung.config()
     batch = _batch(facts, model, vocabulary)
     train = config.train if "train.batch_tokens" in names else config.train.model_copy(update={"batch_tokens": batch})
-    plan = _plan(facts, model, train, vocabulary)
+    plan = _plan(facts, Config(data=config.data, model=model, train=train), vocabulary)
     steps = int(plan.updates)
     size = f"about {facts.pieces:,} target pieces, and {steps:,} steps"
     for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
@@ -123,10 +123,11 @@ def usual_rate(width: int) -> float:
     return 4e-3 * (128 / width) ** 0.5
 
 
-def _rung(facts: Facts, train: TrainConfig, vocabulary: int) -> Rung:
+def _rung(facts: Facts, config: Config, vocabulary: int) -> Rung:
     """The largest model that the corpus can feed and the time can train."""
     fed = [rung for rung in LADDER if facts.pieces >= rung.pieces]
-    return [rung for rung in fed if _plan(facts, rung.config(), train, vocabulary).updates >= rung.updates][-1]
+    sized = {rung: Config(data=config.data, model=rung.config(), train=config.train) for rung in fed}
+    return [rung for rung in fed if _plan(facts, sized[rung], vocabulary).updates >= rung.updates][-1]
 
 
 def _batch(facts: Facts, model: ModelConfig, vocabulary: int) -> int:
@@ -139,7 +140,6 @@ def _batch(facts: Facts, model: ModelConfig, vocabulary: int) -> int:
     return batch
 
 
-def _plan(facts: Facts, model: ModelConfig, train: TrainConfig, vocabulary: int) -> Estimate:
+def _plan(facts: Facts, config: Config, vocabulary: int) -> Estimate:
     """What the time there is would give a model of this size."""
-    config = Config(model=model, train=train)
     return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate, facts.ranks)

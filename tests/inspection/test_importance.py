@@ -107,6 +107,17 @@ def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     assert abs(cost.cost) > 1e-6
 
 
+def test_copying_is_known_where_places_stand_beside_words():
+    """The table is narrower than the stream: a head that takes words and writes them as they are written copies."""
+    model = model_of(config_of({"kind": "concatenated", "width": 6}))
+    site = next(site for site in sites(model) if site.name == "decoder.1.self")
+    with torch.no_grad():
+        site.attention.v.weight[:8] = torch.eye(24)[:8]
+        written = model.output.weight.T @ torch.nn.functional.pad(model.decoder.embedding.words.weight, (0, 6))
+        site.attention.out.weight[:, :8] = torch.linalg.pinv(site.attention.v.weight[:8] @ written.T)
+    assert ov_copying(model, site, joint=True)[0] == pytest.approx(1, abs=1e-3)
+
+
 def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
     head = Head.read("decoder.0.cross.1")

@@ -57,6 +57,11 @@ def test_steps_and_minutes_together_end_with_whichever_comes_first():
     assert few["train.warmup"] <= 10 and short["train.warmup"] <= 10
 
 
+def test_places_and_lengths_of_ones_own_are_taken_as_they_fit_each_other():
+    own = ["model.dim=200", "model.heads=4", "model.positions.kind=learned", "model.positions.length=24"]
+    assert "train.rate" in chosen(facts(), limited(60, None, "data.max_length=24", *own))
+
+
 def test_what_was_given_stays_and_a_size_is_one_choice():
     names = chosen(facts(), limited(60, None, "train.rate=0.1", "model.layers=2")).keys()
     assert "train.rate" not in names and not names & {"model.dim", "model.heads", "model.ffn", "model.layers"}
