@@ -195,6 +195,7 @@ def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
     assert measures.distance_variance(torch.eye(5)[[0, 0, 1, 2, 3]]).tolist() == [0] * 5
     halves = torch.tensor([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]])
     assert measures.distance_variance(halves).tolist() == [1, 0, 0]  # 0 or 2 away; 1 away either way; 0 away
+    assert measures.distance_variance(torch.tensor([[0.5, 0, 0, 0, 0.5]] * 5))[0] == 4  # 0 or 4 away
 
 
 def test_evenness_is_one_for_even_rows_however_many_keys_they_have():
