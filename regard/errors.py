@@ -5,6 +5,7 @@
     ├── FormatError             a file that cannot be read as what it claims to be; names file and line
     ├── DataError               text that was read but cannot be trained on or evaluated
     ├── RunError                a run folder that is missing, occupied, half written or damaged
+    │   ├── BusyError           a run that another process is training in
     │   └── WriteError          a file that could not be written; the one before it is whole
     └── ModelError              an input that this model cannot take (too long for its positions, say)
 
@@ -30,6 +31,10 @@ class DataError(RegardError):
 
 class RunError(RegardError):
     """A run folder that is missing, occupied, half written or damaged."""
+
+
+class BusyError(RunError):
+    """A run that another process is training in."""
 
 
 class WriteError(RunError):

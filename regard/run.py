@@ -32,7 +32,7 @@ from typing import Any
 
 from regard import config as settings
 from regard.config import Config
-from regard.errors import RunError, WriteError
+from regard.errors import BusyError, RunError, WriteError
 
 ASIDE, MAKING = ".aside", ".making"
 
@@ -300,7 +300,7 @@ def held(run: Run) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(
+            raise BusyError(
                 f"{run.folder}: another process is training there. Wait until it ends, or choose another with --out."
             ) from None
         except OSError:  # a file system without locks

@@ -7,7 +7,7 @@ import pytest
 
 from regard import run as runs
 from regard.config import Config
-from regard.errors import RunError
+from regard.errors import BusyError, RunError
 from regard.run import Run, aside, begin, open_run, require_free, settle, write_text
 
 
@@ -134,7 +134,7 @@ def test_leftovers_are_swept(tmp_path):
 def test_a_run_is_held_by_one_at_a_time_and_let_go(tmp_path):
     run = create(tmp_path / "run", Config())
     with runs.held(run):
-        with pytest.raises(RunError, match="another process is training there"), runs.held(run):
+        with pytest.raises(BusyError, match="another process is training there"), runs.held(run):
             pass
         with pytest.raises(RunError, match="another process is training there"):
             create(run.folder, Config(), overwrite=True)

@@ -4,7 +4,8 @@ Optuna reads a waiting trial and then marks it; between the two another worker m
 forbids that. Here a single UPDATE takes a trial, and says by the number of rows it changed whether it was ours.
 
 A worker that was killed leaves its trials taken. They are free again once its process is known to be gone (the same
-machine), or once its pulse has not changed for a while (another one): no clock is compared with any other.
+machine), or once its pulse has not changed for a while (another one): no clock is compared with any other. A worker
+that somebody has paused (Ctrl-Z) has no pulse either, but keeps its trials: it goes on when it is let.
 """
 
 import os
@@ -35,22 +36,23 @@ def here() -> str:
     return "/".join(parts)
 
 
-def _born(pid: int) -> str:
-    """When a process began, so that a later one of the same number is not taken for it; empty where nobody says."""
+def _stat(pid: int) -> tuple[str, str]:
+    """In what state a process is, and when it began; both empty where nobody says, or where it has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return ("", "") if fields[0] in "ZX" else (fields[0], fields[19])
     except (OSError, IndexError):
-        return ""
+        return "", ""
 
 
 def new_owner() -> str:
-    return "|".join((here(), str(os.getpid()), _born(os.getpid()), uuid.uuid4().hex[:8]))
+    return "|".join((here(), str(os.getpid()), _stat(os.getpid())[1], uuid.uuid4().hex[:8]))
 
 
 def is_gone(owner: str) -> bool:
     """Whether the owner is known to have ended: only of its own machine can anybody say so."""
     place, pid, born, _ = owner.split("|")
-    if place != here():
+    if place != here() or os.name == "nt":  # where asking by a signal would end it
         return False
     try:
         os.kill(int(pid), 0)
@@ -58,7 +60,14 @@ def is_gone(owner: str) -> bool:
         return True
     except PermissionError:
         return False
-    return _born(int(pid)) != born
+    return _stat(int(pid))[1] != born  # a later process of the same number is not taken for it
+
+
+def is_paused(owner: str) -> bool:
+    """Whether the owner is known to stand still, by Ctrl-Z or a debugger."""
+    place, pid, born, _ = owner.split("|")
+    state, began = _stat(int(pid))
+    return place == here() and began == born and state in ("T", "t")
 
 
 @dataclass
@@ -168,7 +177,7 @@ class Claims:
         if is_gone(row.owner):
             return True
         pulse, since = self._pulses.get(row.number, (-1, 0.0))
-        if pulse != row.pulse:
+        if pulse != row.pulse or is_paused(row.owner):
             self._pulses[row.number] = (row.pulse, time.monotonic())
             return False
         return time.monotonic() - since > self.silent_seconds

@@ -4,12 +4,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import DataError, FormatError, RegardError, RunError
+from regard.errors import BusyError, DataError, FormatError, RegardError, RunError
 from regard.jobs import fit as job
-from regard.jobs.events import Checked, Event, Interrupted, Note, Progress
+from regard.jobs.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.jobs.load import pick_device
 from regard.run import Run, is_run
 from regard.train.check import Check
@@ -210,11 +211,22 @@ class Training:
             self.measured = (*self.measured, measure(Run(folder), study.dev_sentences, study.base.train.device))
         self.state = "complete"
 
-    def _fit(self, folder: Path) -> Iterator[Any]:
+    def _fit(self, folder: Path) -> Iterator[Event]:
+        """Train, once nobody else does: a worker that we took for dead may still hold the run until it learns of us."""
         stop = lambda: self.weak or self.stop()  # noqa: E731
-        if is_run(folder):
-            return job.resume(folder, [], stop)
-        return job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
+        for attempt in count():
+            try:
+                if is_run(folder):
+                    yield from job.resume(folder, [], stop)
+                else:
+                    yield from job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
+                return
+            except BusyError:
+                if attempt == 0:
+                    yield Alarm(f"another process still trains in {folder}; waiting until it ends")
+                if _pause(self.stop):
+                    yield Interrupted(Run(folder), 0)
+                    return
 
     def _show(self, event: Event) -> None:
         """Let other workers see how far it is, every few seconds; a storage that does not answer is told later."""

@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,14 @@ def study_of(**fields: Any) -> Study:
         {"name": "made", "base": {"data": {"train": ["a.en", "a.fr"], "dev": ["b.en", "b.fr"]}}, "each": {"epochs": 25}}
         | fields
     )
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that comes soon."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def quality(point: Point, rng: random.Random) -> float:

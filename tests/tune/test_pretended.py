@@ -1,7 +1,6 @@
 """What a worker does with the events of training, training itself being pretended."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,16 +8,16 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from regard.data.batch import Place
-from regard.errors import ConfigError, DataError, FormatError, ModelError, RegardError, RunError
+from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelError, RegardError, RunError
 from regard.jobs import fit as job
-from regard.jobs.events import Checked, Interrupted, Progress
+from regard.jobs.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
 from regard.train.check import Check
 from regard.train.loop import Step
 from regard.tune import claims, door, storage, work
-from regard.tune.events import Ended, Idle, Went
+from regard.tune.events import Ended, Idle, Stopped, Went
 from regard.tune.measure import Measured
-from tests.tune.made import study_of
+from tests.tune.made import study_of, until
 
 LOOKS = 10
 
@@ -202,11 +201,36 @@ def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: 
     bench.close()
 
 
-def until(true) -> None:
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+@pytest.fixture
+def busy(pretended, monkeypatch) -> list[str]:
+    """Another process trains in every folder, and ends after three looks at it."""
+    trained, looks = job.fit, []
+
+    def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
+        looks.append(folder.name)
+        if len(looks) <= 3:
+            raise BusyError(f"{folder}: another process is training there")
+        yield from trained(folder, config, overwrite, stop)
+
+    monkeypatch.setattr(job, "fit", fit)
+    monkeypatch.setattr(work, "POLL_SECONDS", 0.01)
+    return looks
+
+
+def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tmp_path: Path):
+    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    happened = list(work.work(bench, lambda: False))
+    alarms = [event.event.text for event in happened if isinstance(event, Went) and isinstance(event.event, Alarm)]
+    assert len(alarms) == 1 and "still trains in" in alarms[0]  # said once, however long it takes
+    assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
+    bench.close()
+
+
+def test_who_waits_for_a_run_can_be_stopped(busy, pretended, tmp_path: Path):
+    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    assert isinstance(list(work.work(bench, lambda: len(busy) == 2))[-1], Stopped)
+    assert bench.claims.rows()[0].state == claims.WAITING and not pretended
+    bench.close()
 
 
 def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypatch, tmp_path: Path):

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from regard.tune import door, storage
-from regard.tune.claims import DONE, Claims, is_gone, new_owner
-from tests.tune.made import study_of
+from regard.tune.claims import DONE, Claims, here, is_gone, is_paused, new_owner
+from tests.tune.made import study_of, until
 
 SPACE = {"model.layers": [1, 2, 3], "model.dropout": [0.1, 0.2, 0.3, 0.4]}
 ROOT = Path(__file__).parent.parent.parent
@@ -153,3 +153,29 @@ def test_a_dead_process_of_this_machine_is_known_to_be_gone():
     assert is_gone("|".join((here, str(child.pid), born, rest)))
     assert not is_gone(new_owner()) and not is_gone("elsewhere|1|x|y")
     assert is_gone("|".join((here, str(os.getpid()), "1", rest)))  # the number was given to another process
+
+
+def test_a_paused_worker_keeps_its_trial_until_it_is_dead(tmp_path: Path):
+    bench = door.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    bench.claims.plan(1)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    born = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    paused = Claims(bench.storage.engine, "made", owner=f"{here()}|{child.pid}|{born}|x")
+    near = Claims(bench.storage.engine, "made", silent_seconds=0.2)
+    try:
+        assert paused.take() == 1 and not is_paused(paused.owner)
+        child.send_signal(signal.SIGSTOP)
+        until(lambda: is_paused(paused.owner))
+        assert near.take() is None
+        time.sleep(0.5)
+        assert near.take() is None  # which a worker that runs would have lost by now
+        child.send_signal(signal.SIGCONT)
+        until(lambda: not is_paused(paused.owner))
+        assert near.take() is None and not is_gone(paused.owner)  # it has time to show a pulse again
+        child.kill()
+        until(lambda: is_gone(paused.owner))  # though nobody has waited for it, and it is still listed
+        assert near.take() == 1
+    finally:
+        child.kill()
+        child.wait()
+        bench.close()
