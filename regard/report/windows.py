@@ -9,15 +9,15 @@ Point = tuple[float, float | None]
 
 
 def thin(points: Sequence[Point], limit: int) -> list[Point]:
-    """At most `limit` points: the first and the last as they are, between them the means of equal windows.
+    """At most `limit` points: the first as it is, then the means of equal windows, the last one standing at the end.
 
     Means, not every n-th point: a noisy loss thinned by picking shows the noise of the picked steps, not its
-    course.
+    course. So the end is a mean, too: it is what a reader takes for the result.
     """
     if len(points) <= max(limit, 2):
         return list(points)
-    inner = [_mean(window) for window in split(points[1:-1], limit - 2)]
-    return [points[0], *inner, points[-1]]
+    means = [_mean(window) for window in split(points[1:], max(limit, 2) - 1)]
+    return [points[0], *means[:-1], (points[-1][0], means[-1][1])]
 
 
 def split(items: Sequence[Point], parts: int) -> list[Sequence[Point]]:
