@@ -86,7 +86,8 @@ def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
     paths = [folder / f"train-{count}.{side}" for side in ("en", "fr")]
     if not all(path.exists() for path in paths):
         pairs = list(read_pairs(files, "en", "fr"))
-        chosen = [pairs[n * len(pairs) // count] for n in range(min(count, len(pairs)))]
+        count = min(count, len(pairs))
+        chosen = [pairs[n * len(pairs) // count] for n in range(count)]
         for path, side in zip(paths, ("source", "target"), strict=True):
             write_text(path, "".join(f"{getattr(pair, side)}\n" for pair in chosen))
     return paths

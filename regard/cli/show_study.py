@@ -209,7 +209,7 @@ class StudyDisplay:
             )
             table.add_column(name, justify="right" if right else "left", **wrapped)
         table.add_column(f"score ({METRIC_NAMES[self.metric]})", justify="right")
-        order = {"running": 0, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
+        order = {"running": 0, "interrupted": 1, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
         chosen = sorted(self.rows.values(), key=lambda row: order[row.state])[:most]
         for row in sorted(chosen, key=lambda row: row.number):
             table.add_row(*row.cells(), style="bold" if row.state == "running" else None)

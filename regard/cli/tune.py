@@ -1,5 +1,6 @@
 """regard tune"""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,7 @@ def _from_options(
     table: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     table.setdefault("sampler", "grid" if few else "tpe")
     table.setdefault("pruner", "none" if table["sampler"] == "grid" else "median")
-    table["name"] = files[0].name.partition(".")[0]
+    table["name"] = re.sub(r"[^A-Za-z0-9_-]+", "-", files[0].name.partition(".")[0]).strip("-_") or "study"
     table["each"] = budget
     table["space"] = {
         name: list(choice.values)

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
@@ -198,6 +200,11 @@ def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, exte
                 yield Note("train.shard=true: is for several processes (torchrun); alone it changes nothing")
         with contextlib.closing(session.log):
             yield from session.train(stop)
+    except (MemoryError, torch.OutOfMemoryError):
+        batch = f"train.batch_tokens (now {config.train.batch_tokens:,})"
+        raise ConfigError(
+            f"{run.folder}: {ranks.device} has too little memory for this model; lower {batch} or model.dim"
+        ) from None
     except (OSError, WriteError) as error:  # a full disk, most likely
         what = str(error) if isinstance(error, WriteError) else f"{run.folder}: {error.strerror or error}"
         raise RunError(f"{what}. What was saved is whole; make room, then go on with --resume {run.folder}.") from None

@@ -16,6 +16,7 @@ from regard.metrics.score import paired
 Kind = Literal["bs", "ar"]
 NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomisation"}
 SIGNIFICANT = 0.05
+FEWEST = 6  # sentences that differ: fewer all fall to one side by luck alone in more than one case of twenty
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,25 @@ class Test:
     signature: str
     difference: float = 0.0
     """From the score of the first system."""
+    differing: int | None = None
+    """Sentences that the two translate differently; None where the test is not one of sentences."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether enough sentences differ: of few, sacreBLEU's p is small, since no sample is less different."""
+        return self.differing is None or self.differing >= FEWEST
 
     @property
     def significant(self) -> bool:
-        """Whether luck is unlikely. Of two equal systems sacreBLEU gives a small p: no sample is less different."""
-        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0
+        """Whether luck is unlikely."""
+        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0 and self.tells
+
+    def chance(self, digits: int) -> str:
+        """The p-value in words, with what speaks against it."""
+        if self.p is None or self.differing == 0:
+            return "the same translations"
+        few = "" if self.tells else f" of the only {self.differing} that differ"
+        return f"p = {self.p:.{digits}f}{few}"
 
 
 def paired_tests(
@@ -52,9 +67,12 @@ def paired_tests(
     named: list[tuple[str, Sequence[str]]] = [(name, list(translations)) for name, translations in systems.items()]
     signatures, scores = PairedTest(named, chosen, [list(references)], test_type=kind)()
     found: dict[str, dict[str, Test]] = {name: {} for name in systems}
+    first = next(iter(systems.values()))
+    differing = {name: sum(a != b for a, b in zip(first, own, strict=True)) for name, own in systems.items()}
     for (title, results), metric in zip(list(scores.items())[1:], metrics, strict=True):
         for name, result in zip(systems, results, strict=True):
             assert not isinstance(result, str)  # the column of names comes first and is left out
             gap = float(result.score) - float(results[0].score)  # type: ignore[union-attr]
-            found[name][metric] = Test(title, float(result.score), result.p_value, str(signatures[title]), gap)
+            signature = str(signatures[title])
+            found[name][metric] = Test(title, float(result.score), result.p_value, signature, gap, differing[name])
     return found

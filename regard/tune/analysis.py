@@ -17,6 +17,14 @@ from regard.tune.study import METRIC_NAMES, Study, short, written
 FEW = 10  # trials below which importances are a hint
 CLEARLY = 0.9  # of a cost: what is hardly less is none
 RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
+ENDED = ("complete", "stopped", "failed")
+STATES = {
+    "stopped": "stopped early as weak",
+    "failed": "failed",
+    "running": "still running",
+    "interrupted": "interrupted",
+    "waiting": "not begun",
+}
 ABOUT = ("model.layers", "model.dim", "model.heads", "model.dropout")
 WORDS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
 
@@ -67,19 +75,27 @@ def overview(seen: Evidence) -> str:
     ranked, all_ = seen.ranked, seen.results
     states = [result.state for result in all_]
     told = f"{_count(len(all_), 'trial')}: {states.count('complete')} trained to the end"
-    for state, words in (("stopped", "stopped early as weak"), ("failed", "failed"), ("running", "still running")):
+    for state, words in STATES.items():
         told += f", {states.count(state)} {words}" if states.count(state) else ""
-    told += f", {states.count('waiting')} not begun" if states.count("waiting") else ""
     if not ranked:
-        ended = any(state in ("complete", "stopped", "failed") for state in states)
-        why = "None of them is a model that works" if ended else "None has come to its end"
-        return f"{told}. {why}, so there is no ranking."
+        return f"{told}. {nothing_works(seen)}, so there is no ranking."
     best, worst = ranked[0], ranked[-1]
     told += f". Best on dev: {_name(best)} with {_score(seen, best)}"
-    if worst is not best:
-        gap = abs((best.value or 0.0) - (worst.value or 0.0))
+    gap = abs((best.value or 0.0) - (worst.value or 0.0))
+    if worst is not best and _shown(gap):
         told += f"; the weakest that works is {_name(worst)} with {_score(seen, worst)}, {gap:.2f} away"
+    elif worst is not best:
+        told += "; all others that work score the same"
     return told + "."
+
+
+def nothing_works(seen: Evidence) -> str:
+    """Why there is no best trial: none has ended, or none of those that have ended works."""
+    states = [result.state for result in seen.results]
+    if not any(state in ENDED for state in states):
+        return "None has come to its end"
+    whole = all(state in ENDED for state in states)
+    return "None of them is a model that works" if whole else "None of those that have ended is a model that works"
 
 
 def failures(seen: Evidence) -> str:
@@ -97,7 +113,7 @@ def noise(seen: Evidence) -> str:
     best, seeds = ranked[0], seen.study.seeds > 1
     tested = [(result, seen.tests[result.number]) for result in ranked[1:] if result.number in seen.tests]
     how, what = ("Welch's t over seeds", "seeds") if seeds else ("paired bootstrap", "sentences")
-    words = [(f"{_name(r)} ({t.difference:+.{2 if seeds else 1}f}, p = {t.p:.3f})", t.significant) for r, t in tested]
+    words = [(f"{_name(r)} ({_gap(t, 2 if seeds else 1)})", t.significant) for r, t in tested]
     apart, close = ([text for text, real in words if real is wanted] for wanted in (True, False))
     told = []
     if apart:
@@ -105,13 +121,19 @@ def noise(seen: Evidence) -> str:
         which = _list(apart) if len(apart) <= 5 else many
         told.append(f"By dev {_tested_by(seen)}, significantly different from {_name(best)} ({how}): {which}.")
     if close:
-        told.append(f"Noise, as far as these {what} can tell: the difference between {_name(best)} and {_list(close)}.")
+        between = f"the difference in {_tested_by(seen)} between {_name(best)} and {_list(close)}"
+        told.append(f"Noise, as far as these {what} can tell: {between}.")
     spread = _seed_spread(seen)
     if spread is not None:
         told.append(f"Between seeds of one combination the score varies by ± {spread:.2f}.")
     else:
         told.append("Every combination was trained with one seed, so what another seed would change is not known.")
     return " ".join(told)
+
+
+def _gap(test: Test, digits: int) -> str:
+    """How far from the best, and what luck has to do with it."""
+    return f"{test.difference:+.{digits}f}, {test.chance(3)}" if test.differing != 0 else "the same translations"
 
 
 def _tested_by(seen: Evidence) -> str:
@@ -134,7 +156,7 @@ def overfitting(seen: Evidence) -> str:
     turned, steady = [], []
     for result in seen.results:
         curve = seen.curves.get(result.number)
-        if curve is None or len(curve.dev) < 3 or result.collapsed or result.state == "running":
+        if curve is None or len(curve.dev) < 3 or result.collapsed or result.state not in ENDED:
             continue
         found = turning_point(curve)
         if found is None:
@@ -198,10 +220,14 @@ def _shown(gap: float) -> bool:
 def _verdict(chance: Chance, mixed: bool) -> str:
     if not chance.tells:
         return "these are too few trials to hold it against luck"
-    often = f"luck alone puts them so far apart in {100 * chance.p:.2g} % of cases"
+    often = f"luck alone puts them so far apart in {_percent(chance.p)} of cases"
     if not chance.stands_out:
         return f"{often}, so that may be noise"
     return f"{often}, so {'it is more than luck' if mixed else 'it is an effect'}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _correlation(seen: Evidence, word: str, points: Sequence[tuple[float, float]]) -> str:
@@ -234,8 +260,7 @@ def advice(seen: Evidence) -> str:
     """What to take for quality, for size and for speed."""
     ranked = [result for result in seen.ranked if result.first is not None]
     if not ranked:
-        begun = any(result.state == "complete" for result in seen.results)
-        return "Nothing to pick: no model works." if begun else "Nothing to pick: no trial has been trained to its end."
+        return f"Nothing to pick: {nothing_works(seen)[0].lower()}{nothing_works(seen)[1:]}."
     best = ranked[0]
     told = f"For quality take {_name(best)}: {_score(seen, best)}, {_cost(best)}."
     level = [r for r in ranked if r is best or (r.number in seen.tests and not seen.tests[r.number].significant)]
@@ -272,7 +297,8 @@ def _wished(seen: Evidence, ranked: Sequence[Result], level: Sequence[Result], w
     if costs[front[0].number] < CLEARLY * costs[best.number]:
         most = front[0]
         gap = abs((best.value or 0.0) - (most.value or 0.0))
-        told = f" For {wish.name} take {_name(most)}, the {wish.most}: {_score(seen, most)}, {gap:.2f} worse"
+        worse = f"{gap:.2f} worse" if _shown(gap) else "no worse"
+        told = f" For {wish.name} take {_name(most)}, the {wish.most}: {_score(seen, most)}, {worse}"
         return f"{told}, {_cost(most)}."
     return f" None is clearly the {wish.most} instead, so take it for {wish.name} as well."
 
@@ -291,16 +317,12 @@ def _seed_spread(seen: Evidence) -> float | None:
 
 
 def _trend(means: Sequence[float], up: bool) -> str:
-    better = [(b > a) == up for a, b in pairwise(means)]
+    gains = [b - a if up else a - b for a, b in pairwise(means)]
     if len(means) == 2:
-        return "the larger value is better" if better[0] else "the smaller value is better"
-    return (
-        "more is better throughout"
-        if all(better)
-        else "less is better throughout"
-        if not any(better)
-        else "no steady trend"
-    )
+        return "the larger value is better" if gains[0] > 0 else "the smaller value is better"
+    if all(gain > 0 for gain in gains):
+        return "more is better throughout"
+    return "less is better throughout" if all(gain < 0 for gain in gains) else "no steady trend"
 
 
 def _score(seen: Evidence, result: Result) -> str:

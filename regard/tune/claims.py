@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,12 @@ class Claims:
     def __post_init__(self) -> None:
         from sqlalchemy.exc import SQLAlchemyError
 
-        self.table = _table()
-        try:
-            self.table.create(self.engine, checkfirst=True)
-        except SQLAlchemyError:  # another worker has just made it
-            self.table.create(self.engine, checkfirst=True)
+        self.table, self.points = _tables()
+        for table in (self.table, self.points):
+            try:
+                table.create(self.engine, checkfirst=True)
+            except SQLAlchemyError:  # another worker has just made it
+                table.create(self.engine, checkfirst=True)
 
     def plan(self, count: int) -> None:
         """Make sure that trials 1 … count are there, once each, whoever else does the same."""
@@ -110,9 +112,12 @@ class Claims:
         with self.engine.connect() as connection:
             return list(connection.execute(ours))
 
-    def take(self) -> int | None:
-        """The first trial that is free or whose worker is gone, now ours; None if there is none at the moment."""
-        for row in self.rows():
+    def take(self, last: int | None = None) -> int | None:
+        """The first trial up to `last` that is free or whose worker is gone, now ours; None if none is at the moment.
+
+        There may be more in the table: of a study that was to have more trials, or that somebody else has made larger.
+        """
+        for row in self.rows()[:last]:
             if (row.state == WAITING or (row.state == TAKEN and self._silent(row))) and self._take(row):
                 return int(row.number)
         return None
@@ -129,9 +134,28 @@ class Claims:
         """Leave a trial of ours to whoever comes next."""
         self._change(number, state=WAITING, owner="")
 
-    def open(self) -> bool:
-        """Whether a trial is not done yet, ours or not."""
-        return any(row.state != DONE for row in self.rows())
+    def open(self, last: int | None = None) -> bool:
+        """Whether a trial up to `last` is not done yet, ours or not."""
+        return any(row.state != DONE for row in self.rows()[:last])
+
+    def reserve(self, number: int, point: str) -> bool:
+        """Keep a combination for a trial of ours, alone; False if another trial has it."""
+        from sqlalchemy.exc import IntegrityError
+
+        row = {"study": self.study, "point": sha256(point.encode()).hexdigest(), "number": number}
+        with self.engine.begin() as connection:
+            try:
+                connection.execute(self.points.insert().values(row))
+            except IntegrityError:
+                connection.rollback()
+                return False
+        return True
+
+    def forget(self, number: int) -> None:
+        """Let go of what was kept for a trial that came to nothing."""
+        ours = (self.points.c.study == self.study) & (self.points.c.number == number)
+        with self.engine.begin() as connection:
+            connection.execute(self.points.delete().where(ours))
 
     @contextmanager
     def held(self, number: int) -> Iterator[threading.Event]:
@@ -183,10 +207,11 @@ class Claims:
         return time.monotonic() - since > self.silent_seconds
 
 
-def _table() -> "Table":
+def _tables() -> "tuple[Table, Table]":
+    """Who has which trial, and which combination is kept for which."""
     from sqlalchemy import Column, Integer, MetaData, String, Table
 
-    return Table(
+    claims = Table(
         "regard_claims",
         MetaData(),
         Column("study", String(200), primary_key=True),
@@ -195,3 +220,11 @@ def _table() -> "Table":
         Column("owner", String(400), nullable=False),
         Column("pulse", Integer, nullable=False),
     )
+    points = Table(
+        "regard_points",
+        MetaData(),
+        Column("study", String(200), primary_key=True),
+        Column("point", String(64), primary_key=True),
+        Column("number", Integer, nullable=False),
+    )
+    return claims, points

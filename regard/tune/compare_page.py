@@ -62,14 +62,17 @@ def verdicts(comparison: Comparison, system: System) -> list[str]:
     told = []
     for name in METRICS:
         one, two = comparison.bootstrap[system.name][name], comparison.randomised[system.name][name]
-        told.append(
-            f"{one.metric} {one.difference:+.2f} against {comparison.first.name}: {_verdict(one, two)} "
-            f"(paired bootstrap p = {one.p:.4f}, approximate randomisation p = {two.p:.4f})"
-        )
+        chances = f" (paired bootstrap p = {one.p:.4f}, approximate randomisation p = {two.p:.4f})" if one.tells else ""
+        difference = f"{one.metric} {one.difference:+.2f} against {comparison.first.name}"
+        told.append(f"{difference}: {_verdict(one, two)}{chances}")
     return told
 
 
 def _verdict(one: Test, two: Test) -> str:
+    if one.differing == 0:
+        return "the same translations"
+    if not one.tells:
+        return f"only {one.differing} of the translations differ, too few to tell"
     if one.significant != two.significant:
         return "the two tests disagree"
     return "significant by both tests" if one.significant else "noise by both tests"
@@ -252,12 +255,12 @@ def _tests(comparison: Comparison) -> Grid:
 
 
 def _p(test: Test) -> str:
-    return f"p = {test.p:.4f}{' *' if test.significant else ''}"
+    return f"{test.chance(4)}{' *' if test.significant else ''}"
 
 
 def _cost_table(comparison: Comparison) -> Part:
     rows: list[dict[str, Value]] = [
-        {"system": s.name, "parameters": s.parameters, **(_spent(s.measured) if s.measured else {})}
+        {"system": s.name, "parameters": s.parameters, **_spent(s.measured)}
         for s in comparison.systems
         if s.parameters is not None
     ]
@@ -265,7 +268,9 @@ def _cost_table(comparison: Comparison) -> Part:
     return Grid(Table.of(rows), note) if rows else Paragraph("Nothing is known of what these systems cost.")
 
 
-def _spent(one: Measured) -> dict[str, Value]:
+def _spent(one: Measured | None) -> dict[str, Value]:
+    if one is None:
+        return dict.fromkeys(("minutes", "target pieces a second", "ms a sentence"))
     decoding = None if one.decoding is None else round(1000 * one.decoding, 1)
     return {"minutes": round(one.minutes, 1), "target pieces a second": round(one.speed), "ms a sentence": decoding}
 

@@ -22,7 +22,7 @@ def cost_charts(rows: Sequence[dict[str, Value]], score: str, y_title: str, high
     """A chart for every cost that is known of two rows or more; each has a name, a score and its costs."""
     charts = []
     for cost, (title, x_title) in TITLES.items():
-        known = [row for row in rows if row.get(cost) is not None]
+        known = [{name: row[name] for name in ("name", score, cost)} for row in rows if row.get(cost) is not None]
         if len(known) > 1:
             chart = frontier(
                 Table.of(known), cost, score, "name", title=title, x_title=x_title, y_title=y_title, higher=higher

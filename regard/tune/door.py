@@ -20,10 +20,7 @@ MAY_CHANGE = {"trials", "only", "pruner", "storage"}
 def begin(study: Study, folder: Path) -> Bench:
     """A new study in its folder, or the one that was begun there."""
     place = StudyFolder(folder)
-    if is_study(folder):
-        _require_same(studies.load(place.study), study, folder)
-    elif folder.exists() and not _unbegun(place):
-        raise RunError(f"{folder}: already exists and is not a study. Choose another folder with --out.")
+    old = _require_ours(place, study)
     if not study.base.data.train:
         raise ConfigError(
             "nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set base.data.train"
@@ -33,7 +30,7 @@ def begin(study: Study, folder: Path) -> Bench:
             f"seeds = {study.seeds} without dev pairs: every seed would hold other sentences out of the training files "
             f"and be judged on them; give --dev, or set base.data.dev"
         )
-    storage = storages.open_storage(study.storage or storages.url_of(place.database), create=True)
+    storage = storages.open_storage(study.storage or storages.url_of(place.database), create=not old)
     kept = study.model_copy(update={"storage": storages.without_password(study.storage) if study.storage else ""})
     text = studies.dump(kept)
     found = storages.begin(storage, study, text, folder)
@@ -41,6 +38,16 @@ def begin(study: Study, folder: Path) -> Bench:
     found.set_user_attr(STUDY, text)
     write_text(place.study, text)
     return Bench(study, place, storage, found, Claims(storage.engine, study.name))
+
+
+def _require_ours(place: StudyFolder, study: Study) -> bool:
+    """Whether a folder holds this study already; another one's is refused, or its runs would be taken for ours."""
+    if is_study(place.folder):
+        _require_same(studies.load(place.study), study, place.folder)
+        return True
+    if place.folder.exists() and not _unbegun(place):
+        raise RunError(f"{place.folder}: already exists and is not a study. Choose another folder with --out.")
+    return False
 
 
 def require_files(study: Study) -> None:
@@ -76,7 +83,7 @@ def join(url: str, name: str | None, folder: Path | None) -> Bench:
     study = studies.loads(found.user_attrs[STUDY], f"{storages.without_password(url)}: ")
     theirs = Path(found.user_attrs[FOLDER])
     place = StudyFolder(folder or (theirs if theirs.is_dir() else Path("studies") / study.name))
-    if not is_study(place.folder):
+    if not _require_ours(place, study):
         kept = study.model_copy(update={"storage": storages.without_password(url)})
         write_text(place.study, studies.dump(kept))
     return Bench(study, place, storage, found, Claims(storage.engine, study.name))

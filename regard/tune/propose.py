@@ -16,16 +16,19 @@ TRIES = 200
 Key = tuple[tuple[str, Plain], ...]
 
 
-def propose(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]") -> tuple[str, Point]:
+def propose(
+    study: Study, number: int, past: "list[optuna.trial.FrozenTrial]", others: Collection[Key] = ()
+) -> tuple[str, Point]:
     """The name and the combination of trial `number`, one that no other trial has.
 
-    A function of the study and the number alone, except under TPE, which also looks at the past.
+    A function of the study and the number alone, except under TPE, which also looks at the past, and leaves alone what
+    others have just taken.
     """
     points = study.fixed_points()
     if points is not None:
         return list(points.items())[number - 1]
     if study.sampler == "tpe":
-        return f"{number}", _promising(study, number, past)
+        return f"{number}", _promising(study, number, past, others)
     return f"{number}", _random(study, number)
 
 
@@ -56,7 +59,7 @@ def _fresh(study: Study, number: int, seen: Collection[Key]) -> Point:
     return rng.choice(left)
 
 
-def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]") -> Point:
+def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]", others: Collection[Key]) -> Point:
     """Ask TPE, in a copy of the study, until it names a combination that is allowed and new; trials see only that."""
     import optuna
 
@@ -65,7 +68,7 @@ def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]"
     copy.add_trials([trial for trial in past if trial.params and trial.state != optuna.trial.TrialState.FAIL])
     distributions = {name: distribution(choice) for name, choice in study.choices().items()}
     allowed = allows(study.start(), study.conditions)
-    seen = {key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past}
+    seen = {key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past} | set(others)
     for _ in range(TRIES):
         asked = copy.ask(distributions)
         if key(asked.params) not in seen and allowed(asked.params):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.jobs.events import Checked, Event, Progress
-from regard.tune.claims import DONE, TAKEN, Claims
+from regard.tune.claims import DONE, TAKEN, Claims, is_gone
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured
 from regard.tune.space import Point
@@ -44,7 +44,7 @@ class Result:
     number: int
     name: str
     state: str
-    """waiting, running, complete, stopped (early, by the pruner) or failed."""
+    """waiting, running, interrupted, complete, stopped (early, by the pruner) or failed."""
     point: Point
     value: float | None = None
     """The dev metric, a mean where there are several seeds."""
@@ -85,12 +85,20 @@ def results(study: Study, found: "optuna.Study", claims: Claims, place: StudyFol
     for row in claims.rows():
         trial = frozen.get(row.number)
         known = names[row.number - 1] if row.number <= len(names) else (f"{row.number}", {})
-        state = {DONE: "failed", TAKEN: "running"}.get(row.state, "waiting")
-        if trial is None:
-            out.append(Result(row.number, known[0], state, known[1]))
-        else:
-            out.append(_result(row.number, trial, state, known[1], study, place))
+        if trial is not None:
+            out.append(_result(row.number, trial, _state(row, begun=True), known[1], study, place))
+        elif row.number <= study.count():  # else it was planned, and is no longer
+            out.append(Result(row.number, known[0], _state(row, begun=False), known[1]))
     return out
+
+
+def _state(row: Any, begun: bool) -> str:
+    """How a trial stands whose outcome is not known: one that nobody holds any longer was interrupted."""
+    if row.state == DONE:
+        return "failed"
+    if row.state == TAKEN and not is_gone(row.owner):
+        return "running"
+    return "interrupted" if begun else "waiting"
 
 
 def trials_by_number(found: "optuna.Study") -> "dict[int, optuna.trial.FrozenTrial]":

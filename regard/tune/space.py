@@ -93,6 +93,8 @@ def read_choice(name: str, value: Any) -> Choice:
     if isinstance(value, list) and value and all(isinstance(one, Plain) for one in value):
         if len(set(value)) < len(value):
             raise ConfigError(f"space: {name}: a value comes twice in {value}; give each once")
+        if not all(math.isfinite(one) for one in value if isinstance(one, float)):
+            raise ConfigError(f"space: {name}: {value} has a number without end; give numbers that can be tried")
         return Choices(tuple(value))
     raise ConfigError(
         f'space: {name}={value!r}: expected choices such as [2, 4, 6], a range such as "0.1..0.4", '
@@ -117,10 +119,11 @@ def _range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
     ends = (low, high) if step is None else (low, high, step)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
         raise ConfigError(f"space: {name}: the ends of a range are numbers, not {low!r} and {high!r}")
-    if not low < high or (log and low <= 0) or (step is not None and (step <= 0 or log)):
+    finite = all(map(math.isfinite, ends)) and math.isfinite((high - low) / (step or 1))
+    if not low < high or not finite or (log and low <= 0) or (step is not None and (step <= 0 or log)):
         raise ConfigError(
             f"space: {name}: {'log ' if log else ''}{low}..{high}{f' by {step}' if step else ''} is no range: "
-            f"the low end comes first, a log range begins above 0 and has no step"
+            f"the low end comes first, both can be reached, a log range begins above 0 and has no step"
         )
     return Range(low, high, log, step)
 
@@ -249,7 +252,7 @@ class Condition:
     def holds(self, values: Mapping[str, Any]) -> bool:
         try:
             return bool(_worth(self.tree, values))
-        except (TypeError, ZeroDivisionError):
+        except (TypeError, ValueError, ArithmeticError):
             raise ConfigError(f"condition {self.text!r}: cannot be computed for {_told(self.tree, values)}") from None
 
 

@@ -31,7 +31,7 @@ def open_storage(url: str, create: bool) -> "RDBStorage":
 
     try:
         parts = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter where a port is no number
         raise ConfigError(
             f"storage {url!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
         ) from None
@@ -65,9 +65,10 @@ def without_password(url: str) -> str:
     from sqlalchemy.exc import ArgumentError
 
     try:
-        return make_url(url)._replace(password=None).render_as_string()
-    except ArgumentError:
+        parts = make_url(url)._replace(password=None)
+    except (ArgumentError, ValueError):
         return url
+    return parts.difference_update_query(["password", "passfile"]).render_as_string()
 
 
 def begin(storage: "RDBStorage", study: Study, text: str, folder: Path) -> "optuna.Study":

@@ -106,6 +106,8 @@ class Study(Settings):
             raise ValueError(f'an empty study: sampler = "{self.sampler}" needs a table [space] of settings that vary')
         if self.sampler == "sets" and not self.chosen_sets():
             raise ValueError(f"no set matches only = {list(self.only)}; there are: {', '.join(self.sets)}")
+        if self.sampler != "sets" and self.only:
+            raise ValueError(f"only = {list(self.only)} is for sets; a study by {self.sampler} has none")
         return self
 
     @property
@@ -321,7 +323,7 @@ def is_range(choice: Choice) -> bool:
 def _sentence(error: Any) -> str:
     """A complaint in the words of this program; those about base settings as `regard train` says them."""
     place = [str(part) for part in error["loc"]]
-    if place[:1] == ["base"]:
+    if place[:1] == ["base"] and len(place) > 1:
         return settings.sentence(error | {"loc": place[1:]})
     if error["type"] == "extra_forbidden":
         return f"unknown entry '{'.'.join(place)}'; a study has: {', '.join(Study.model_fields)}"

@@ -25,7 +25,7 @@ from regard.report import (
     write_page,
 )
 from regard.run import Run
-from regard.tune.analysis import Evidence, analysis
+from regard.tune.analysis import Evidence, analysis, nothing_works
 from regard.tune.compare import LENGTHS
 from regard.tune.compare_page import length_rows
 from regard.tune.cost import cost_charts, costs_of
@@ -92,7 +92,7 @@ class StudyPage:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the chosen one alone."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores were asked for: choose by dev all the same."
-            caption += " ± is half of the 95 % interval."
+            caption += f" ± is half of the 95 % interval.{_first_seed(self.study.seeds)}"
             parts.append(Grid(Table.of(self._row(rank, r) for rank, r in enumerate(self.ranked, start=1)), caption))
             parts.append(Grid(Table.of(map(self._costs_row, self.ranked)), "What they cost, and other scores on dev."))
         others = [result for result in self.seen.results if not result.ranked]
@@ -102,7 +102,7 @@ class StudyPage:
                     "trial": _name(r),
                     "settings": told(r.point),
                     "state": _state(r),
-                    "reason": r.collapsed or r.reason or _stopped(r, self.metric),
+                    "reason": r.collapsed or r.reason or _stopped(r, self.study.metric),
                 }
                 for r in others
             ]
@@ -136,18 +136,21 @@ class StudyPage:
 
     def _chosen(self) -> list[Part]:
         if not self.ranked:
-            return [Paragraph("No model works, so none is chosen.")]
+            return [Paragraph(f"{nothing_works(self.seen)}, so none is chosen.")]
         best = self.ranked[0]
         parts: list[Part] = [Paragraph(f"{_name(best)}: {told(best.point)}")]
         parts += [Paragraph(f"Translate with it: regard translate {folder}") for folder in best.folders[:1]]
         scores = _test_scores(best)
+        if not scores and (self.study.base.data.test or not best.folders):
+            return [*parts, Paragraph("What it scores on test is not known on this machine.")]
         if not scores:
             return [*parts, Paragraph("There is no test set, so nothing is known of it beyond dev.")]
         rows: list[dict[str, Value]] = [
             {"metric": name, "score": s["value"], "low": s["low"], "high": s["high"], "signature": s["signature"]}
             for name, s in scores.items()
         ]
-        grid = Grid(Table.of(rows), "On test, which chose nothing.", {"low": "95 % low", "high": "95 % high"})
+        caption = "On test, which chose nothing." + (" Of its first seed." if self.study.seeds > 1 else "")
+        grid = Grid(Table.of(rows), caption, {"low": "95 % low", "high": "95 % high"})
         return [*parts, grid]
 
     def _flattered(self) -> list[Part]:
@@ -168,7 +171,7 @@ class StudyPage:
     def _draw_curves(self) -> list[Chart]:
         """Losses, accuracies and BLEU over one another, then the losses of every trial side by side."""
         first = [r.number for r in self.ranked] + [r.number for r in self.seen.results if not r.ranked]
-        shown = [number for number in first if number in self.courses]
+        shown = [n for n in first if n in self.courses and (self.courses[n].steps or self.courses[n].checks)]
         if not shown:
             return []
         named = [self.names[n] for n in (shown if len(shown) <= NAMED + 2 else shown[:NAMED])]
@@ -327,11 +330,16 @@ def _interval(score: object) -> Value:
     return f"{score['value']:.2f} ± {(score['high'] - score['low']) / 2:.2f}"
 
 
+def _first_seed(seeds: int) -> str:
+    return " BLEU and what follows are those of the first seed." if seeds > 1 else ""
+
+
 def _stopped(result: Result, metric: str) -> str:
     if result.state != "stopped" or not result.reports:
         return ""
     part, value = max(result.reports.items())
-    return f"{metric} {value:.3f} after {100 * part // 20} % of its budget was weaker than that of others"
+    name = METRIC_NAMES["bleu" if metric == "chrf" else metric]  # which stands in for it while training goes on
+    return f"{name} {value:.3f} after {100 * part // 20} % of its budget was weaker than that of others"
 
 
 def _test_scores(result: Result) -> dict[str, dict[str, float | str]]:

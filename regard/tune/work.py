@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from regard.errors import BusyError, DataError, FormatError, RegardError, RunError
 from regard.jobs import fit as job
@@ -19,9 +19,9 @@ from regard.tune.claims import Claims
 from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured, glance, measure
-from regard.tune.propose import propose
+from regard.tune.propose import Key, propose
 from regard.tune.results import NAME, NOW, NUMBER, OUTCOME, Glimpse, Result, results, trials_by_number
-from regard.tune.space import Point
+from regard.tune.space import Point, key
 from regard.tune.study import Study, distribution
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 POLL_SECONDS = 2.0
 TELL_SECONDS = 3.0  # between two words to the other workers about how far a trial is
 PARTS = 20  # looks at a trial are compared at equal shares of its budget, counted in so many parts
+PATIENT_SECONDS = 60.0  # that a storage may be silent
 Stop = Callable[[], bool]
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def work(bench: Bench, stop: Stop) -> Iterator[Happening]:
 
 def _work(bench: Bench, stop: Stop) -> Iterator[Happening]:
     pick_device(bench.study.base.train.device)  # or every trial would fail that another worker could train
-    bench.claims.plan(bench.study.count())
+    last = bench.study.count()
+    bench.claims.plan(last)
     bench.found.pruner = pruner(bench.study)
     yield Planned(bench.study.name, bench.study.metric, bench.results())
-    while bench.claims.open():
-        number = bench.claims.take()
+    while _patiently(lambda: bench.claims.open(last)):
+        number = _patiently(lambda: bench.claims.take(last))
         if number is not None:
             for happening in _trial(bench, number, stop):
                 yield happening
@@ -115,7 +118,7 @@ def _pause(stop: Stop) -> bool:
 def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
     """One trial that is ours: begun or taken up, trained once for every seed, and told."""
     with bench.claims.held(number) as lost:
-        trial, again = _begin(bench, number)
+        trial, again = _patiently(lambda: _begin(bench, number))
         if trial is None:  # it was told, and only the last word is missing
             bench.claims.finish(number)
             return
@@ -132,15 +135,29 @@ def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
         except BaseException:
             _release(bench, number)
             raise
-        if lost.is_set() or not bench.claims.beat(number):  # whoever has it now tells what came of it
+        if lost.is_set() or not _patiently(
+            lambda: bench.claims.beat(number)
+        ):  # whoever has it now tells what came of it
             return
         if training.state == "":  # somebody stopped us
             bench.claims.release(number)
             yield Stopped(number)
             return
-        training.tell()
-    bench.claims.finish(number)
+        _patiently(training.tell)
+    _patiently(lambda: bench.claims.finish(number))
     yield Ended(next(result for result in bench.results() if result.number == number))
+
+
+def _patiently(ask: Callable[[], Answer]) -> Answer:
+    """What a storage answers, asked again for a while if it does not: a server that is started anew is back soon."""
+    end = time.monotonic() + PATIENT_SECONDS
+    while True:
+        try:
+            return ask()
+        except storages.errors():
+            if time.monotonic() > end:
+                raise
+            time.sleep(1.0)
 
 
 def _release(bench: Bench, number: int) -> None:
@@ -156,7 +173,7 @@ def _begin(bench: Bench, number: int) -> "tuple[optuna.Trial | None, bool]":
     frozen = trials_by_number(bench.found).get(number)
     again = frozen is not None
     if frozen is None:
-        name, point = propose(bench.study, number, bench.found.get_trials(deepcopy=True))
+        name, point = _proposed(bench, number)
         bench.found.enqueue_trial(point, user_attrs={NUMBER: number, NAME: name})
         frozen = trials_by_number(bench.found)[number]
     if frozen.state.is_finished():
@@ -168,6 +185,19 @@ def _begin(bench: Bench, number: int) -> "tuple[optuna.Trial | None, bool]":
     for setting in frozen.system_attrs.get("fixed_params", {}):
         trial._suggest(setting, distribution(choices[setting]))
     return trial, again
+
+
+def _proposed(bench: Bench, number: int) -> tuple[str, Point]:
+    """What the trial is to try; under TPE, what no other worker has come upon in the same moment."""
+    past, others = bench.found.get_trials(deepcopy=True), set[Key]()
+    if bench.study.sampler != "tpe":
+        return propose(bench.study, number, past)
+    bench.claims.forget(number)
+    while True:
+        name, point = propose(bench.study, number, past, others)
+        if bench.claims.reserve(number, repr(key(point))):
+            return name, point
+        others.add(key(point))
 
 
 @dataclass
@@ -200,7 +230,8 @@ class Training:
                 if isinstance(event, Progress):
                     self.part = min(PARTS, 1 + int(PARTS * event.progress))
                 if isinstance(event, Checked) and self.seed == 0:
-                    self._look(event.check)
+                    with contextlib.suppress(*storages.errors()):  # one look less, if the storage does not answer
+                        self._look(event.check)
                 if isinstance(event, Interrupted):
                     if self.weak:
                         self.state, self.measured = "stopped", (*self.measured, glance(Run(folder)))
@@ -261,10 +292,10 @@ class Training:
         metric = self.bench.study.metric
         values = [value for one in self.measured if (value := one.value(metric)) is not None]
         if self.state == "complete" and values:
-            self.bench.found.tell(self.trial, sum(values) / len(values))
+            self.bench.found.tell(self.trial, sum(values) / len(values), skip_if_finished=True)
         else:
             state = TrialState.PRUNED if self.state == "stopped" else TrialState.FAIL
-            self.bench.found.tell(self.trial, state=state)
+            self.bench.found.tell(self.trial, state=state, skip_if_finished=True)
 
 
 def seen(check: Check, metric: str) -> float | None:

@@ -157,6 +157,16 @@ MISTAKES = {
     ),
     "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is no range"),
     "no value": (["tune", "train.en", "train.fr", "--over", "model.dropout"], "expected name=values"),
+    "a range without end": (["tune", "train.en", "train.fr", "--over", "train.rate=0.1..1e999"], "is no range"),
+    "a step without end": (["tune", "train.en", "train.fr", "--over", "model.layers=1..4 by 1e-320"], "is no range"),
+    "a choice without end": (["tune", "train.en", "train.fr", "--over", "train.rate=0.1,inf"], "a number without end"),
+    "a condition that cannot be computed": (["tune", "odd.toml"], "cannot be computed"),
+    "only without sets": (
+        ["tune", "train.en", "train.fr", "--over", "model.layers=1,2", "--only", "x"],
+        "only = ['x'] is for sets",
+    ),
+    "a base that is no table": (["tune", "base.toml"], "base=3: "),
+    "a port that is no number": (["tune", "--worker", "postgresql://me@host:port/x"], "not a URL"),
     "no such set": (["tune", "fine.toml", "--only", "x*"], "no set matches"),
     "bad sampler": (["tune", "fine.toml", "--sampler", "luck"], "sampler='luck'"),
     "report of nothing": (["report", "nowhere"], "nowhere: no such study"),
@@ -179,6 +189,8 @@ FILES = {
     "nothing.toml": 'sampler = "grid"\n[space]\nmodel.heads = [5, 7]\nmodel.dim = [16, 32]\n',
     "never.toml": 'sampler = "tpe"\nconditions = ["model.layers > 9"]\n[space]\nmodel.layers = [1, 2]\n',
     "code.toml": 'sampler = "grid"\nconditions = ["open(1)"]\n[space]\nmodel.layers = [1, 2]\n',
+    "odd.toml": "sampler = \"grid\"\nconditions = [\"'%' % model.layers == 'a'\"]\n[space]\nmodel.layers = [1, 2]\n",
+    "base.toml": 'base = 3\n[sets."a"]\nmodel.layers = 1\n',
     "train.en": "a\nb\nc\nd\n",
     "train.fr": "a\nb\nc\nd\n",
     "short.fr": "a\nb\nc\n",
@@ -194,6 +206,11 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
     told = refused(words, capsys)
     assert message in told and "secret" not in told
     assert not (tmp_path / "s").exists()  # a study that cannot be trained leaves nothing to stumble over
+
+
+def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
+    found = _from_options([tmp_path / "données.en"], ["model.layers=1,2"], [], {}, {"trials": None})
+    assert found.name == "donn-es"
 
 
 @pytest.mark.slow

@@ -377,3 +377,17 @@ def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_w
     assert "preparing took all of the minutes" in " ".join(event.text for event in told if isinstance(event, Note))
     assert json.loads(Run(tmp_path / "run").latest.read_text())["step"] == 1
     assert len(load(tmp_path / "run").translate(["The cat sleeps."])) == 1
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB")]
+)
+def test_too_little_memory_is_a_sentence_that_says_what_to_lower(error: Exception, tmp_path, tiny, monkeypatch):
+    def full(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(session.Session, "train", full)
+    with pytest.raises(
+        ConfigError, match=r"cpu has too little memory for this model; lower train\.batch_tokens \(now "
+    ):
+        train(tmp_path / "run", tiny())

@@ -14,9 +14,10 @@ from regard.jobs.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
 from regard.train.check import Check
 from regard.train.loop import Step
-from regard.tune import claims, door, storage, work
+from regard.tune import claims, door, results, storage, work
 from regard.tune.events import Ended, Idle, Stopped, Went
 from regard.tune.measure import Measured
+from regard.tune.propose import propose
 from tests.tune.made import study_of, until
 
 LOOKS = 10
@@ -242,6 +243,7 @@ def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypat
 def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pretended, monkeypatch, tmp_path: Path):
     with monkeypatch.context() as broken:
         broken.setattr(claims.Claims, "beat", hiccup)
+        broken.setattr(work, "PATIENT_SECONDS", 0.0)
         message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
         with pytest.raises(RunError, match=message):
             finish(tmp_path, sets=dropouts(0.1))
@@ -272,3 +274,86 @@ def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_pa
     finish(tmp_path / "drawn", sampler="random", space=space, trials=2)
     assert len(finish(tmp_path / "drawn", sampler="random", space=space, trials=4)) == 4
     assert len(pretended) == 7
+
+
+def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypatch, tmp_path: Path):
+    finished, failed = claims.Claims.finish, []
+
+    def at_first(self, number: int) -> bool:
+        if not failed:
+            failed.append(number)
+            hiccup()
+        return finished(self, number)
+
+    monkeypatch.setattr(claims.Claims, "finish", at_first)
+    monkeypatch.setattr(work.Training, "_look", hiccup)
+    assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"] and failed == [1]
+
+
+def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path: Path):
+    sets = dropouts(0.1, 0.2, 0.3)
+    before = door.begin(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
+    door.begin(study_of(sets=sets), tmp_path / "s").claims.plan(3)  # somebody else has made it larger
+    assert [trial.number for trial in list(work.work(before, lambda: False))[-1].trials] == [1]
+    before.close()
+
+
+def test_a_study_may_become_smaller(pretended, tmp_path: Path):
+    space = {"model.dropout": "0.1..0.4"}
+    larger = door.begin(study_of(sampler="random", space=space, trials=5), tmp_path / "s")
+    larger.claims.plan(5)
+    larger.close()
+    trials = finish(tmp_path, sampler="random", space=space, trials=2)
+    assert [(trial.number, trial.state) for trial in trials] == [(1, "complete"), (2, "complete")]
+
+
+def test_what_was_begun_and_is_held_by_nobody_was_interrupted(pretended, monkeypatch, tmp_path: Path):
+    bench = door.begin(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
+    stopped = list(work.work(bench, lambda: len(bench.found.get_trials()) > 0))
+    assert isinstance(stopped[-1], Stopped)
+    assert [result.state for result in bench.results()] == ["interrupted", "waiting"]
+    assert bench.claims.take() == 1 and bench.results()[0].state == "running"
+    monkeypatch.setattr(results, "is_gone", lambda owner: True)
+    assert bench.results()[0].state == "interrupted"
+    bench.close()
+
+
+def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: Path):
+    space = {"model.layers": [1, 2], "model.heads": [4, 8]}
+    clashes = 0
+    for seed in range(12):
+        study = study_of(sampler="tpe", space=space, trials=4, seed=seed)
+        bench = door.begin(study, tmp_path / f"{seed}")
+        clashes += propose(study, 1, [])[1] == propose(study, 2, [])[1]
+        points = [work._proposed(bench, number)[1] for number in (1, 2, 3, 4)]
+        assert len({tuple(sorted(point.items())) for point in points}) == 4
+        assert work._proposed(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
+        bench.close()
+    assert clashes  # else nothing was tested
+
+
+def test_a_folder_of_another_study_is_not_joined(tmp_path: Path):
+    door.begin(study_of(sets=dropouts(0.1)), tmp_path / "a").close()
+    door.begin(study_of(sets=dropouts(0.2)), tmp_path / "b").close()
+    url = storage.url_of(tmp_path / "a" / "study.db")
+    with pytest.raises(ConfigError, match="b: holds a study with another sets"):
+        door.join(url, None, tmp_path / "b")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("")
+    with pytest.raises(RunError, match="already exists and is not a study"):
+        door.join(url, None, tmp_path / "full")
+    door.join(url, None, tmp_path / "c").close()
+    door.join(url, None, tmp_path / "c").close()
+
+
+def test_a_study_whose_storage_is_gone_is_not_begun_anew(tmp_path: Path):
+    door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s").close()
+    (tmp_path / "s" / "study.db").unlink()
+    with pytest.raises(RunError, match=r"study\.db: no such file"):
+        door.begin(study_of(sets=dropouts(0.1), pruner="median"), tmp_path / "s")
+
+
+def test_no_password_is_kept_however_it_is_given():
+    for url in ("postgresql://me:secret@host/db", "postgresql://me@host/db?password=secret&sslmode=require"):
+        assert "secret" not in storage.without_password(url) and "me@host/db" in storage.without_password(url)
+    assert "sslmode" in storage.without_password(url)

@@ -186,7 +186,10 @@ def test_significant_differences_and_noise_are_told_apart():
     tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
     text = " ".join(analysis(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
-    assert "Noise, as far as these sentences can tell: the difference between set 3 and set 2 (-0.2, p = 0.400)" in text
+    assert (
+        "Noise, as far as these sentences can tell: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)"
+        in text
+    )
     assert (
         "For quality take set 3" in text
         and "For size take set 2" in text
@@ -284,7 +287,7 @@ def test_with_several_seeds_the_seeds_decide():
     assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
     text = " ".join(analysis(evidence(best, near, far, tests=tests)))
     assert "By dev BLEU, significantly different from set 1 (Welch's t over seeds): set 3 (-5.10, p = 0.0" in text
-    assert "Noise, as far as these seeds can tell: the difference between set 1 and set 2 (-0.20" in text
+    assert "Noise, as far as these seeds can tell: the difference in BLEU between set 1 and set 2 (-0.20" in text
     assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
 
 
@@ -336,7 +339,7 @@ def test_nothing_is_said_of_the_end_of_what_has_not_ended():
     seen = Evidence(study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], curves={1: curve})
     assert analysis(seen) == [
         "1 trial: 0 trained to the end, 1 still running. None has come to its end, so there is no ranking.",
-        "Nothing to pick: no trial has been trained to its end.",
+        "Nothing to pick: none has come to its end.",
     ]
 
 
