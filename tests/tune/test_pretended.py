@@ -294,6 +294,10 @@ def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path:
     sets = dropouts(0.1, 0.2, 0.3)
     before = door.begin(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
     door.begin(study_of(sets=sets), tmp_path / "s").claims.plan(3)  # somebody else has made it larger
+    rival = claims.Claims(before.storage.engine, "made", owner="elsewhere|1|x|y")
+    assert rival.take() == 1
+    assert isinstance(list(work.work(before, lambda: True))[-1], Idle)  # the second is free, but unknown to this one
+    rival.release(1)
     assert [trial.number for trial in list(work.work(before, lambda: False))[-1].trials] == [1]
     before.close()
 
