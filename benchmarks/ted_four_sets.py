@@ -54,7 +54,7 @@ LECTURE: dict[str, Any] = {
     "train.guide": 0.0,
     "train.average": 1,
 }
-CHARTS = ("loss", "accuracy", "bleu", "every-trial", "minutes-quality", "length-bleu")
+CHARTS = ("loss", "accuracy", "bleu")
 VARIED = ("model.layers", "model.heads", "model.dim", "model.dropout")
 
 
