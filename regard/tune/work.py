@@ -135,9 +135,8 @@ def _trial(bench: Bench, number: int, stop: Stop) -> Iterator[Happening]:
         except BaseException:
             _release(bench, number)
             raise
-        if lost.is_set() or not _patiently(
-            lambda: bench.claims.beat(number)
-        ):  # whoever has it now tells what came of it
+        ours = not lost.is_set() and _patiently(lambda: bench.claims.beat(number))
+        if not ours:  # whoever has it now tells what came of it
             return
         if training.state == "":  # somebody stopped us
             bench.claims.release(number)
