@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,9 @@ def open_storage(url: str, create: bool) -> "RDBStorage":
     try:
         parts = make_url(url)
     except (ArgumentError, ValueError):  # the latter where a port is no number
+        shown = re.sub(r"//.*@", "//…@", url)  # whatever is wrong with it, it may hold a password
         raise ConfigError(
-            f"storage {url!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
+            f"storage {shown!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
         ) from None
     name = DRIVERS.get(parts.drivername, parts.drivername)
     parts, where = parts.set(drivername=name), without_password(url)

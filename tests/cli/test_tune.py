@@ -166,7 +166,7 @@ MISTAKES = {
         "only = ['x'] is for sets",
     ),
     "a base that is no table": (["tune", "base.toml"], "base=3: "),
-    "a port that is no number": (["tune", "--worker", "postgresql://me@host:port/x"], "not a URL"),
+    "a port that is no number": (["tune", "--worker", "postgresql://me:secret@host:port/x"], "not a URL"),
     "no such set": (["tune", "fine.toml", "--only", "x*"], "no set matches"),
     "bad sampler": (["tune", "fine.toml", "--sampler", "luck"], "sampler='luck'"),
     "report of nothing": (["report", "nowhere"], "nowhere: no such study"),
