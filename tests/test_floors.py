@@ -8,14 +8,15 @@ import regard
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors architecture config run",
+    "errors config run hardware architecture",
     "formats metrics kernels report",
     "model data decode evaluation",
+    "runtime",
     "tasks",
-    "train inspection interchange",
+    "training train inspection interchange",
     "jobs",
-    "tune labs",
-    "cli serve",
+    "tuning tune labs",
+    "cli server",
     "__init__ __main__",
 )
 FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms.split()}

@@ -6,11 +6,11 @@ Each equals a line of plain PyTorch, which its docstring says and its test compa
 
 from regard.kernels.attention import attend_kept, hide
 from regard.kernels.cross_entropy import CHUNK, chunked_cross_entropy
-from regard.kernels.feed import feed_relu
+from regard.kernels.dropout import Noise, Silence
+from regard.kernels.feed_forward import feed_relu
 from regard.kernels.int8 import int8
-from regard.kernels.largest import largest
-from regard.kernels.layout import Layout, gather, spread
-from regard.kernels.noise import Noise, Silence
+from regard.kernels.padding import Layout, gather, spread
+from regard.kernels.topk import largest
 
 __all__ = [
     "CHUNK",

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
 from regard.kernels import Layout, Noise, attend_kept, feed_relu, gather, hide, largest, spread
-from regard.kernels.largest import LANES
+from regard.kernels.topk import LANES
 from regard.model.attention import attend
 from tests.model.conftest import padded_rows
 
