@@ -26,10 +26,10 @@ from regard.data.tokenizer import PAD
 from regard.decode import Beam, Greedy, Sample
 from regard.jobs.demo import WHOLE, demo
 from regard.model.build import build
-from regard.model.packed import Packed
-from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
+from regard.runtime.incremental import Stepwise
+from regard.runtime.padding_free import Packed
 from regard.tasks.translate import Steps
 from regard.train import log
 

@@ -60,10 +60,10 @@ def test_imports_only_go_down():
 
 
 def test_a_planted_fault_is_found():
-    tree = ast.parse("from regard.train.loop import Step\nfrom regard import jobs\nimport regard.errors")
+    tree = ast.parse("from regard.training.loop import Step\nfrom regard import jobs\nimport regard.errors")
     assert wrong(ROOT / "model" / "bad.py", tree) == [
-        "bad.py: model (floor 2) may not import train (floor 4)",
-        "bad.py: model (floor 2) may not import jobs (floor 5)",
+        "bad.py: model (floor 2) may not import training (floor 5)",
+        "bad.py: model (floor 2) may not import jobs (floor 6)",
     ]
 
 

@@ -19,9 +19,9 @@ from regard.decode import Beam, Greedy, Limits
 from regard.jobs.load import KINDS, cores, use_threads
 from regard.jobs.prepare import write_pieces
 from regard.model.build import build
-from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder
 from regard.run import open_run
+from regard.runtime.incremental import Stepwise
 from regard.tasks.translate import Steps
 from regard.train import optim
 from regard.train.cost import Lengths, operations

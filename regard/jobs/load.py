@@ -15,10 +15,10 @@ from regard.errors import ConfigError, RunError
 from regard.kernels import int8
 from regard.model import weights
 from regard.model.build import build, build_encoder
-from regard.model.products import Maker, dense
-from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder, EncoderOnly
 from regard.run import Run, aside, open_run
+from regard.runtime.incremental import Stepwise
+from regard.runtime.linears import Maker, dense
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 from regard.train.machine import keep_memory, share_memory

@@ -19,7 +19,7 @@ from regard.model.layers import (
     gelu_tanh,
 )
 from regard.model.positions import Chosen, Positions
-from regard.model.schemes import SCHEMES, Shape
+from regard.model.positions.build import SCHEMES, Shape
 from regard.model.transformer import (
     Decoder,
     DecoderOnly,

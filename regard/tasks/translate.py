@@ -14,8 +14,8 @@ from regard.decode import Beam, Search
 from regard.evaluation import Forced
 from regard.formats import Pair
 from regard.model.positions import Positions
-from regard.model.stepwise import PLACES, Stepwise, Walk
 from regard.model.transformer import EncoderDecoder, device_of
+from regard.runtime.incremental import PLACES, Stepwise, Walk
 
 ROOM = 16384  # sentences at a time times the longest source among them
 KEPT = 32 << 20  # numbers that their keys are at first, over rows, layers and heads

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch
 from regard.kernels import CHUNK, chunked_cross_entropy
-from regard.model.packed import Packed
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
+from regard.runtime.padding_free import Packed
 from regard.train.guide import Guide
 
 

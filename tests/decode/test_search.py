@@ -14,7 +14,7 @@ from regard.decode.limits import _period, cycle, unwind
 from regard.decode.stepper import remaining
 from regard.errors import ConfigError
 from regard.model.build import build
-from regard.model.stepwise import PLACES, Stepwise
+from regard.runtime.incremental import PLACES, Stepwise
 from regard.tasks.translate import Steps
 
 V = 7

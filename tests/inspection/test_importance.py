@@ -28,10 +28,10 @@ from regard.inspection.importance import (
 from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
 from regard.inspection.record import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
-from regard.model.packed import Packed
-from regard.model.stepwise import Stepwise
 from regard.model.taps import alter
 from regard.model.transformer import parameters_of
+from regard.runtime.incremental import Stepwise
+from regard.runtime.padding_free import Packed
 from regard.train.cost import Lengths, operations, parameters
 
 from .conftest import SIZE, config_of, model_of

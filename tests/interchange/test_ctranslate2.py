@@ -13,8 +13,8 @@ from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
 from regard.decode import Greedy, Limits
 from regard.errors import ModelError
 from regard.model.build import build
-from regard.model.stepwise import Stepwise
 from regard.model.transformer import EncoderDecoder
+from regard.runtime.incremental import Stepwise
 from regard.tasks.translate import Steps
 from tests.model.conftest import SCHEMES, positions
 

@@ -25,9 +25,9 @@ from regard.jobs.events import Finished
 from regard.jobs.exchange import export_run, import_folder
 from regard.jobs.look import attention
 from regard.model import weights
-from regard.model.stepwise import Stepwise
 from regard.model.taps import record
 from regard.run import Run
+from regard.runtime.incremental import Stepwise
 from regard.tasks.translate import Steps, Translator
 from tests.interchange.conftest import HF, randomise
 

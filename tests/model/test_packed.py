@@ -5,8 +5,8 @@ import torch
 from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
-from regard.model.packed import Packed
 from regard.model.transformer import EncoderDecoder
+from regard.runtime.padding_free import Packed
 from tests.model.conftest import make, padded_rows
 
 VARIANTS = [

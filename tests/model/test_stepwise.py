@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.model import memory
-from regard.model.packed import Packed
-from regard.model.stepwise import PLACES, Stepwise
 from regard.model.transformer import EncoderDecoder
+from regard.runtime import source_cache
+from regard.runtime.incremental import PLACES, Stepwise
+from regard.runtime.padding_free import Packed
 from tests.model.conftest import padded_rows
 
 
@@ -22,7 +22,7 @@ def _new_memory_is_nan():
 def _all_rows_are(request, monkeypatch):
     """As if there were many of them, in bands by their lengths; or few, all together."""
     for name, value in zip(("FEW", "WORTH"), request.param, strict=True):
-        monkeypatch.setattr(memory, name, value)
+        monkeypatch.setattr(source_cache, name, value)
 
 
 def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -118,8 +118,8 @@ def test_the_last_of_a_band_are_seen_right_before_and_after_it_closes_its_ranks(
 
 
 def test_sources_stand_with_those_of_like_length(monkeypatch):
-    monkeypatch.setattr(memory, "WORTH", 2)
-    assert memory._alike([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
+    monkeypatch.setattr(source_cache, "WORTH", 2)
+    assert source_cache._alike([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
 
 
 def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monkeypatch):
@@ -127,8 +127,8 @@ def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monke
     whole = logits(model, source, target)
     read: list[int] = []
     reader = Packed.read
-    monkeypatch.setattr(memory, "READ", 23)
-    monkeypatch.setattr(memory, "WORTH", 32)
+    monkeypatch.setattr(source_cache, "READ", 23)
+    monkeypatch.setattr(source_cache, "WORTH", 32)
     monkeypatch.setattr(Packed, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
     with torch.no_grad():
         walk = Stepwise(model).begin()

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.kernels import attend_kept, hide
 from regard.model.attention import Attention, KeyValues
-from regard.model.packed import Packed
+from regard.runtime.padding_free import Packed
 
 READ = 1024  # tokens of sources that are read at a time: what is computed of them stays in the cache
 FEW = 8  # sentences for which one call of the fused kernel costs less than the four of plain products

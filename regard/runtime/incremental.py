@@ -11,11 +11,11 @@ from torch import Tensor
 
 from regard.kernels import hide
 from regard.model.layers import DecoderLayer
-from regard.model.memory import Mask, Memory, mix
-from regard.model.packed import Packed
-from regard.model.products import Maker, Prepared, dense
-from regard.model.shelf import Shelf
 from regard.model.transformer import EncoderDecoder
+from regard.runtime.kv_cache import Shelf
+from regard.runtime.linears import Maker, Prepared, dense
+from regard.runtime.padding_free import Packed
+from regard.runtime.source_cache import Mask, Memory, mix
 
 PLACES = 16  # tokens for which room is made at a time
 

@@ -13,8 +13,8 @@ from regard.kernels import Layout, Noise, Silence, attend_kept, gather, hide, sp
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer
-from regard.model.products import Live, Products
 from regard.model.transformer import Embedding, EncoderDecoder
+from regard.runtime.linears import Live, Products
 
 
 @dataclass(frozen=True)
