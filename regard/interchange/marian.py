@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard import config as settings
 from regard.config import SMALLEST_VOCABULARY, Config
-from regard.data.renumbered import MARKS, Renumbered
+from regard.data.remapped_sentencepiece import MARKS, Renumbered
 from regard.data.tokenizer import Tokenizers
 from regard.errors import DataError, FormatError
 from regard.interchange.folder import CONFIG, Folder, read_json

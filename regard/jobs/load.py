@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from regard.config import Config
-from regard.data.renumbered import Renumbered
+from regard.data.remapped_sentencepiece import Renumbered
 from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece

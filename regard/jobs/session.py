@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard import run as runs
 from regard.config import Config, TrainConfig
-from regard.data import align
+from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.jobs.estimate import estimate_corpus
@@ -104,7 +104,7 @@ class Session:
 
     def _guide(self) -> Guide:
         m = self.config.model
-        lexicon = align.learn_from(self.data.train, self.data.tokenizers.source.size)
+        lexicon = ibm_model1.learn_from(self.data.train, self.data.tokenizers.source.size)
         return Guide(lexicon, self.config.train.guide, middle(m.decoder_layers or m.layers))
 
     def notes(self) -> Iterator[Note]:

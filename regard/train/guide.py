@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.data.align import Lexicon
 from regard.data.batch import Batch
+from regard.data.ibm_model1 import Lexicon
 from regard.data.tokenizer import PAD
 
 

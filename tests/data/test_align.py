@@ -6,9 +6,9 @@ from math import exp
 import numpy as np
 import pytest
 
-from regard.data import align
-from regard.data.align import Lexicon, learn
+from regard.data import ibm_model1
 from regard.data.batch import pad
+from regard.data.ibm_model1 import Lexicon, learn
 from regard.data.tokenizer import EOS, PAD
 
 V = 97
@@ -51,11 +51,11 @@ def test_chances_add_up_and_padding_has_none():
 
 def test_rounds_are_those_of_the_textbook(monkeypatch):
     """The same expectation-maximisation with dictionaries and loops."""
-    monkeypatch.setattr(align, "UNSEEN", 1e-12)
+    monkeypatch.setattr(ibm_model1, "UNSEEN", 1e-12)
     sources, targets = corpus(True, 13)
     found = learn(lambda: [(matrix(sources), matrix(targets))], V)
     chance, steepness = defaultdict(lambda: 1.0), 0.0
-    for number in range(1, align.ROUNDS + 1):
+    for number in range(1, ibm_model1.ROUNDS + 1):
         counts, totals, far, pieces = defaultdict(float), defaultdict(float), 0.0, 0
         for s, t in zip(([*s, EOS] for s in sources), ([*t, EOS] for t in targets), strict=True):
             for j, word in enumerate(t):
@@ -67,8 +67,8 @@ def test_rounds_are_those_of_the_textbook(monkeypatch):
                     far += d * share / sum(shares)
                 pieces += 1
         chance = defaultdict(float, {(w, word): c / totals[w] for (w, word), c in counts.items()})
-        steepness = 0.0 if number < align.PLAIN_ROUNDS else min(align.STEEPEST, pieces / far)
+        steepness = 0.0 if number < ibm_model1.PLAIN_ROUNDS else min(ibm_model1.STEEPEST, pieces / far)
     assert found.steepness == pytest.approx(steepness, rel=1e-3)
     for (w, word), expected in chance.items():
-        slot = align.slots(np.array([[w]]), np.array([[word]]))[0, 0, 0]
+        slot = ibm_model1.slots(np.array([[w]]), np.array([[word]]))[0, 0, 0]
         assert found.counts[slot] / found.totals[w] == pytest.approx(expected, abs=1e-3)

@@ -3,8 +3,8 @@
 import pytest
 
 from regard.data.doctor import Action, Diagnosis, Doctor, Settings, Stream
+from regard.data.doctor.language_id import agree, expect, guess, label
 from regard.data.doctor.languages import SCRIPT_OF, SCRIPTS, WORDS
-from regard.data.doctor.tongue import agree, expect, guess, label
 from regard.errors import DataError
 from regard.formats import Pair
 

@@ -5,7 +5,7 @@ import io
 import pytest
 import sentencepiece
 
-from regard.data.renumbered import MARKS, Renumbered
+from regard.data.remapped_sentencepiece import MARKS, Renumbered
 from regard.data.tokenizer import EOS, UNK, Tokenizer, Tokenizers
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g h i j k l m n o p q r s t u v w x y z"] * 5

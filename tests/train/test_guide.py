@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.data.align import Lexicon
+from regard.data.ibm_model1 import Lexicon
 from regard.data.tokenizer import PAD
 from regard.model.taps import record
 from regard.train.guide import Guide, middle

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from regard.data.doctor.language_id import Expected
 from regard.data.doctor.languages import WORDS
 from regard.data.doctor.repeats import digest
-from regard.data.doctor.tongue import Expected
 
 Finds = Callable[[str, str], bool]
 

@@ -9,10 +9,10 @@ from regard.data.doctor.checks import PLAIN, Finds, Language, Long, Overlap, Rat
 from regard.data.doctor.diagnosis import Counted, Diagnosis, Example, Finding
 from regard.data.doctor.examination import Detail, Examined, Stream, examine, line_files, unended
 from regard.data.doctor.kinds import Action
+from regard.data.doctor.language_id import agree, expect, guess, label
+from regard.data.doctor.profile import LAST, Survey, survey
 from regard.data.doctor.repeats import digest
 from regard.data.doctor.settings import Settings
-from regard.data.doctor.survey import LAST, Survey, survey
-from regard.data.doctor.tongue import agree, expect, guess, label
 
 MOST_COPIED = 0.5
 """Share of identical pairs above which copying is what the corpus is about."""

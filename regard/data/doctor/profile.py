@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from regard.data.doctor.checks import CUSHION, blank, identical
-from regard.data.doctor.tongue import guess
+from regard.data.doctor.language_id import guess
 from regard.formats import Pair
 
 ENOUGH = 10_000
