@@ -15,12 +15,12 @@ from environment import described, write
 
 from regard.config import Config, override
 from regard.data.corpora import english_french
+from regard.hardware import multiply_rate
 from regard.jobs.estimate import estimate_corpus
 from regard.jobs.events import Progress
 from regard.jobs.fit import fit
 from regard.jobs.prepare import write_pieces
 from regard.run import open_run
-from regard.train.machine import multiply_rate
 
 STEPS, WARM = 32, 6
 SIZES = ((128, 3, 4, 256), (128, 4, 4, 512), (192, 4, 4, 768), (256, 4, 4, 1024), (256, 6, 4, 1024), (512, 6, 8, 2048))

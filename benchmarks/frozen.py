@@ -31,7 +31,7 @@ from regard.run import Run
 from regard.runtime.incremental import Stepwise
 from regard.runtime.padding_free import Packed
 from regard.tasks.translate import Steps
-from regard.train import log
+from regard.training import log
 
 V = 23
 SIZES = {"dim": 22, "heads": 2, "ffn": 13, "encoder_layers": 2, "decoder_layers": 3, "dropout": 0.0}

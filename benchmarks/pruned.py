@@ -26,9 +26,9 @@ from regard.jobs.load import load, use_threads
 from regard.model.transformer import parameters_of
 from regard.run import open_run
 from regard.tasks.translate import Translator
-from regard.train import optim
-from regard.train.cost import Lengths, operations
-from regard.train.loss import Learner
+from regard.training import optim
+from regard.training.loss import Learner
+from regard.training.planning.cost import Lengths, operations
 
 BATCH = 64  # pairs of a training step
 WARM = 2  # turns before anything is counted

@@ -20,7 +20,7 @@ from environment import described, write
 from regard.config import Config, override
 from regard.jobs.fit import fit, resume
 from regard.run import Run, open_run
-from regard.train import log
+from regard.training import log
 
 CELLS: dict[str, tuple[str, ...]] = {
     "as chosen": (),

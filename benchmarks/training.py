@@ -27,9 +27,9 @@ from material import BATCH, SIZES, Material, Size, make
 from peers import PEERS, Peer, versions
 
 from regard.config import ModelConfig
+from regard.hardware import multiply_rate
 from regard.jobs.load import use_threads
-from regard.train.cost import Lengths, operations
-from regard.train.machine import multiply_rate
+from regard.training.planning.cost import Lengths, operations
 
 WARM = 3  # steps before anything is counted
 OURS = "Regard"

@@ -16,6 +16,7 @@ from regard.config import Config, ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import EOS, PAD
 from regard.decode import Beam, Greedy, Limits
+from regard.hardware import memory, multiply_rate
 from regard.jobs.load import KINDS, cores, use_threads
 from regard.jobs.prepare import write_pieces
 from regard.model.build import build
@@ -23,10 +24,9 @@ from regard.model.transformer import EncoderDecoder
 from regard.run import open_run
 from regard.runtime.incremental import Stepwise
 from regard.tasks.translate import Steps
-from regard.train import optim
-from regard.train.cost import Lengths, operations
-from regard.train.loss import Learner
-from regard.train.machine import memory, multiply_rate
+from regard.training import optim
+from regard.training.loss import Learner
+from regard.training.planning.cost import Lengths, operations
 
 SENTENCES = 128  # to translate
 SHORT = Lengths(15.0, 16.0)

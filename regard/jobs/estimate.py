@@ -6,12 +6,12 @@ from regard import config as settings
 from regard.config import Config
 from regard.data.store import Corpus
 from regard.errors import ConfigError
+from regard.hardware import memory, multiply_rate
 from regard.jobs.load import pick_device, use_threads
 from regard.jobs.prepare import stream
-from regard.train.cost import Lengths, parameters, training_bytes
-from regard.train.estimate import Estimate, estimate
-from regard.train.machine import memory, multiply_rate
-from regard.train.sizing import Choice, Facts, choose
+from regard.training.planning.cost import Lengths, parameters, training_bytes
+from regard.training.planning.estimate import Estimate, estimate
+from regard.training.planning.sizing import Choice, Facts, choose
 
 
 def sized(config: Config, pairs: int, characters: tuple[int, int], ranks: int = 1) -> tuple[Config, list[Choice]]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from regard.evaluation import Evaluation
 from regard.run import Run
-from regard.train.check import Check
-from regard.train.loop import Step
+from regard.training.loop import Step
+from regard.training.validate import Check
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
+from regard.hardware import keep_memory
 from regard.jobs.estimate import require_memory, sized, told
 from regard.jobs.events import Event, Note
 from regard.jobs.inherit import inherit, take
@@ -21,8 +22,7 @@ from regard.jobs.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
-from regard.train.machine import keep_memory
-from regard.train.ranks import Many, Solo, launch, local_rank, meet
+from regard.training.distributed.ddp import Many, Solo, launch, local_rank, meet
 
 __all__ = ["Stop", "fit", "resume"]
 
@@ -149,7 +149,7 @@ def _met(config: Config) -> Iterator[Solo]:
     if config.train.shard:
         if config.train.optimizer == "muon":
             raise ConfigError("train.shard=true and train.optimizer=muon: Muon needs whole matrices; take adamw")
-        from regard.train.shards import Sharded  # which is slow to import, and rarely wanted
+        from regard.training.distributed.fsdp import Sharded  # which is slow to import, and rarely wanted
 
         many = Sharded
     ranks = meet(pick_device(config.train.device, local_rank()), many)

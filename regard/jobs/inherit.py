@@ -6,7 +6,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError, RunError
 from regard.run import Run, aside
-from regard.train.sizing import usual_rate
+from regard.training.planning.sizing import usual_rate
 
 INHERITED = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
 FREE = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")

@@ -12,6 +12,7 @@ from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
+from regard.hardware import keep_memory, share_memory
 from regard.kernels import int8
 from regard.model import weights
 from regard.model.build import build, build_encoder
@@ -21,7 +22,6 @@ from regard.runtime.incremental import Stepwise
 from regard.runtime.linears import Maker, dense
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
-from regard.train.machine import keep_memory, share_memory
 
 KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
 """How weights may be held for decoding, as `--quantize` calls it."""

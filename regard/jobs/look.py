@@ -27,7 +27,7 @@ from regard.jobs.trust import trusted
 from regard.report import Table, Value
 from regard.run import Run
 from regard.tasks.translate import Translator
-from regard.train import log
+from regard.training import log
 
 BATCH = 64
 BESIDE = ("signed", "then", "change")

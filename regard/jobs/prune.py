@@ -30,9 +30,9 @@ from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder, parameters_of
 from regard.run import Run
 from regard.tasks.translate import Translator
-from regard.train import optim
-from regard.train.cost import Lengths, operations
-from regard.train.loss import Learner
+from regard.training import optim
+from regard.training.loss import Learner
+from regard.training.planning.cost import Lengths, operations
 
 METHODS = ("importance", "gates")
 MEND_STEPS = 600

@@ -28,7 +28,7 @@ from regard.report import (
 )
 from regard.run import Run
 from regard.tasks.translate import Translator
-from regard.train import log
+from regard.training import log
 
 SHOWN = 10
 EXTREMES = 5

@@ -10,6 +10,7 @@ from regard.config import Config, TrainConfig
 from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
+from regard.hardware import multiply_rate
 from regard.jobs.estimate import estimate_corpus
 from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
 from regard.jobs.load import load, new_model
@@ -21,19 +22,18 @@ from regard.model import weights
 from regard.model.transformer import EncoderDecoder, parameters_of
 from regard.run import Run
 from regard.tasks.translate import Translator
-from regard.train import ema, optim
-from regard.train import precision as precisions
-from regard.train.alarms import Pace, Watch
-from regard.train.budget import Budget
-from regard.train.check import Check, Checker
-from regard.train.guide import Guide, middle
-from regard.train.log import Log, Silent
-from regard.train.loop import Loop, Step
-from regard.train.loss import Learner, RDrop
-from regard.train.machine import multiply_rate
-from regard.train.ranks import Solo
-from regard.train.resume import Checkpoints, State
-from regard.train.schedule import SCHEDULES
+from regard.training import ema, optim
+from regard.training import precision as precisions
+from regard.training.alarms import Pace, Watch
+from regard.training.checkpoint import Checkpoints, State
+from regard.training.distributed.ddp import Solo
+from regard.training.guided_alignment import Guide, middle
+from regard.training.log import Log, Silent
+from regard.training.loop import Loop, Step
+from regard.training.loss import Learner, RDrop
+from regard.training.planning.budget import Budget
+from regard.training.schedule import SCHEDULES
+from regard.training.validate import Check, Checker
 
 Stop = Callable[[], bool]
 BEAM_TIMES = 3.0  # what a translation by beam search takes, in translations by greedy search
@@ -58,7 +58,7 @@ class Session:
         optimizers = optim.build(c, trained)
         self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
         if ranks.sharded:
-            from regard.train.shards import Gathered  # which is slow to import, and rarely wanted
+            from regard.training.distributed.fsdp import Gathered  # which is slow to import, and rarely wanted
 
             self.checkpoints = Gathered(**vars(self.checkpoints), trained=trained)
         self.state = self.checkpoints.load()

@@ -11,7 +11,7 @@ from regard.jobs.load import new_model
 from regard.jobs.prepare import Data
 from regard.model.transformer import EncoderDecoder, device_of
 from regard.run import Run, write_text
-from regard.train import log
+from regard.training import log
 
 WATCHED = 24
 """Sentences: few, so that a look costs about as much as some updates."""

@@ -15,7 +15,7 @@ from regard.jobs.prepare import write_pieces
 from regard.jobs.score import as_dict, judge
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
-from regard.train import log
+from regard.training import log
 from regard.tune.measure import Measured, parameters, summary
 
 SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}

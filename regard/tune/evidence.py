@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.metrics import Test, paired_tests
 from regard.run import Run
-from regard.train import log
+from regard.training import log
 from regard.tune.analysis import Curve, Evidence
 from regard.tune.luck import welch
 from regard.tune.measure import read_sentences

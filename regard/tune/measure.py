@@ -13,8 +13,8 @@ from regard.jobs.load import load
 from regard.jobs.prepare import write_pieces
 from regard.jobs.score import as_dict, score_run
 from regard.run import Run
-from regard.train import alarms, log
-from regard.train.check import Check
+from regard.training import alarms, log
+from regard.training.validate import Check
 
 SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 

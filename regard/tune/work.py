@@ -13,7 +13,7 @@ from regard.jobs import fit as job
 from regard.jobs.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.jobs.load import pick_device
 from regard.run import Run, is_run
-from regard.train.check import Check
+from regard.training.validate import Check
 from regard.tune import storage as storages
 from regard.tune.claims import Claims
 from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went

@@ -10,8 +10,8 @@ from regard.cli.show_study import StudyDisplay, watched
 from regard.data.batch import Place
 from regard.jobs.events import Checked, Progress
 from regard.metrics import Score
-from regard.train.check import Check
-from regard.train.loop import Step
+from regard.training.loop import Step
+from regard.training.validate import Check
 from regard.tune.events import Began, Done, Ended, Planned, Went
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured

@@ -32,7 +32,7 @@ from regard.model.taps import alter
 from regard.model.transformer import parameters_of
 from regard.runtime.incremental import Stepwise
 from regard.runtime.padding_free import Packed
-from regard.train.cost import Lengths, operations, parameters
+from regard.training.planning.cost import Lengths, operations, parameters
 
 from .conftest import SIZE, config_of, model_of
 

@@ -17,7 +17,7 @@ from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
 from regard.jobs.load import load
 from regard.model import weights
 from regard.run import Run
-from regard.train import log
+from regard.training import log
 
 
 def never() -> bool:
@@ -251,7 +251,7 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import in_order
     from regard.jobs.prepare import write_pieces
-    from regard.train.loss import Learner
+    from regard.training.loss import Learner
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)

@@ -7,7 +7,7 @@ from regard.config import ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import PAD
 from regard.model.build import build
-from regard.train.loss import Learner
+from regard.training.loss import Learner
 
 V = 23
 

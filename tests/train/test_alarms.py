@@ -7,8 +7,8 @@ from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import EOS, Tokenizers, train
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.train.alarms import Pace, Watch
-from regard.train.check import Check
+from regard.training.alarms import Pace, Watch
+from regard.training.validate import Check
 
 
 def check(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Check:

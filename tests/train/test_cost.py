@@ -4,10 +4,10 @@ import pytest
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
+from regard.hardware import memory, multiply_rate
 from regard.model.build import build
 from regard.model.transformer import parameters_of
-from regard.train.cost import Lengths, operations, parameters, training_bytes
-from regard.train.machine import memory, multiply_rate
+from regard.training.planning.cost import Lengths, operations, parameters, training_bytes
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.train.cost import Lengths
-from regard.train.estimate import estimate
+from regard.training.planning.cost import Lengths
+from regard.training.planning.estimate import estimate
 
 LENGTHS = Lengths(13.0, 17.0)
 

@@ -8,8 +8,8 @@ from torch.testing import assert_close
 from regard.data.ibm_model1 import Lexicon
 from regard.data.tokenizer import PAD
 from regard.model.taps import record
-from regard.train.guide import Guide, middle
-from regard.train.loss import Learner, RDrop
+from regard.training.guided_alignment import Guide, middle
+from regard.training.loss import Learner, RDrop
 from tests.train.conftest import V, make_batch, make_learner
 
 

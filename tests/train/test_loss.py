@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.train.loss import ChunkedLoss, Learner, RDrop, TokenLoss
+from regard.training.loss import ChunkedLoss, Learner, RDrop, TokenLoss
 from tests.model.conftest import SCHEMES, positions
 from tests.train.conftest import make_batch, make_learner
 
@@ -100,7 +100,7 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
 
 
 def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.train.loss.CHUNK", 5)
+    monkeypatch.setattr("regard.training.loss.CHUNK", 5)
     learner, batch = make_learner(packed=True), make_batch([3, 7, 2])
     expected, projected = learner(batch), []
     learner.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))

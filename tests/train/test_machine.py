@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard import hardware
 from regard.errors import ConfigError
-from regard.train import machine
-from regard.train.precision import Precision, choose, packs
+from regard.training.precision import Precision, choose, packs
 
 FLUSHED = """
 import torch
 from regard.jobs.load import use_threads
-from regard.train.machine import multiply_rate
+from regard.hardware import multiply_rate
 use_threads(2)
 multiply_rate(1)
 tiny = torch.full((1_000_003,), 1e-39)
@@ -27,17 +27,17 @@ print(int((tiny * 1.0).count_nonzero()))
 def test_remembered_files_do_not_count_as_used():
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0.5 * free < machine._available() < total
+    assert 0.5 * free < hardware._available() < total
 
 
 def test_a_container_has_what_it_may_use(tmp_path: Path):
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("700000\n")
     (tmp_path / "memory.stat").write_text("anon 500000\ninactive_file 150000\n")
-    assert machine._allowed(tmp_path) == 450_000
+    assert hardware._allowed(tmp_path) == 450_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert machine._allowed(tmp_path) is None
-    assert machine._allowed(tmp_path / "none") is None
+    assert hardware._allowed(tmp_path) is None
+    assert hardware._allowed(tmp_path / "none") is None
 
 
 def test_tiny_numbers_are_zero_in_every_thread():

@@ -8,10 +8,10 @@ from torch.testing import assert_close
 
 from regard.config import TrainConfig
 from regard.model.weights import tensors_of
-from regard.train import ema, optim
-from regard.train.budget import Budget
-from regard.train.muon import Muon, orthogonalise
-from regard.train.schedule import SCHEDULES, constant, cosine, inverse_sqrt
+from regard.training import ema, optim
+from regard.training.muon import Muon, orthogonalise
+from regard.training.planning.budget import Budget
+from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt
 from tests.train.conftest import make_batch, make_learner
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import torch.distributed as dist
 
-from regard.train.ranks import fresh
+from regard.training.distributed.ddp import fresh
 
 
 def met(store: dist.Store, late: dict[int, float]) -> list[bytes]:

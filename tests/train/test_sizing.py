@@ -4,7 +4,7 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.train.sizing import LADDER, Facts, choose
+from regard.training.planning.sizing import LADDER, Facts, choose
 
 
 def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> Facts:

@@ -12,8 +12,8 @@ from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelE
 from regard.jobs import fit as job
 from regard.jobs.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
-from regard.train.check import Check
-from regard.train.loop import Step
+from regard.training.loop import Step
+from regard.training.validate import Check
 from regard.tune import claims, door, results, storage, work
 from regard.tune.events import Ended, Idle, Stopped, Went
 from regard.tune.measure import Measured

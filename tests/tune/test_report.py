@@ -12,7 +12,7 @@ import torch
 from regard.metrics import Test as Significance
 from regard.model import weights
 from regard.run import Run, write_text
-from regard.train.check import Check
+from regard.training.validate import Check
 from regard.tune.analysis import Curve, Evidence, analysis, effects, overfitting, turning_point
 from regard.tune.analysis import weights as weights_told
 from regard.tune.evidence import gather, importances, seed_tests

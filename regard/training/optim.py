@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import TrainConfig
-from regard.train.muon import Muon
+from regard.training.muon import Muon
 
 SEPARATOR = "/"  # between a parameter's name and what is remembered of it
 Place = Callable[[Tensor, Tensor], Tensor]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.config import Config, ModelConfig, given
-from regard.train.cost import Lengths, parameters, training_bytes
-from regard.train.estimate import Estimate, estimate
+from regard.training.planning.cost import Lengths, parameters, training_bytes
+from regard.training.planning.estimate import Estimate, estimate
 
 CHARACTERS_A_PIECE = 3.5
 BATCH, SMALLEST_BATCH = 1024, 128

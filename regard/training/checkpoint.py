@@ -15,8 +15,8 @@ from regard.data.batch import Place
 from regard.errors import RunError
 from regard.model import weights
 from regard.run import Run, aside
-from regard.train.ema import Ema
-from regard.train.optim import Optimizers
+from regard.training.ema import Ema
+from regard.training.optim import Optimizers
 
 OPTIMIZER, AVERAGE = "optimizer:", "average:"
 

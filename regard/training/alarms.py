@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from regard.train.check import Check
+from regard.training.validate import Check
 
 RISES = 3  # checks in a row that dev must get worse before it counts
 SLOW_SECONDS = 120.0

@@ -12,7 +12,7 @@ from regard.decode import Greedy
 from regard.metrics import Score, bleu
 from regard.model.transformer import device_of
 from regard.tasks.translate import Translator
-from regard.train.loss import Learner
+from regard.training.loss import Learner
 
 SHUFFLED_BATCHES = 4
 

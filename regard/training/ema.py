@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.model.weights import load_into, tensors_of
-from regard.train.optim import Place
+from regard.training.optim import Place
 
 
 class Ema:

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from regard.data.batch import Batch, Batches, Place
 from regard.errors import DataError
 from regard.model.transformer import device_of
-from regard.train.budget import Budget
-from regard.train.ema import Ema
-from regard.train.loss import Learner
-from regard.train.optim import Optimizers
-from regard.train.ranks import Solo
-from regard.train.schedule import Schedule
+from regard.training.distributed.ddp import Solo
+from regard.training.ema import Ema
+from regard.training.loss import Learner
+from regard.training.optim import Optimizers
+from regard.training.planning.budget import Budget
+from regard.training.schedule import Schedule
 
 
 @dataclass(frozen=True)

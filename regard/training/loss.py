@@ -11,7 +11,7 @@ from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
 from regard.runtime.padding_free import Packed
-from regard.train.guide import Guide
+from regard.training.guided_alignment import Guide
 
 
 class Sums(NamedTuple):

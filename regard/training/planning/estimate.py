@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from regard.config import Config
-from regard.train.cost import Lengths, Parts, operations, parameters, training_bytes
+from regard.training.planning.cost import Lengths, Parts, operations, parameters, training_bytes
 
 EFFICIENCY, MORE_WHERE_TWICE_AS_WIDE, BEST = 0.61, 0.115, 0.9  # see `efficiency`
 OVERHEAD = 0.012  # seconds of an update that are not products

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.train.check import Check
-from regard.train.loop import Step
+from regard.training.loop import Step
+from regard.training.validate import Check
 
 
 class Log:

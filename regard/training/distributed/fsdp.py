@@ -18,8 +18,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
-from regard.train.ranks import Many
-from regard.train.resume import Checkpoints
+from regard.training.checkpoint import Checkpoints
+from regard.training.distributed.ddp import Many
 
 
 class Sharded(Many):

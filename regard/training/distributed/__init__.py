@@ -1,0 +1,1 @@
+"""Several processes that train together: DDP and FSDP."""
