@@ -124,8 +124,8 @@ def heads(
 
 def _links(table: "HeadTable") -> str:
     """A line a pair, as spaces cut its words; an empty one for a pair that could not be measured on."""
-    from regard.inspection.alignment import pharaoh
     from regard.inspection.example import spaced
+    from regard.inspection.heads.alignment import pharaoh
 
     assert table.aligners is not None  # an encoder was refused before anything was measured
     written: dict[int, str] = {}
@@ -205,7 +205,7 @@ def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | No
 
 
 def _tell(table: "HeadTable") -> None:
-    from regard.inspection.patterns import RELATIONS
+    from regard.inspection.heads.patterns import RELATIONS
     from regard.report import head_rows
 
     print(head_rows(table.as_table()))
@@ -234,7 +234,7 @@ def _data(
     subject: "Subject", texts: list[str], sentences: int, against: str | None
 ) -> "tuple[dict[str, Any], HeadTable | None]":
     """Everything about a sentence; heads are measured on so many others, if on any."""
-    from regard.inspection.measures import ENOUGH
+    from regard.inspection.heads.statistics import ENOUGH
     from regard.jobs.against import against as compared
     from regard.jobs.heads import measure_heads
     from regard.jobs.look import common_of, look_data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from regard.cli.files import as_npz, write
 
 if TYPE_CHECKING:
-    from regard.inspection.places import Places
+    from regard.inspection.positions import Places
     from regard.jobs.subject import Subject
     from regard.report import Table
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.example import Example, pieces_of
-from regard.inspection.record import Model, encoder_of, trace
+from regard.inspection.trace import Model, encoder_of, trace
 
 Vectors = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from regard.architecture import Head
 from regard.data.corpora import Link
 from regard.inspection.example import Example, Side
-from regard.inspection.heads import PROBE_LENGTH, PROBES, keep_of
-from regard.inspection.patterns import LETTERS, RELATIONS, Counts, Pattern, patterns, probes
-from regard.inspection.record import Model, sites
+from regard.inspection.heads.patterns import LETTERS, RELATIONS, Counts, Pattern, patterns, probes
+from regard.inspection.heads.roles import PROBE_LENGTH, PROBES, keep_of
+from regard.inspection.trace import Model, sites
 from regard.model.transformer import EncoderDecoder
 
 LENGTH, SENTENCES = 17, 40

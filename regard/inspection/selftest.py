@@ -9,13 +9,13 @@ from torch import Tensor
 
 from regard.architecture import Head, ModelConfig, PositionsConfig
 from regard.data.tokenizer import PAD
-from regard.inspection import decompose, norms, rollout
 from regard.inspection.example import Example
-from regard.inspection.heads import head_facts
-from regard.inspection.importance import ablated
+from regard.inspection.flow import decompose, norms, rollout
+from regard.inspection.heads.importance import ablated
+from regard.inspection.heads.roles import head_facts
 from regard.inspection.planted import LENGTH, plant, plant_copying, planted_examples, roles_of
-from regard.inspection.prune import masked, narrow
-from regard.inspection.record import inputs, sites, trace, weights
+from regard.inspection.pruning.order import masked, narrow
+from regard.inspection.trace import inputs, sites, trace, weights
 from regard.model.build import build
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from regard.errors import DataError, RunError
 from regard.inspection.example import Example
-from regard.inspection.record import Look, Model, sites, weights
-from regard.inspection.trust import choice, divergence
+from regard.inspection.heads.faithfulness import choice, divergence
+from regard.inspection.trace import Look, Model, sites, weights
 from regard.jobs.load import fill
 from regard.jobs.subject import Subject, open_subject
 from regard.run import is_run

@@ -9,8 +9,8 @@ from regard.config import Config
 from regard.data.corpora import GoldPair, english_french, rows
 from regard.evaluation import Evaluation
 from regard.formats import Pair
-from regard.inspection.alignment import Aligners, align_heads, link
 from regard.inspection.example import pair_example
+from regard.inspection.heads.alignment import Aligners, align_heads, link
 from regard.jobs.events import Event, Finished
 from regard.jobs.fit import Stop, fit
 from regard.jobs.load import load

@@ -7,12 +7,12 @@ from functools import cached_property
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.inspection.alignment import Aligners, align_heads
 from regard.inspection.example import Example
-from regard.inspection.heads import Evidence, Fits, HeadFacts, evidence, fits, head_facts
-from regard.inspection.importance import Cost, ablated, alone, importance
-from regard.inspection.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
-from regard.inspection.record import Model, sites, weights
+from regard.inspection.heads.alignment import Aligners, align_heads
+from regard.inspection.heads.importance import Cost, ablated, alone, importance
+from regard.inspection.heads.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
+from regard.inspection.heads.roles import Evidence, Fits, HeadFacts, evidence, fits, head_facts
+from regard.inspection.trace import Model, sites, weights
 from regard.jobs.subject import Subject
 from regard.model.transformer import EncoderDecoder
 from regard.report import Table, Value

@@ -12,14 +12,14 @@ from torch import Tensor
 from regard.architecture import Head
 from regard.data.batch import collate
 from regard.data.corpora import spans
-from regard.inspection import decompose, norms
-from regard.inspection.alignment import by_words, link, pharaoh, to_words
-from regard.inspection.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
 from regard.inspection.example import Example, Side
-from regard.inspection.heads import HeadFacts, Spread
-from regard.inspection.patterns import LETTERS, NO_ROLE
-from regard.inspection.record import Look, Trace, cross_weights, trace
-from regard.inspection.rollout import contrast
+from regard.inspection.flow import decompose, norms
+from regard.inspection.flow.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
+from regard.inspection.flow.rollout import contrast
+from regard.inspection.heads.alignment import by_words, link, pharaoh, to_words
+from regard.inspection.heads.patterns import LETTERS, NO_ROLE
+from regard.inspection.heads.roles import HeadFacts, Spread
+from regard.inspection.trace import Look, Trace, cross_weights, trace
 from regard.jobs.against import Other, moved
 from regard.jobs.heads import HeadTable, letter
 from regard.jobs.subject import Subject

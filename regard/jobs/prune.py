@@ -16,10 +16,10 @@ from regard.data.store import open_corpus
 from regard.decode import Greedy, Search
 from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair
-from regard.inspection import gates
 from regard.inspection.example import LONGEST, Example, pair_example
-from regard.inspection.prune import Stage, by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.record import sites
+from regard.inspection.pruning import gates
+from regard.inspection.pruning.order import Stage, by_gates, by_importance, heads_to_keep, masked, narrow
+from regard.inspection.trace import sites
 from regard.jobs.events import Note
 from regard.jobs.load import load, new_model
 from regard.jobs.versions import versions

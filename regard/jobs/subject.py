@@ -17,10 +17,10 @@ from regard.data.store import open_corpus
 from regard.decode import Greedy
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.alignment import has_gold, read_pharaoh
 from regard.inspection.example import LONGEST, Example, by_spaces, pair_example, text_example
-from regard.inspection.patterns import Counts
-from regard.inspection.record import Model, sites
+from regard.inspection.heads.alignment import has_gold, read_pharaoh
+from regard.inspection.heads.patterns import Counts
+from regard.inspection.trace import Model, sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
 from regard.jobs.prune import training_store
 from regard.run import Run, open_run

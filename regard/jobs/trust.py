@@ -5,10 +5,10 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.inspection import trust
-from regard.inspection.decompose import Terms, allowed
-from regard.inspection.measures import Numbers
-from regard.inspection.record import Look, Model, Trace
+from regard.inspection.flow.decompose import Terms, allowed
+from regard.inspection.heads.roles import faithfulness
+from regard.inspection.heads.statistics import Numbers
+from regard.inspection.trace import Look, Model, Trace
 from regard.model.transformer import EncoderDecoder
 
 
@@ -21,12 +21,12 @@ def trusted(
     shake: bool,
 ) -> tuple[Numbers, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
-    far = trust.apart(looks)
+    far = faithfulness.apart(looks)
     names = [str(head) for look in looks for head in look.site.heads]
     found: dict[str, dict[str, Any]] = {}
     for look, own in zip(looks, terms, strict=True):
-        places, keep = None if own is None else trust.from_places(look, own), allowed(look)
-        tested = trust.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
+        places, keep = None if own is None else faithfulness.from_places(look, own), allowed(look)
+        tested = faithfulness.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
         for h, head in enumerate(look.site.heads):
             twin = _twin(far, len(found))
             slope = slopes.get(look.site.name)
@@ -34,7 +34,7 @@ def trusted(
                 "twin": None if twin is None else names[twin],
                 "twin_apart": None if twin is None else float(far[len(found), twin]),
                 "places_apart": None if places is None else float(places[h]),
-                "gradient": None if slope is None else trust.ranks_as(look.weights[h], slope[h], keep[h]),
+                "gradient": None if slope is None else faithfulness.ranks_as(look.weights[h], slope[h], keep[h]),
                 "shuffled": None if tested is None else tested[h].shuffled,
                 "even": None if tested is None else tested[h].even,
             }

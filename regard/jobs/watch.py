@@ -5,8 +5,8 @@ import json
 import torch
 
 from regard.inspection.example import pair_example
-from regard.inspection.heads import head_facts
-from regard.inspection.patterns import Counts
+from regard.inspection.heads.patterns import Counts
+from regard.inspection.heads.roles import head_facts
 from regard.jobs.load import new_model
 from regard.jobs.prepare import Data
 from regard.model.transformer import EncoderDecoder, device_of

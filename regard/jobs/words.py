@@ -13,7 +13,7 @@ from regard.formats import read_lines
 from regard.inspection import embeddings
 from regard.inspection.embeddings import Alike, Contextuality
 from regard.inspection.example import Example, pieces_of
-from regard.inspection.record import encoder_of
+from regard.inspection.trace import encoder_of
 from regard.jobs.subject import Subject
 from regard.report import Table, Value
 from regard.tasks.embed import Embedder

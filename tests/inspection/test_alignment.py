@@ -8,9 +8,9 @@ from regard.config import ModelConfig
 from regard.data.batch import collate
 from regard.data.tokenizer import PAD
 from regard.errors import DataError
-from regard.inspection.alignment import Counts, by_words, compare, link, pharaoh, read_pharaoh
 from regard.inspection.example import Side, belonging, by_spaces
-from regard.inspection.record import cross_weights
+from regard.inspection.heads.alignment import Counts, by_words, compare, link, pharaoh, read_pharaoh
+from regard.inspection.trace import cross_weights
 from regard.model.build import build
 
 

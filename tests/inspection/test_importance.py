@@ -12,9 +12,8 @@ from regard.architecture import Head
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.errors import DataError, ModelError
-from regard.inspection import gates
-from regard.inspection.copying import ov_copying
-from regard.inspection.importance import (
+from regard.inspection.heads.copying import ov_copying
+from regard.inspection.heads.importance import (
     ablated,
     alone,
     gated,
@@ -25,8 +24,9 @@ from regard.inspection.importance import (
     paired,
     tokens,
 )
-from regard.inspection.prune import by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.record import batches, inputs, sites, weights
+from regard.inspection.pruning import gates
+from regard.inspection.pruning.order import by_gates, by_importance, heads_to_keep, masked, narrow
+from regard.inspection.trace import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.taps import alter
 from regard.model.transformer import parameters_of
@@ -135,7 +135,7 @@ def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
 
 def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
     """However small batches are: a head that is alive costs something if it is given what another sentence found."""
-    monkeypatch.setattr("regard.inspection.record.BATCH_CELLS", 16)
+    monkeypatch.setattr("regard.inspection.trace.BATCH_CELLS", 16)
     assert [len(rows) for rows in batches(examples)] == [1] * 5
     assert [len(rows) for rows in batches(examples, 2)] == [2, 3]
     model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.read("decoder.0.cross.1")

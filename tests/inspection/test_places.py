@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.inspection.decompose import distance_share
 from regard.inspection.example import Example, bare_side
-from regard.inspection.places import monotony, places
-from regard.inspection.record import sites, trace
+from regard.inspection.flow.decompose import distance_share
+from regard.inspection.positions import monotony, places
+from regard.inspection.trace import sites, trace
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
 from regard.model.positions import bucket, slopes

@@ -10,11 +10,9 @@ from torch.testing import assert_close
 
 from regard.architecture import Head
 from regard.data.tokenizer import BOS, EOS
-from regard.inspection import measures
-from regard.inspection.alignment import align_heads, has_gold, pharaoh, to_words
 from regard.inspection.example import Example, bare_side
-from regard.inspection.heads import evidence, fits, head_facts
-from regard.inspection.patterns import (
+from regard.inspection.heads.alignment import align_heads, has_gold, pharaoh, to_words
+from regard.inspection.heads.patterns import (
     LETTERS,
     ORDER,
     Counts,
@@ -25,9 +23,10 @@ from regard.inspection.patterns import (
     offset,
     patterns,
 )
+from regard.inspection.heads.roles import evidence, fits, head_facts, statistics
 from regard.inspection.planted import plant, plant_copying, planted_examples, roles_of
-from regard.inspection.record import sites
 from regard.inspection.selftest import SIZE, _copies, _untrained, small_model
+from regard.inspection.trace import sites
 from regard.model.build import build
 from regard.model.taps import alter
 
@@ -100,7 +99,7 @@ def without_gold(example):
 
 def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatch):
     """Their roles are compared with random weights all the same, and evidence points at the right sentence."""
-    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 8)
+    monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 8)
     model, other = small_model("sinusoidal"), small_model("rotary")
     mixed = [*map(without_gold, EXAMPLES[:10]), *EXAMPLES[10:16]]
     found = fits(model, mixed, Counts.of(mixed))
@@ -113,7 +112,7 @@ def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatc
 
 
 def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypatch):
-    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 5)
     model = small_model("sinusoidal")
     mixed = [one if i % 3 else without_gold(one) for i, one in enumerate(EXAMPLES[:15])]
     with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:15])):
@@ -177,33 +176,33 @@ def test_uniform_attention_has_no_lift_and_a_perfect_head_has_one():
     pattern = offset(6, -1)
     even = torch.from_numpy(keep / keep.sum(axis=1, keepdims=True))[None]
     perfect = torch.from_numpy(np.where(np.arange(6)[:, None] == 0, np.eye(6), pattern.astype(float)))[None]
-    assert measures.fit(even, pattern, keep).lift()[0] == pytest.approx(0)
-    assert measures.fit(perfect, pattern, keep).lift()[0] == pytest.approx(1)
-    assert measures.fit(perfect, pattern, keep).argmax()[0] == 1
-    assert measures.fit(perfect, offset(6, 0), keep).lift()[0] < 0
+    assert statistics.fit(even, pattern, keep).lift()[0] == pytest.approx(0)
+    assert statistics.fit(perfect, pattern, keep).lift()[0] == pytest.approx(1)
+    assert statistics.fit(perfect, pattern, keep).argmax()[0] == 1
+    assert statistics.fit(perfect, offset(6, 0), keep).lift()[0] < 0
 
 
 def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
     even = torch.full((1, 2, 16), 1 / 16)
-    assert measures.entropy(even)[0, 0].exp() == pytest.approx(16, rel=1e-5)
+    assert statistics.entropy(even)[0, 0].exp() == pytest.approx(16, rel=1e-5)
     one = torch.nn.functional.one_hot(torch.tensor([3]), 16).float()
-    assert measures.entropy(one) == 0 and measures.confidence(one) == 1
+    assert statistics.entropy(one) == 0 and statistics.confidence(one) == 1
     torch.manual_seed(1)
     w = torch.randn(3, 16).softmax(-1)
-    torch.testing.assert_close(measures.entropy(w), measures.entropy(w[:, torch.randperm(16)]))
-    assert measures.distance(torch.eye(5)[[0, 0, 1, 2, 3]])[1:].tolist() == [1, 1, 1, 1]
-    assert measures.distance_variance(torch.eye(5)[[0, 0, 1, 2, 3]]).tolist() == [0] * 5
+    torch.testing.assert_close(statistics.entropy(w), statistics.entropy(w[:, torch.randperm(16)]))
+    assert statistics.distance(torch.eye(5)[[0, 0, 1, 2, 3]])[1:].tolist() == [1, 1, 1, 1]
+    assert statistics.distance_variance(torch.eye(5)[[0, 0, 1, 2, 3]]).tolist() == [0] * 5
     halves = torch.tensor([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]])
-    assert measures.distance_variance(halves).tolist() == [1, 0, 0]  # 0 or 2 away; 1 away either way; 0 away
-    assert measures.distance_variance(torch.tensor([[0.5, 0, 0, 0, 0.5]] * 5))[0] == 4  # 0 or 4 away
+    assert statistics.distance_variance(halves).tolist() == [1, 0, 0]  # 0 or 2 away; 1 away either way; 0 away
+    assert statistics.distance_variance(torch.tensor([[0.5, 0, 0, 0, 0.5]] * 5))[0] == 4  # 0 or 4 away
 
 
 def test_evenness_is_one_for_even_rows_however_many_keys_they_have():
     keep = torch.ones(5, 5).tril().bool()
     even = keep / keep.sum(dim=1, keepdim=True)
-    found = measures.evenness(even, keep)
+    found = statistics.evenness(even, keep)
     assert found[0].isnan() and found[1:].tolist() == pytest.approx([1, 1, 1, 1])
-    assert measures.evenness(torch.eye(5), keep)[1:].tolist() == [0, 0, 0, 0]
+    assert statistics.evenness(torch.eye(5), keep)[1:].tolist() == [0, 0, 0, 0]
     facts = head_facts(small_model("sinusoidal"), EXAMPLES[:5])
     assert all(0.5 < one.numbers.evenness <= 1 and one.numbers.entropy > 1 for one in facts)  # random: nearly even
     assert {one.head.kind for one in facts if one.numbers.distance is None} == {"cross"}
@@ -212,9 +211,9 @@ def test_evenness_is_one_for_even_rows_however_many_keys_they_have():
 
 def test_one_long_sentence_weighs_as_much_as_it_has_rows_or_as_one():
     """Lift 1 in eight rows of one sentence, 0 in the two of another: by rows 0.8, by sentences 0.5."""
-    fit = measures.Fit(np.array([[8.0], [0.5]]), np.zeros((2, 1)), np.array([2.0, 0.5]), np.array([8.0, 2.0]))
+    fit = statistics.Fit(np.array([[8.0], [0.5]]), np.zeros((2, 1)), np.array([2.0, 0.5]), np.array([8.0, 2.0]))
     assert fit.lift()[0] == pytest.approx((8.5 - 2.5) / (10 - 2.5)) and fit.by_sentence_mean()[0] == pytest.approx(0.5)
-    empty = measures.Fit(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), np.zeros(2))
+    empty = statistics.Fit(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), np.zeros(2))
     assert np.isnan(empty.by_sentence_mean()).all()
 
 
@@ -222,11 +221,11 @@ def test_weights_dealt_out_anew_have_no_lift():
     """What is told as lift is what is left when every row keeps its weights and loses its places."""
     keep = np.tril(np.ones((17, 17), dtype=bool))
     sharp = torch.from_numpy(np.where(np.arange(17)[:, None] == 0, np.eye(17), offset(17, -1).astype(float)))
-    dealt = sharp.expand(400, -1, -1).gather(2, measures.deals(torch.from_numpy(keep), 400))
+    dealt = sharp.expand(400, -1, -1).gather(2, statistics.deals(torch.from_numpy(keep), 400))
     assert_close(dealt.sum(dim=2), torch.ones(400, 17, dtype=torch.float64))
     assert not dealt[:, ~torch.from_numpy(keep)].any()
-    assert measures.fit(sharp[None], offset(17, -1), keep).lift()[0] == pytest.approx(1)
-    assert abs(measures.fit(dealt, offset(17, -1), keep).lift().mean()) < 0.02
+    assert statistics.fit(sharp[None], offset(17, -1), keep).lift()[0] == pytest.approx(1)
+    assert abs(statistics.fit(dealt, offset(17, -1), keep).lift().mean()) < 0.02
 
 
 def test_a_fixed_distance_is_known_for_every_relation():

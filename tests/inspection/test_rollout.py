@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.inspection import attribution, norms, rollout
-from regard.inspection.record import sites, trace
+from regard.inspection.flow import attribution, norms, rollout
+from regard.inspection.trace import sites, trace
 from regard.model.taps import alter
 
 from .conftest import config_of, example_of, model_of

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.inspection import decompose, norms
-from regard.inspection.record import sites, trace, weights
+from regard.inspection.flow import decompose, norms
+from regard.inspection.trace import sites, trace, weights
 from regard.model.taps import record
 
 from .conftest import config_of, example_of, model_of

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from regard.inspection import decompose, trust
-from regard.inspection.attribution import gradients, slopes
-from regard.inspection.importance import loss_by_sentence, tokens
-from regard.inspection.record import sites, trace
+from regard.inspection.flow import decompose
+from regard.inspection.flow.attribution import gradients, slopes
+from regard.inspection.heads.importance import loss_by_sentence, tokens
+from regard.inspection.heads.roles import faithfulness
+from regard.inspection.trace import sites, trace
 from regard.model.taps import alter
 from tests.inspection.conftest import config_of, model_of
 
@@ -22,12 +23,12 @@ def dealt(*weights: float) -> torch.Tensor:
 
 def test_the_divergence_is_jensens_and_shannons_in_bits():
     one, other, even = dealt(1, 0), dealt(0, 1), dealt(0.5, 0.5)
-    assert float(trust.divergence(one, other)) == pytest.approx(1)  # nothing shared: ln 2 nats
-    assert float(trust.divergence(one, one)) == 0
+    assert float(faithfulness.divergence(one, other)) == pytest.approx(1)  # nothing shared: ln 2 nats
+    assert float(faithfulness.divergence(one, one)) == 0
     # H(3/4, 1/4) - H(1/2, 1/2) / 2
     expected = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)) - 0.5
-    assert float(trust.divergence(one, even)) == pytest.approx(expected)
-    assert float(trust.divergence(even, one)) == pytest.approx(expected)
+    assert float(faithfulness.divergence(one, even)) == pytest.approx(expected)
+    assert float(faithfulness.divergence(even, one)) == pytest.approx(expected)
 
 
 @pytest.fixture
@@ -37,13 +38,15 @@ def model():
 
 def test_heads_are_as_far_apart_as_their_rows_are(model, examples):
     looks = trace(model, examples[0]).kind("decoder")
-    found = trust.apart(looks)
+    found = faithfulness.apart(looks)
     assert found.shape == (6, 6) and np.array_equal(np.diag(found), np.zeros(6)) and found == pytest.approx(found.T)
     one, other = looks[0].weights[2], looks[1].weights[1]
-    rows = [float(trust.divergence(a, b)) for a, b in zip(one, other, strict=True)][1:]  # the first has no choice
+    rows = [float(faithfulness.divergence(a, b)) for a, b in zip(one, other, strict=True)][
+        1:
+    ]  # the first has no choice
     assert found[2, 4] == pytest.approx(sum(rows) / len(rows))
     with alter(model, {"decoder.1.self.weights": lambda weights: weights[:, [0, 0, 2]]}):
-        assert trust.apart(trace(model, examples[0]).kind("decoder"))[3, 4] == 0  # twins
+        assert faithfulness.apart(trace(model, examples[0]).kind("decoder"))[3, 4] == 0  # twins
 
 
 def test_a_head_of_places_alone_looks_where_places_say(examples):
@@ -54,13 +57,13 @@ def test_a_head_of_places_alone_looks_where_places_say(examples):
             linear.bias[8:16] = 0
     seen = trace(model, examples[0])
     look = seen.looks["encoder.0.self"]
-    found = trust.from_places(look, decompose.terms(model, seen, look))
+    found = faithfulness.from_places(look, decompose.terms(model, seen, look))
     assert found[1] == pytest.approx(0, abs=1e-9) and min(found[0], found[2]) > 1e-4
 
 
 def test_weights_are_dealt_among_the_keys_that_may_be_looked_at():
     keep = torch.ones(T, T).tril().bool()
-    found = trust.deals(keep, 3)
+    found = faithfulness.deals(keep, 3)
     assert found.shape == (3, T, T) and not torch.equal(found[0], found[1])
     for way in found:
         for i, row in enumerate(way.tolist()):
@@ -76,7 +79,7 @@ def test_what_looks_evenly_cannot_be_shuffled_and_a_dead_head_moves_nothing(mode
         site.attention.q.weight[16:] *= 30  # head 2 looks at one key, and hands over much
         site.attention.v.weight[16:] *= 30
     look = trace(model, examples[0]).looks[name]
-    even, dead, sharp = trust.shaken(model, examples[0], look)
+    even, dead, sharp = faithfulness.shaken(model, examples[0], look)
     assert even.shuffled == pytest.approx(0, abs=1e-9) and even.even == pytest.approx(0, abs=1e-9)
     assert dead.shuffled == pytest.approx(0, abs=1e-9) and dead.even == pytest.approx(0, abs=1e-9)
     assert sharp.shuffled > 0.01
@@ -93,7 +96,10 @@ def test_what_evenness_costs_is_the_loss_it_adds(model, examples):
     plain = loss_by_sentence(model, examples[1:2])
     changed = loss_by_sentence(model, examples[1:2], lambda chosen: {"decoder.0.cross.weights": flat})
     expected = float((changed - plain)[0] / tokens(examples[1:2])[0])
-    assert trust.shaken(model, examples[1], look)[2].even == pytest.approx(expected, abs=1e-9) and abs(expected) > 1e-5
+    assert (
+        faithfulness.shaken(model, examples[1], look)[2].even == pytest.approx(expected, abs=1e-9)
+        and abs(expected) > 1e-5
+    )
 
 
 def test_hidden_keys_of_a_scheme_stay_hidden(examples):
@@ -105,15 +111,15 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
         seen["weights"] = weights
         return weights
 
-    original = trust._log_probabilities
+    original = faithfulness._log_probabilities
 
     def probing(model, chosen):
         with alter(model, {"encoder.0.self.weights": watch}):
             return original(model, chosen)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trust, "_log_probabilities", probing)
-        trust.shaken(model, examples[0], look)
+        patch.setattr(faithfulness, "_log_probabilities", probing)
+        faithfulness.shaken(model, examples[0], look)
     hidden = ~decompose.allowed(look)
     assert hidden[2].any() and not seen["weights"][:, hidden].any()
 
@@ -121,11 +127,11 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
 def test_ranks_are_compared_row_by_row():
     rising, falling = torch.arange(S).repeat(T, 1), torch.arange(S).flip(0).repeat(T, 1)
     every = torch.ones(T, S).bool()
-    assert trust.ranks_as(rising, rising * 3, every) == pytest.approx(1)
-    assert trust.ranks_as(rising, falling, every) == pytest.approx(-1)
-    assert trust.ranks_as(rising, torch.ones(T, S), every) is None
+    assert faithfulness.ranks_as(rising, rising * 3, every) == pytest.approx(1)
+    assert faithfulness.ranks_as(rising, falling, every) == pytest.approx(-1)
+    assert faithfulness.ranks_as(rising, torch.ones(T, S), every) is None
     causal = torch.ones(T, S).tril().bool()  # masked keys, where all is 0, must not count as agreement
-    assert trust.ranks_as(rising * causal, falling * causal, causal) == pytest.approx(-1)
+    assert faithfulness.ranks_as(rising * causal, falling * causal, causal) == pytest.approx(-1)
 
 
 def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apart(model, examples):

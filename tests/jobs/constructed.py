@@ -18,7 +18,7 @@ from torch import Tensor
 from regard import config as settings
 from regard.data.corpora import GoldPair, Link
 from regard.data.tokenizer import BOS, EOS, SPACE, Tokenizer
-from regard.inspection.record import sites
+from regard.inspection.trace import sites
 from regard.jobs.fit import fit
 from regard.jobs.load import load
 from regard.model import weights

@@ -13,8 +13,8 @@ from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, rows
 from regard.errors import DataError
-from regard.inspection.alignment import compare, read_pharaoh
-from regard.inspection.trust import ranks_as
+from regard.inspection.heads.alignment import compare, read_pharaoh
+from regard.inspection.heads.faithfulness import ranks_as
 from regard.jobs.fit import fit
 from regard.jobs.heads import measure_heads
 from regard.jobs.look import arrays, cells, common_of, look_data
@@ -233,9 +233,9 @@ def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
 
 def test_a_head_that_only_copies_has_no_sentences_for_it(run, tmp_path, capsys, monkeypatch):
     """Few short sentences may show no pattern, and then copying is all that is known of a head."""
-    monkeypatch.setattr("regard.inspection.heads.SURE", 0.0)
-    monkeypatch.setattr("regard.inspection.heads.by_luck", lambda *_: 0.0)
-    monkeypatch.setattr("regard.inspection.heads.CLEAR", 9.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.SURE", 0.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.by_luck", lambda *_: 0.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.CLEAR", 9.0)
     told = says(capsys, "look", run, "Go", "--sentences", "3", "--out", tmp_path / "go.html")
     rows_ = [line.split() for line in told.split("\n") if line.startswith(("encoder.", "decoder."))]
     copying = [row[0] for row in rows_ if row[1] == "copy"]
@@ -295,7 +295,7 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
 
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
-    monkeypatch.setattr("regard.inspection.heads.BASELINE_SENTENCES", 5)
+    monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 5)
     monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
     told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
     assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told

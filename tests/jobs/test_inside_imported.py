@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.errors import ModelError
-from regard.inspection.record import encoder_of
+from regard.inspection.trace import encoder_of
 from regard.jobs.exchange import import_folder
 from regard.jobs.subject import open_subject
 from regard.jobs.words import read_sentences, tell_word

@@ -10,7 +10,7 @@ import pytest
 from regard.cli import main
 from regard.data.corpora import rows
 from regard.data.tokenizer import Tokenizer
-from regard.inspection.patterns import RELATIONS
+from regard.inspection.heads.patterns import RELATIONS
 from regard.inspection.planted import roles_of
 from regard.model.transformer import EncoderDecoder
 from tests.jobs import constructed

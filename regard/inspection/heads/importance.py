@@ -14,8 +14,8 @@ from torch import Tensor
 from regard.architecture import Head
 from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
-from regard.inspection.measures import ENOUGH, Numbers, resamples
-from regard.inspection.record import Model, Site, batches, inputs, pad_rows, sites
+from regard.inspection.heads.statistics import ENOUGH, Numbers, resamples
+from regard.inspection.trace import Model, Site, batches, inputs, pad_rows, sites
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from regard.architecture import Head
 from regard.errors import ModelError
 from regard.inspection.example import Example
-from regard.inspection.importance import Change, gated, importance, loss_by_sentence, tokens
-from regard.inspection.record import Model, sites
+from regard.inspection.heads.importance import Change, gated, importance, loss_by_sentence, tokens
+from regard.inspection.trace import Model, sites
 from regard.model.attention import Attention
 
 STEP = 0.1  # of all heads are shut before importance is asked again.  Michel et al. 2019, section 4.1

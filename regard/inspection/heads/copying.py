@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.inspection.record import Model, Site
+from regard.inspection.trace import Model, Site
 
 DRAWS = 200
 

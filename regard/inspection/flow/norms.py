@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.inspection.decompose import frozen
-from regard.inspection.record import Look
+from regard.inspection.flow.decompose import frozen
+from regard.inspection.trace import Look
 from regard.model.layers import LayerNorm, PostNorm
 
 

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from regard.architecture import Head
-from regard.inspection import measures
-from regard.inspection.copying import by_luck, ov_copying
 from regard.inspection.example import Example, Side
-from regard.inspection.measures import Fit, Numbers
-from regard.inspection.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
-from regard.inspection.record import Model, Site, sites, weights
+from regard.inspection.heads.copying import by_luck, ov_copying
+from regard.inspection.heads.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
+from regard.inspection.heads.roles import statistics
+from regard.inspection.heads.statistics import Fit, Numbers
+from regard.inspection.trace import Model, Site, sites, weights
 from regard.model.transformer import EncoderDecoder
 
 SURE = 0.35  # lift below which no role is told
@@ -262,9 +262,9 @@ def _one(
     keep = keep_of(site.kind, len(example.rows(site.kind)), len(example.columns(site.kind)))
     for name, pattern in every.items():
         if (name in ON_PROBES) == probing:
-            parts.setdefault(name, []).append(measures.fit(w, pattern, keep))
+            parts.setdefault(name, []).append(statistics.fit(w, pattern, keep))
     if not probing:
-        parts.setdefault("vertical", []).append(measures.vertical(w, keep))
+        parts.setdefault("vertical", []).append(statistics.vertical(w, keep))
 
 
 def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
@@ -272,15 +272,15 @@ def _numbers(w: Tensor, kind: str, named: Side) -> Numbers:
     keep = torch.from_numpy(keep_of(kind, *w.shape[1:]))
     rows, keep = (w[:, 1:], keep[1:]) if kind == "decoder" and w.shape[1] > 1 else (w, keep)
     words = rows[:, :-1] if named.special[-1] and rows.shape[1] > 1 else rows  # the end is no word.  Voita et al. 2019
-    e = measures.entropy(rows)
+    e = statistics.entropy(rows)
     nothing = e.new_full((len(w),), math.nan)
     columns = (
         e.mean(dim=-1),
-        measures.evenness(rows, keep).nanmean(dim=-1),
+        statistics.evenness(rows, keep).nanmean(dim=-1),
         e.exp().mean(dim=-1),
-        measures.confidence(words).mean(dim=-1),
-        nothing if kind == "cross" else measures.distance(w)[:, -rows.shape[1] :].mean(dim=-1),
-        nothing if kind == "cross" else measures.distance_variance(w).sqrt()[:, -rows.shape[1] :].mean(dim=-1),
+        statistics.confidence(words).mean(dim=-1),
+        nothing if kind == "cross" else statistics.distance(w)[:, -rows.shape[1] :].mean(dim=-1),
+        nothing if kind == "cross" else statistics.distance_variance(w).sqrt()[:, -rows.shape[1] :].mean(dim=-1),
     )
     return np.asarray(torch.stack(columns, dim=1).double().numpy())
 

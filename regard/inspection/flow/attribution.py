@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.inspection import measures, norms, rollout
 from regard.inspection.example import Example
-from regard.inspection.importance import losses
-from regard.inspection.measures import Numbers, spearman
-from regard.inspection.record import Look, Model, Trace, sites
+from regard.inspection.flow import norms, rollout
+from regard.inspection.heads.importance import losses
+from regard.inspection.heads.roles import statistics
+from regard.inspection.heads.statistics import Numbers, spearman
+from regard.inspection.trace import Look, Model, Trace, sites
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder
 
@@ -79,7 +80,7 @@ def _dealt(trace: Trace, mean: Layers) -> Iterator[Layers]:
     ways: dict[str, list[Tensor]] = {}  # by kind (layers, ways, Tq, Tk)
     for kind in KINDS:
         looks = trace.kind(kind)
-        deals = measures.deals(_others(looks[0]), CHANCES * len(looks)).chunk(len(looks)) if looks else ()
+        deals = statistics.deals(_others(looks[0]), CHANCES * len(looks)).chunk(len(looks)) if looks else ()
         ways[kind] = [
             w.expand(CHANCES, -1, -1).gather(2, dealt.to(w.device)) for w, dealt in zip(mean[kind], deals, strict=True)
         ]

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.inspection.decompose import HIDDEN, allowed, distance_share
 from regard.inspection.example import Example, bare_side
-from regard.inspection.record import Look, Model, Trace, sites, trace
+from regard.inspection.flow.decompose import HIDDEN, allowed, distance_share
+from regard.inspection.trace import Look, Model, Trace, sites, trace
 from regard.model.positions import Absolute, Chosen, Concatenated, Positions, Relative, Rotary
 from regard.model.taps import alter
 from regard.model.transformer import Embedding, device_of

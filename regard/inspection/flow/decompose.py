@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.inspection.record import Look, Model, Trace, encoder_of
+from regard.inspection.trace import Look, Model, Trace, encoder_of
 from regard.model.layers import LayerNorm, PreNorm, RMSNorm
 from regard.model.positions import Absolute, Concatenated, Rotary
 from regard.model.transformer import Embedding

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.inspection.example import Example
-from regard.inspection.importance import Change, gated, losses, tokens
-from regard.inspection.record import Model, sites
+from regard.inspection.heads.importance import Change, gated, losses, tokens
+from regard.inspection.trace import Model, sites
 from regard.model.taps import alter
 
 TEMPERATURE, LOW, HIGH = 0.33, -0.1, 1.1

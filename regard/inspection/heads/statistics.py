@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.inspection.patterns import Pattern
+from regard.inspection.heads.patterns import Pattern
 
 Numbers = NDArray[np.float64]
 RESAMPLES = 1000

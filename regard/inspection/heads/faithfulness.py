@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.inspection.decompose import NAMES, Terms, allowed
 from regard.inspection.example import Example
-from regard.inspection.importance import target_ids
-from regard.inspection.measures import Numbers, deals, entropy, spearman
-from regard.inspection.record import Look, inputs
+from regard.inspection.flow.decompose import NAMES, Terms, allowed
+from regard.inspection.heads.importance import target_ids
+from regard.inspection.heads.statistics import Numbers, deals, entropy, spearman
+from regard.inspection.trace import Look, inputs
 from regard.model.attention import normalise
 from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder

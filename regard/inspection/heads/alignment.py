@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.architecture import Head
 from regard.errors import DataError
 from regard.inspection.example import NONE, Example, Side
-from regard.inspection.record import sites, weights
+from regard.inspection.trace import sites, weights
 from regard.model.transformer import EncoderDecoder
 
 Span = tuple[int, int]

@@ -1,0 +1,1 @@
+"""What each head does: roles, statistics, importance, copying, alignment, faithfulness."""

@@ -1,0 +1,1 @@
+"""Which heads to remove, and in which order."""
