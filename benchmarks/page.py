@@ -17,7 +17,7 @@ from environment import described, write
 from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from regard.report.look import look_page
+from regard.report.look.page import look_page
 from regard.report.page import write_page
 from tests.report.look_sample import look_data
 

@@ -8,11 +8,14 @@ gives the same bytes.
 """
 
 from regard.report.chart import Chart
-from regard.report.charts import bars, curves, histogram
-from regard.report.heads import as_csv, head_figure, head_rows, shares_lines
-from regard.report.heatmap import heatmap
-from regard.report.look import look_page, page_and_notes
-from regard.report.many import distributions, overlay, panels, profile
+from regard.report.charts.curves import bars, curves, histogram
+from regard.report.charts.heads import as_csv, head_figure, head_rows, shares_lines
+from regard.report.charts.heatmap import heatmap
+from regard.report.charts.matrices import Tile, tiles
+from regard.report.charts.run_curves import distributions, overlay, panels, profile
+from regard.report.charts.senses import layers_scatter
+from regard.report.charts.sweep import frontier, parallel, pareto, slices
+from regard.report.look.page import look_page, page_and_notes
 from regard.report.page import (
     Facts,
     Figure,
@@ -25,11 +28,8 @@ from regard.report.page import (
     page,
     write_page,
 )
-from regard.report.points import frontier, parallel, pareto, slices
 from regard.report.table import Table, Value
 from regard.report.terminal import alignment, sparkline
-from regard.report.tiles import Tile, tiles
-from regard.report.words import layers_scatter
 
 __all__ = [
     "Chart",

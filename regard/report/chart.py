@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from regard.errors import RegardError
 from regard.report.table import Value
+from regard.report.text import clean, slug
 from regard.report.theme import CONFIG
-from regard.report.written import clean, slug
 
 if TYPE_CHECKING:
     import altair as alt

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from regard.report.chart import Chart
 from regard.report.table import Table, Value
-from regard.report.written import escape, figures
+from regard.report.text import escape, figures
 
 # Belt to the braces of inlining everything: even if a link slipped in, the browser would not follow it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

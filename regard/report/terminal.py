@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from regard.errors import RegardError
-from regard.report.windows import thin
-from regard.report.written import cells, clean
+from regard.report.charts.downsample import thin
+from regard.report.text import cells, clean
 
 LABEL_WIDTH = 22
 SHADES = ((0.75, "█"), (0.5, "▓"), (0.25, "▒"), (0.1, "░"), (0.0, "·"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from regard.errors import RegardError
-from regard.report.inlined import digest, script
-from regard.report.look import look_page
+from regard.report.look.bundle import digest, script
+from regard.report.look.page import look_page
 from tests.report.look_sample import look_data
 
 EVIL = "</script><img src=https://example.org/x.png onerror=alert(1)>\x00"

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from regard.report.look import look_page
+from regard.report.look.page import look_page
 from regard.report.page import write_page
 from tests.report.look_sample import look_data
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.report.budget import LADDER, Blobs, Measure, _packed, packed_measures
-from regard.report.packed import pack, top_keys, unpack
+from regard.report.look.quantized import pack, top_keys, unpack
+from regard.report.look.size_budget import LADDER, Blobs, Measure, _packed, packed_measures
 
 
 @pytest.mark.parametrize("finest", [finest for finest, _ in LADDER])

@@ -6,7 +6,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.report import Table, distributions, frontier, overlay, panels, parallel, pareto, profile, slices
-from regard.report.many import _labels
+from regard.report.charts.run_curves import _labels
 
 NAMES = [f"run {n}" for n in range(11)]
 

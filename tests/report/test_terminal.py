@@ -4,7 +4,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.report import alignment, sparkline
-from regard.report.written import cells
+from regard.report.text import cells
 
 SOURCE = ["Die", "kleine", "Katze", "schläft", "heute"]
 TARGET = ["The", "little", "cat", "is", "sleeping", "today"]

@@ -7,8 +7,8 @@ import pytest
 
 from regard.errors import RegardError
 from regard.report import Tile, tiles
+from regard.report.charts.matrices import DIVERGING
 from regard.report.theme import EMPTY
-from regard.report.tiles import DIVERGING
 
 
 def tile(title="one", top=None, values=((1.0, -3.0, 0.5), (0.0, 2.0, math.nan))):

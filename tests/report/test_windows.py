@@ -1,6 +1,6 @@
 import pytest
 
-from regard.report.windows import split, thin
+from regard.report.charts.downsample import split, thin
 
 
 @pytest.mark.parametrize("count", [801, 1009, 6007])

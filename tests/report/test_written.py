@@ -1,6 +1,6 @@
 import pytest
 
-from regard.report.written import clean, escape, figures, label, slug
+from regard.report.text import clean, escape, figures, label, slug
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose, pick
-from regard.report.charts import DASHES, line_points
+from regard.report.charts.curves import DASHES, line_points
+from regard.report.charts.downsample import Point, thin
 from regard.report.table import Table, Value
+from regard.report.text import cells
 from regard.report.theme import INK, PALETTE, SOFT_INK
-from regard.report.windows import Point, thin
-from regard.report.written import cells
 
 if TYPE_CHECKING:
     import altair as alt

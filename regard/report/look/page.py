@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.report.budget import Blobs, Layers, Measure, packed_measures
-from regard.report.inlined import digest, script, static
-from regard.report.packed import pack
-from regard.report.written import clean, escape
+from regard.report.look.bundle import digest, script, static
+from regard.report.look.quantized import pack
+from regard.report.look.size_budget import Blobs, Layers, Measure, packed_measures
+from regard.report.text import clean, escape
 
 Data = Mapping[str, Any]
 

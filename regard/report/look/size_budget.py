@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.report.packed import FINEST, Array, Packed, pack, top_keys
+from regard.report.look.quantized import FINEST, Array, Packed, pack, top_keys
 
 Layers = Sequence[Array]  # (H, Tq, Tk) each; H may differ
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.report.chart import Chart
-from regard.report.heatmap import heatmap
+from regard.report.charts.heatmap import heatmap
 from regard.report.table import Table, Value
-from regard.report.written import cells as width_of
+from regard.report.text import cells as width_of
 
 COLUMNS = {
     "head": "head",

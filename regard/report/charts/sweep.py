@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose, pick
 from regard.report.table import Table, Value
+from regard.report.text import figures
 from regard.report.theme import HEIGHT, INK, PALETTE, SHADES, WIDTH
-from regard.report.written import figures
 
 if TYPE_CHECKING:
     import altair as alt

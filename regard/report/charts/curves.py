@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose, pick
+from regard.report.charts.downsample import Point, thin
 from regard.report.table import Table, Value
+from regard.report.text import cells, figures, label
 from regard.report.theme import HEIGHT, INK, PALETTE, SOFT_INK, WIDTH
-from regard.report.windows import Point, thin
-from regard.report.written import cells, figures, label
 
 if TYPE_CHECKING:
     import altair as alt

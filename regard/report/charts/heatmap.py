@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose, pick
 from regard.report.table import Table, Value, number
+from regard.report.text import MISSING, cells, label
 from regard.report.theme import EMPTY, INK, SHADES
-from regard.report.written import MISSING, cells, label
 
 if TYPE_CHECKING:
     import altair as alt

@@ -1,0 +1,1 @@
+"""Charts: Tables become pictures."""

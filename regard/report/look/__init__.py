@@ -1,0 +1,1 @@
+"""look.html: what a model attends to, as one offline page."""
