@@ -31,10 +31,10 @@ from regard.data.tokenizer import EOS, Tokenizers
 from regard.decode import Beam, Greedy, Search
 from regard.interchange import ctranslate2
 from regard.interchange.engine import PATIENCE
-from regard.jobs.crew import Candidates, Crew
-from regard.jobs.engine import engine
-from regard.jobs.exchange import export_run
+from regard.jobs.convert import export_run
 from regard.jobs.load import load, load_tokenizers, use_threads
+from regard.jobs.translate.engine import engine
+from regard.jobs.translate.worker_pool import Candidates, Crew
 from regard.run import open_run
 
 SINGLE = 60  # sentences of those that are translated one at a time

@@ -16,10 +16,10 @@ from environment import described, write
 from regard.config import Config, override
 from regard.data.corpora import english_french
 from regard.hardware import multiply_rate
-from regard.jobs.estimate import estimate_corpus
-from regard.jobs.events import Progress
-from regard.jobs.fit import fit
-from regard.jobs.prepare import write_pieces
+from regard.jobs.train.estimate import estimate_corpus
+from regard.jobs.train.events import Progress
+from regard.jobs.train.fit import fit
+from regard.jobs.train.prepare import write_pieces
 from regard.run import open_run
 
 STEPS, WARM = 32, 6

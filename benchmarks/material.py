@@ -7,9 +7,9 @@ from pathlib import Path
 from regard.config import Config, override
 from regard.data.store import Corpus
 from regard.data.tokenizer import EOS
-from regard.jobs.events import Progress
-from regard.jobs.fit import fit
-from regard.jobs.prepare import write_pieces
+from regard.jobs.train.events import Progress
+from regard.jobs.train.fit import fit
+from regard.jobs.train.prepare import write_pieces
 from regard.run import open_run
 
 

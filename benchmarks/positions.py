@@ -22,7 +22,7 @@ from sacrebleu.significance import PairedTest
 
 from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
-from regard.jobs.fit import fit
+from regard.jobs.train.fit import fit
 from regard.report import Chart, Table, bars, overlay
 from regard.run import Run, open_run, write_text
 

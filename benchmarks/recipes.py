@@ -18,7 +18,7 @@ from pathlib import Path
 from environment import described, write
 
 from regard.config import Config, override
-from regard.jobs.fit import fit, resume
+from regard.jobs.train.fit import fit, resume
 from regard.run import Run, open_run
 from regard.training import log
 

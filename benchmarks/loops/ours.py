@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from regard.config import override
-from regard.jobs.events import Progress
-from regard.jobs.fit import fit
+from regard.jobs.train.events import Progress
+from regard.jobs.train.fit import fit
 from regard.run import open_run
 
 

@@ -30,7 +30,7 @@ def demo(
     from regard.cli.show import show
     from regard.cli.train import INTERRUPTED, stopper
     from regard.jobs import demo as job
-    from regard.jobs.events import Interrupted
+    from regard.jobs.train.events import Interrupted
 
     size = job.QUICK if quick else job.WHOLE
     typer.echo(f"English → French from a grammar built in: {size.train:,} pairs to learn from.", err=True)

@@ -20,7 +20,7 @@ def doctor(
     """Say what is wrong with a corpus, where, and what to do about it."""
     from regard import config as settings
     from regard.jobs.doctor import write_clean
-    from regard.jobs.prepare import diagnose
+    from regard.jobs.train.prepare import diagnose
 
     data = {"train": files, "dev": dev or [], "test": test or [], "source": source, "target": target}
     config = settings.build({"data": {**data, "keep": keep or [], "drop": drop or []}})

@@ -16,7 +16,7 @@ def estimate(
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
     """Say what training would take on this machine: parameters, operations, memory, minutes."""
-    from regard.jobs.estimate import estimate_files
+    from regard.jobs.train.estimate import estimate_files
 
     given = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
     config, _ = read_config(files, assignments(given) + list(set_ or ()))

@@ -26,9 +26,9 @@ def evaluate(
     from regard.evaluation import METRICS
     from regard.formats import files as formats
     from regard.formats import read_pairs
+    from regard.jobs.contamination import seen_by
+    from regard.jobs.evaluate import score_run
     from regard.jobs.load import load, use_threads
-    from regard.jobs.score import score_run
-    from regard.jobs.seen import seen_by
     from regard.metrics import bleu_as_in_papers
     from regard.run import open_run
 

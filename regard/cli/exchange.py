@@ -11,7 +11,7 @@ def import_(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
     """Make a run out of a model that was trained elsewhere, as if it had been trained here."""
-    from regard.jobs.exchange import import_folder
+    from regard.jobs.convert import import_folder
 
     run = out or Path("runs") / folder.resolve().name
     for note in import_folder(folder, run, overwrite):
@@ -26,7 +26,7 @@ def export(
     out: Path | None = typer.Option(None, help="Folder to make; <run>-<format> if unset."),
 ) -> None:
     """Write a run as other programs read it."""
-    from regard.jobs.exchange import export_run
+    from regard.jobs.convert import export_run
 
     folder = out or run.with_name(f"{run.resolve().name}-{to}")
     export_run(run, to, folder, quantize)

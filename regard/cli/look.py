@@ -12,8 +12,8 @@ from regard.cli.places import Files, show_places
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.jobs.heads import HeadTable
-    from regard.jobs.subject import Subject
+    from regard.jobs.look.heads import HeadTable
+    from regard.jobs.look.inspected_run import Subject
 
 
 def look(
@@ -50,7 +50,7 @@ def look(
         text = {"--out": out, "--no-measure": not measure, "--against": against is not None}
         _refuse(text, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import use_threads
-    from regard.jobs.subject import open_subject
+    from regard.jobs.look.inspected_run import open_subject
 
     use_threads(0)
     subject = open_subject(run, device)
@@ -73,7 +73,7 @@ def look(
     if place is not None:
         _write_head(data, place, svg, png, csv)
     if npz is not None:
-        from regard.jobs.look import arrays
+        from regard.jobs.look.page import arrays
 
         write(npz, as_npz(arrays(data)))
 
@@ -91,9 +91,15 @@ def heads(
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
-    from regard.jobs.heads import measure_heads
     from regard.jobs.load import use_threads
-    from regard.jobs.subject import aligned_examples, given_examples, grammar_examples, open_subject, own_examples
+    from regard.jobs.look.heads import measure_heads
+    from regard.jobs.look.inspected_run import (
+        aligned_examples,
+        given_examples,
+        grammar_examples,
+        open_subject,
+        own_examples,
+    )
     from regard.report import as_csv
 
     use_threads(0)
@@ -168,7 +174,7 @@ def _is_file(text: str) -> bool:
 
 def _selftest() -> None:
     from regard.jobs.load import use_threads
-    from regard.jobs.selftest import proofs
+    from regard.jobs.look.selftest import proofs
 
     use_threads(1)  # its models are so small that threads would only wait for each other
     failed = 0
@@ -189,9 +195,9 @@ def _positions(subject: "Subject", texts: list[str] | None, places: int, head: s
 
 
 def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | None) -> None:
-    from regard.jobs.heads import measure_heads
-    from regard.jobs.look import common_of, look_data
-    from regard.jobs.subject import given_examples
+    from regard.jobs.look.heads import measure_heads
+    from regard.jobs.look.inspected_run import given_examples
+    from regard.jobs.look.page import common_of, look_data
 
     examples, what = given_examples(subject, texts, sentences)
     table = measure_heads(subject, examples, what)
@@ -235,10 +241,10 @@ def _data(
 ) -> "tuple[dict[str, Any], HeadTable | None]":
     """Everything about a sentence; heads are measured on so many others, if on any."""
     from regard.inspection.heads.statistics import ENOUGH
-    from regard.jobs.against import against as compared
-    from regard.jobs.heads import measure_heads
-    from regard.jobs.look import common_of, look_data
-    from regard.jobs.subject import own_examples
+    from regard.jobs.look.compare_attention import against as compared
+    from regard.jobs.look.heads import measure_heads
+    from regard.jobs.look.inspected_run import own_examples
+    from regard.jobs.look.page import common_of, look_data
 
     example = subject.example(texts[0], texts[1] if len(texts) > 1 else None)
     other = None if against is None else compared(subject, example, against)
@@ -331,7 +337,7 @@ def _write_page(data: dict[str, Any], path: Path) -> None:
 def _write_head(
     data: dict[str, Any], place: tuple[str, int], svg: Path | None, png: Path | None, csv: Path | None
 ) -> None:
-    from regard.jobs.look import cells
+    from regard.jobs.look.page import cells
     from regard.report import as_csv, head_figure
 
     attention, row = place

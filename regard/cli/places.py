@@ -8,7 +8,7 @@ from regard.cli.files import as_npz, write
 
 if TYPE_CHECKING:
     from regard.inspection.positions import Places
-    from regard.jobs.subject import Subject
+    from regard.jobs.look.inspected_run import Subject
     from regard.report import Table
 
 Files = tuple[Path | None, Path | None, Path | None, Path | None]
@@ -17,7 +17,7 @@ Files = tuple[Path | None, Path | None, Path | None, Path | None]
 
 def show_places(subject: "Subject", count: int, layer: int, files: Files) -> None:
     """Tell what the schemes of positions hold and do, and write what is wanted."""
-    from regard.jobs.places import favourites, place_arrays, place_cells, place_figure, positions_of
+    from regard.jobs.look.positions import favourites, place_arrays, place_cells, place_figure, positions_of
     from regard.report import as_csv
 
     found = positions_of(subject, count)

@@ -7,7 +7,7 @@ from functools import singledispatchmethod
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from regard.jobs import events
+from regard.jobs.train import events
 
 QUIET_SECONDS = 10.0
 

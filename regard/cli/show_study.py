@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from regard.cli.show import clock
-from regard.jobs import events as inner
+from regard.jobs.train import events as inner
 from regard.tune import events
 from regard.tune.folder import StudyFolder
 from regard.tune.results import Glimpse, Result

@@ -46,8 +46,8 @@ def train(
             "nothing to train on: the training files stand before --dev and --test, which take what follows"
         )
     from regard.cli.show import show
-    from regard.jobs import fit
-    from regard.jobs.events import Interrupted
+    from regard.jobs.train import fit
+    from regard.jobs.train.events import Interrupted
 
     if resume is not None:
         happenings = fit.resume(resume, changes, stopper())

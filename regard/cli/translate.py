@@ -18,8 +18,8 @@ from regard.errors import ConfigError, FormatError
 if TYPE_CHECKING:
     from regard.decode import Search
     from regard.formats import Document
-    from regard.jobs.crew import Candidates
-    from regard.jobs.translate import Longest
+    from regard.jobs.translate.text import Longest
+    from regard.jobs.translate.worker_pool import Candidates
     from regard.tasks.translate import Translation
 
 REFRESH = 0.5  # seconds
@@ -51,8 +51,8 @@ def translate(
     from regard.decode import Beam, Greedy, Sample
     from regard.formats import files, open_document
     from regard.formats.document import BILINGUAL, DOCUMENTS
-    from regard.jobs.crew import Terms, hire
-    from regard.jobs.translate import Longest, translate_lines
+    from regard.jobs.translate.text import Longest, translate_lines
+    from regard.jobs.translate.worker_pool import Terms, hire
     from regard.run import open_run
 
     search: Search
@@ -88,7 +88,7 @@ def translate(
 
 
 def _document(translator: "Candidates", document: "Document", out: Path, search: "Search", longest: "Longest") -> None:
-    from regard.jobs.translate import translate_document
+    from regard.jobs.translate.text import translate_document
 
     filled = translate_document(translator, document, out, search, longest)
     typer.echo(f"{out}: {filled.count:,} translated, to be reviewed; {len(filled.left):,} left empty", err=True)

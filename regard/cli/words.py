@@ -9,7 +9,7 @@ from regard.cli.files import write
 from regard.errors import DataError
 
 if TYPE_CHECKING:
-    from regard.jobs.words import WordStory
+    from regard.jobs.look.senses import WordStory
 
 
 def embed_words(
@@ -24,8 +24,8 @@ def embed_words(
 ) -> None:
     """One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's."""
     from regard.jobs.load import use_threads
-    from regard.jobs.subject import open_subject
-    from regard.jobs.words import read_sentences, tell_word
+    from regard.jobs.look.inspected_run import open_subject
+    from regard.jobs.look.senses import read_sentences, tell_word
     from regard.report import as_csv, layers_scatter
 
     use_threads(0)

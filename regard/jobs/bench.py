@@ -18,7 +18,7 @@ from regard.data.tokenizer import EOS, PAD
 from regard.decode import Beam, Greedy, Limits
 from regard.hardware import memory, multiply_rate
 from regard.jobs.load import KINDS, cores, use_threads
-from regard.jobs.prepare import write_pieces
+from regard.jobs.train.prepare import write_pieces
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import open_run

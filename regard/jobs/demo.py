@@ -11,11 +11,11 @@ from regard.evaluation import Evaluation
 from regard.formats import Pair
 from regard.inspection.example import pair_example
 from regard.inspection.heads.alignment import Aligners, align_heads, link
-from regard.jobs.events import Event, Finished
-from regard.jobs.fit import Stop, fit
+from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
-from regard.jobs.look import attention
-from regard.jobs.score import score_run
+from regard.jobs.look.page import attention
+from regard.jobs.train.events import Event, Finished
+from regard.jobs.train.fit import Stop, fit
 from regard.run import Run, aside, require_free
 
 SHOWN = 4

@@ -8,7 +8,7 @@ from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.formats import Pair, are_two_texts
-from regard.jobs.prepare import stream
+from regard.jobs.train.prepare import stream
 from regard.run import aside
 
 

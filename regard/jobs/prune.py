@@ -20,8 +20,8 @@ from regard.inspection.example import LONGEST, Example, pair_example
 from regard.inspection.pruning import gates
 from regard.inspection.pruning.order import Stage, by_gates, by_importance, heads_to_keep, masked, narrow
 from regard.inspection.trace import sites
-from regard.jobs.events import Note
 from regard.jobs.load import load, new_model
+from regard.jobs.train.events import Note
 from regard.jobs.versions import versions
 from regard.metrics import Score, bleu
 from regard.metrics.paired import bleu_difference

@@ -7,7 +7,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.data.corpora import words
 from regard.evaluation import Evaluation, Sentence
-from regard.jobs.look import Attention, attention
+from regard.jobs.look.page import Attention, attention
 from regard.model.transformer import parameters_of
 from regard.report import (
     Chart,

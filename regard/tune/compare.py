@@ -10,9 +10,9 @@ from regard.decode import Beam
 from regard.errors import DataError, FormatError
 from regard.evaluation import METRICS, Evaluation, evaluate
 from regard.formats import Pair, read_lines, read_pairs
+from regard.jobs.evaluate import as_dict, judge
 from regard.jobs.load import load
-from regard.jobs.prepare import write_pieces
-from regard.jobs.score import as_dict, judge
+from regard.jobs.train.prepare import write_pieces
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.training import log

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from regard.jobs.events import Event
+from regard.jobs.train.events import Event
 from regard.tune.results import Result
 from regard.tune.space import Point
 

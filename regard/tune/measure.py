@@ -9,9 +9,9 @@ from typing import Any
 from regard.data.unigram import unigram_loss
 from regard.errors import RunError
 from regard.evaluation import METRICS
+from regard.jobs.evaluate import as_dict, score_run
 from regard.jobs.load import load
-from regard.jobs.prepare import write_pieces
-from regard.jobs.score import as_dict, score_run
+from regard.jobs.train.prepare import write_pieces
 from regard.run import Run
 from regard.training import alarms, log
 from regard.training.validate import Check

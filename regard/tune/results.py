@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.jobs.events import Checked, Event, Progress
+from regard.jobs.train.events import Checked, Event, Progress
 from regard.tune.claims import DONE, TAKEN, Claims, is_gone
 from regard.tune.folder import StudyFolder
 from regard.tune.measure import Measured

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from regard.errors import BusyError, DataError, FormatError, RegardError, RunError
-from regard.jobs import fit as job
-from regard.jobs.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.jobs.load import pick_device
+from regard.jobs.train import fit as job
+from regard.jobs.train.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.run import Run, is_run
 from regard.training.validate import Check
 from regard.tune import storage as storages

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from regard.cli.show_study import StudyDisplay, watched
 from regard.data.batch import Place
-from regard.jobs.events import Checked, Progress
+from regard.jobs.train.events import Checked, Progress
 from regard.metrics import Score
 from regard.training.loop import Step
 from regard.training.validate import Check

@@ -15,9 +15,9 @@ from regard.interchange import marian, marian_export
 from regard.interchange.folder import open_folder, read_restricted
 from regard.interchange.registry import exporter, importer
 from regard.interchange.trained import Trained
-from regard.jobs.exchange import import_folder
-from regard.jobs.inherit import inherit
+from regard.jobs.convert import import_folder
 from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
+from regard.jobs.train.init_from import inherit
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run, begin

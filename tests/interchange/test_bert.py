@@ -16,7 +16,7 @@ from regard.cli import main
 from regard.data.corpora import english_french
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RegardError, RunError
-from regard.jobs.exchange import import_folder
+from regard.jobs.convert import import_folder
 from regard.jobs.load import load_encoder
 from regard.model import weights
 from regard.model.taps import record

@@ -20,10 +20,10 @@ from regard.decode import Beam, Greedy
 from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError
 from regard.interchange.marian import NEVER, Vocabulary
-from regard.jobs import fit
-from regard.jobs.events import Finished
-from regard.jobs.exchange import export_run, import_folder
-from regard.jobs.look import attention
+from regard.jobs.convert import export_run, import_folder
+from regard.jobs.look.page import attention
+from regard.jobs.train import fit
+from regard.jobs.train.events import Finished
 from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
@@ -290,7 +290,7 @@ def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
 def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
-    from regard.jobs.engine import engine
+    from regard.jobs.translate.engine import engine
 
     search = Greedy(Limits(factor=1.0, extra=3, rounds=10**6))
     theirs = [found[0].text for text in TEXTS for found in engine(run, "none", 1).candidates([text], search)]

@@ -19,8 +19,8 @@ from regard import config as settings
 from regard.data.corpora import GoldPair, Link
 from regard.data.tokenizer import BOS, EOS, SPACE, Tokenizer
 from regard.inspection.trace import sites
-from regard.jobs.fit import fit
 from regard.jobs.load import load
+from regard.jobs.train.fit import fit
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.transformer import EncoderDecoder

@@ -7,7 +7,7 @@ from regard.config import Config, ModelConfig
 from regard.data.tokenizer import PAD
 from regard.decode import Greedy
 from regard.jobs.bench import Subject, _batch, advice, bench, decoding, of_nothing, of_run
-from regard.jobs.fit import fit
+from regard.jobs.train.fit import fit
 
 SMALL = Subject(ModelConfig(dim=16, heads=2, ffn=32, layers=1), vocabulary=101)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from regard.errors import ConfigError, RunError
-from regard.jobs import fit as job
-from regard.jobs.crew import LARGEST, Crew, Terms, hire, shares
+from regard.jobs.train import fit as job
+from regard.jobs.translate.worker_pool import LARGEST, Crew, Terms, hire, shares
 from regard.run import Run
 
 TEXTS = ["The old queen saw the horses."] * 3

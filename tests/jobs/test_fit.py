@@ -10,11 +10,11 @@ import regard
 from regard.config import Config
 from regard.decode import Beam, Greedy
 from regard.errors import ConfigError, DataError, RegardError, RunError
-from regard.jobs import fit as job
-from regard.jobs import session
-from regard.jobs.engine import engine
-from regard.jobs.events import Checked, Finished, Interrupted, Note, Progress
 from regard.jobs.load import load
+from regard.jobs.train import fit as job
+from regard.jobs.train import session
+from regard.jobs.train.events import Checked, Finished, Interrupted, Note, Progress
+from regard.jobs.translate.engine import engine
 from regard.model import weights
 from regard.run import Run
 from regard.training import log
@@ -250,7 +250,7 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import in_order
-    from regard.jobs.prepare import write_pieces
+    from regard.jobs.train.prepare import write_pieces
     from regard.training.loss import Learner
 
     config = tiny("train.steps=3")
@@ -268,7 +268,7 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     from regard.data.batch import collate
     from regard.data.tokenizer import PAD
     from regard.evaluation import evaluate
-    from regard.jobs.prepare import write_pieces
+    from regard.jobs.train.prepare import write_pieces
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)

@@ -11,7 +11,7 @@ from regard import run as runs
 from regard.data.corpora import english_french
 from regard.data.store import Texts
 from regard.errors import RegardError
-from regard.jobs.prepare import write_texts
+from regard.jobs.train.prepare import write_texts
 
 PAIRS = [(pair.source, pair.target) for pair in english_french.generate(40, 5)]
 

@@ -7,9 +7,9 @@ import torch
 
 from regard import config as settings
 from regard.errors import ConfigError, RunError
-from regard.jobs import fit as job
-from regard.jobs.events import Alarm, Checked, Finished, Note
-from regard.jobs.seen import seen_by
+from regard.jobs.contamination import seen_by
+from regard.jobs.train import fit as job
+from regard.jobs.train.events import Alarm, Checked, Finished, Note
 from regard.model import weights
 from regard.run import Run
 from tests.jobs.test_fit import assert_same, never, train

@@ -15,11 +15,11 @@ from regard.data.corpora import english_french, rows
 from regard.errors import DataError
 from regard.inspection.heads.alignment import compare, read_pharaoh
 from regard.inspection.heads.faithfulness import ranks_as
-from regard.jobs.fit import fit
-from regard.jobs.heads import measure_heads
-from regard.jobs.look import arrays, cells, common_of, look_data
+from regard.jobs.look.heads import measure_heads
+from regard.jobs.look.inspected_run import given_examples, grammar_examples, open_subject, own_examples
+from regard.jobs.look.page import arrays, cells, common_of, look_data
 from regard.jobs.prune import Pruned, Wish, prune
-from regard.jobs.subject import given_examples, grammar_examples, open_subject, own_examples
+from regard.jobs.train.fit import fit
 from regard.run import Run
 
 SENTENCE = "The old king saw the red houses."
@@ -224,7 +224,7 @@ def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_p
 
 
 def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
-    monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
+    monkeypatch.setattr("regard.jobs.look.inspected_run.ENOUGH", 7)
     wish = ["heads", run, spaced["en"], spaced["fr"], "--gold", spaced["links"]]
     rates = [next(line for line in says(capsys, *wish, *more).split("\n") if "AER" in line and "best" in line)
              for more in ([], ["--grammar"])]  # fmt: skip
@@ -296,7 +296,7 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
     monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 5)
-    monkeypatch.setattr("regard.jobs.subject.ENOUGH", 7)
+    monkeypatch.setattr("regard.jobs.look.inspected_run.ENOUGH", 7)
     told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
     assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told
     assert "grammar:" in told and "against gold" in told
@@ -319,7 +319,7 @@ def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
     from regard.formats import Pair, read_pairs
-    from regard.jobs.events import Note
+    from regard.jobs.train.events import Note
 
     pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:12]
     out = tmp_path / "half"
@@ -396,8 +396,8 @@ def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
-    from regard.jobs import selftest
-    from regard.jobs.selftest import Proof
+    from regard.jobs.look.page import selftest
+    from regard.jobs.look.selftest import Proof
 
     told = says(capsys, "look", "--selftest")
     assert "FAILS" not in told and told.count("holds") >= 18

@@ -8,9 +8,9 @@ import torch
 
 from regard.errors import ModelError
 from regard.inspection.trace import encoder_of
-from regard.jobs.exchange import import_folder
-from regard.jobs.subject import open_subject
-from regard.jobs.words import read_sentences, tell_word
+from regard.jobs.convert import import_folder
+from regard.jobs.look.inspected_run import open_subject
+from regard.jobs.look.senses import read_sentences, tell_word
 from regard.model.build import build_decoder
 from tests.inspection.conftest import config_of
 from tests.interchange import test_bert as bert

@@ -16,8 +16,8 @@ PROBE = """
 import json, sys, threading, time
 from pathlib import Path
 from regard.config import Config, override
-from regard.jobs.events import Progress
-from regard.jobs.fit import fit
+from regard.jobs.train.events import Progress
+from regard.jobs.train.fit import fit
 
 def anonymous():
     for line in open("/proc/self/status"):

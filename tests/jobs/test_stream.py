@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from regard.jobs.stream import as_they_come
+from regard.jobs.translate.stream import as_they_come
 
 
 def test_a_fast_source_comes_in_full_chunks_in_order():

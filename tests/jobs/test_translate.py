@@ -9,7 +9,7 @@ from regard.data.tokenizer import PAD, Tokenizers, train
 from regard.decode import Greedy
 from regard.errors import DataError
 from regard.formats import open_document
-from regard.jobs.translate import Longest, translate_document, translate_lines
+from regard.jobs.translate.text import Longest, translate_document, translate_lines
 from regard.model.build import build
 from regard.tasks.translate import Translation, Translator
 

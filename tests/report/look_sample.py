@@ -92,7 +92,7 @@ def head(name: str, layer: int, number: int, weights: np.ndarray, rng: np.random
 def look_data(
     layers: int = 3, heads: int = 4, source: list[str] | None = None, target: list[str] | None = None
 ) -> dict[str, Any]:
-    """The whole dictionary, as `regard.jobs.look.look_data` would make it."""
+    """The whole dictionary, as `regard.jobs.look.page.look_data` would make it."""
     rng = np.random.default_rng(7)
     source, target = list(source or SOURCE), list(target or TARGET)
     S, T = len(source), len(target)

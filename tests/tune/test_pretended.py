@@ -9,8 +9,8 @@ from sqlalchemy.exc import OperationalError
 
 from regard.data.batch import Place
 from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelError, RegardError, RunError
-from regard.jobs import fit as job
-from regard.jobs.events import Alarm, Checked, Interrupted, Progress
+from regard.jobs.train import fit as job
+from regard.jobs.train.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
 from regard.training.loop import Step
 from regard.training.validate import Check

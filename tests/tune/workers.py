@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from regard.jobs import fit as job
+from regard.jobs.train import fit as job
 from regard.run import Run, write_text
 from regard.tune import door, work
 from regard.tune.measure import Measured

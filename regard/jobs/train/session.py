@@ -11,13 +11,13 @@ from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.hardware import multiply_rate
-from regard.jobs.estimate import estimate_corpus
-from regard.jobs.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.evaluate import score_run
 from regard.jobs.load import load, new_model
-from regard.jobs.prepare import Data
 from regard.jobs.report import write_report
-from regard.jobs.score import score_run
-from regard.jobs.watch import HeadWatch
+from regard.jobs.train.estimate import estimate_corpus
+from regard.jobs.train.events import Alarm, Checked, Event, Finished, Interrupted, Note, Progress, Started
+from regard.jobs.train.head_history import HeadWatch
+from regard.jobs.train.prepare import Data
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder, parameters_of
 from regard.run import Run

@@ -20,10 +20,10 @@ from regard.inspection.heads.alignment import by_words, link, pharaoh, to_words
 from regard.inspection.heads.patterns import LETTERS, NO_ROLE
 from regard.inspection.heads.roles import HeadFacts, Spread
 from regard.inspection.trace import Look, Trace, cross_weights, trace
-from regard.jobs.against import Other, moved
-from regard.jobs.heads import HeadTable, letter
-from regard.jobs.subject import Subject
-from regard.jobs.trust import trusted
+from regard.jobs.look.compare_attention import Other, moved
+from regard.jobs.look.faithfulness import trusted
+from regard.jobs.look.heads import HeadTable, letter
+from regard.jobs.look.inspected_run import Subject
 from regard.report import Table, Value
 from regard.run import Run
 from regard.tasks.translate import Translator

@@ -12,8 +12,8 @@ from regard.data.store import Corpus, Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import read_pairs
+from regard.jobs.contamination import Seen, seen_by
 from regard.jobs.load import load_tokenizers
-from regard.jobs.seen import Seen, seen_by
 from regard.run import Run, aside
 
 ENOUGH_TO_LEARN_PIECES = 1_000_000

@@ -13,7 +13,7 @@ from regard.inspection.heads.importance import Cost, ablated, alone, importance
 from regard.inspection.heads.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
 from regard.inspection.heads.roles import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.trace import Model, sites, weights
-from regard.jobs.subject import Subject
+from regard.jobs.look.inspected_run import Subject
 from regard.model.transformer import EncoderDecoder
 from regard.report import Table, Value
 

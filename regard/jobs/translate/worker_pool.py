@@ -15,8 +15,8 @@ from typing import Protocol, Self
 from regard.data.tokenizer import Tokenizers
 from regard.decode import Search
 from regard.errors import ConfigError, RegardError, RunError
-from regard.jobs.engine import engine
 from regard.jobs.load import cores, load, load_tokenizers, pick_device, use_threads
+from regard.jobs.translate.engine import engine
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator
 

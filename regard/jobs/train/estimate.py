@@ -8,7 +8,7 @@ from regard.data.store import Corpus
 from regard.errors import ConfigError
 from regard.hardware import memory, multiply_rate
 from regard.jobs.load import pick_device, use_threads
-from regard.jobs.prepare import stream
+from regard.jobs.train.prepare import stream
 from regard.training.planning.cost import Lengths, parameters, training_bytes
 from regard.training.planning.estimate import Estimate, estimate
 from regard.training.planning.sizing import Choice, Facts, choose

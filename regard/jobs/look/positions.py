@@ -8,7 +8,7 @@ import numpy as np
 from regard.errors import ConfigError
 from regard.inspection.example import LONGEST
 from regard.inspection.positions import Effect, Places, Sheet, places
-from regard.jobs.subject import Subject
+from regard.jobs.look.inspected_run import Subject
 from regard.report import Chart, Table, Tile, Value, tiles
 
 DIMENSIONS = 128

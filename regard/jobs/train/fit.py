@@ -14,12 +14,12 @@ from regard import run as runs
 from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
 from regard.hardware import keep_memory
-from regard.jobs.estimate import require_memory, sized, told
-from regard.jobs.events import Event, Note
-from regard.jobs.inherit import inherit, take
 from regard.jobs.load import pick_device, set_threads
-from regard.jobs.prepare import facts_of, write_pieces, write_texts
-from regard.jobs.session import Session, Stop
+from regard.jobs.train.estimate import require_memory, sized, told
+from regard.jobs.train.events import Event, Note
+from regard.jobs.train.init_from import inherit, take
+from regard.jobs.train.prepare import facts_of, write_pieces, write_texts
+from regard.jobs.train.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
 from regard.training.distributed.ddp import Many, Solo, launch, local_rank, meet

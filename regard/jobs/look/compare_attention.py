@@ -12,7 +12,7 @@ from regard.inspection.example import Example
 from regard.inspection.heads.faithfulness import choice, divergence
 from regard.inspection.trace import Look, Model, sites, weights
 from regard.jobs.load import fill
-from regard.jobs.subject import Subject, open_subject
+from regard.jobs.look.inspected_run import Subject, open_subject
 from regard.run import is_run
 
 START = "start"

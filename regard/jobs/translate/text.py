@@ -8,8 +8,8 @@ from pathlib import Path
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import Document, broken
-from regard.jobs.crew import Candidates
-from regard.jobs.stream import as_they_come
+from regard.jobs.translate.stream import as_they_come
+from regard.jobs.translate.worker_pool import Candidates
 from regard.tasks.translate import Translation
 
 CHUNK = 2048

@@ -14,7 +14,7 @@ from regard.inspection import embeddings
 from regard.inspection.embeddings import Alike, Contextuality
 from regard.inspection.example import Example, pieces_of
 from regard.inspection.trace import encoder_of
-from regard.jobs.subject import Subject
+from regard.jobs.look.inspected_run import Subject
 from regard.report import Table, Value
 from regard.tasks.embed import Embedder
 

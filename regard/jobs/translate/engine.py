@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.interchange.ctranslate2 import places_for
 from regard.interchange.engine import Engine
-from regard.jobs.exchange import export_run
+from regard.jobs.convert import export_run
 from regard.jobs.load import cores, load_tokenizers
 from regard.run import Run, open_run
 

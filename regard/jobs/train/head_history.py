@@ -8,7 +8,7 @@ from regard.inspection.example import pair_example
 from regard.inspection.heads.patterns import Counts
 from regard.inspection.heads.roles import head_facts
 from regard.jobs.load import new_model
-from regard.jobs.prepare import Data
+from regard.jobs.train.prepare import Data
 from regard.model.transformer import EncoderDecoder, device_of
 from regard.run import Run, write_text
 from regard.training import log

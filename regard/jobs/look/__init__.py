@@ -1,0 +1,1 @@
+"""Look into a run: attention, heads, positions, senses."""

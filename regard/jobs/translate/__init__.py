@@ -1,0 +1,1 @@
+"""Translate streams and files with a run."""
