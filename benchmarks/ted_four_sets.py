@@ -20,7 +20,7 @@ from typing import Any
 from environment import described, write
 
 from regard import config as settings
-from regard.cli.show_study import show_study
+from regard.cli.study_progress import show_study
 from regard.cli.train import INTERRUPTED, stopper
 from regard.config import Config
 from regard.formats import read_pairs

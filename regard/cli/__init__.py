@@ -14,20 +14,20 @@ import typer
 from regard.cli import (
     bench,
     compare,
+    convert,
     corpus,
     demo,
     doctor,
     estimate,
     evaluate,
-    exchange,
     look,
     prune,
     report,
+    senses,
     settings,
     train,
     translate,
     tune,
-    words,
 )
 from regard.errors import RegardError
 
@@ -41,14 +41,14 @@ COMMANDS = (
     look.look,
     look.heads,
     prune.prune,
-    words.embed_words,
+    senses.embed_words,
     doctor.doctor,
     estimate.estimate,
     bench.bench,
     demo.demo,
     corpus.corpus,
-    exchange.import_,
-    exchange.export,
+    convert.import_,
+    convert.export,
     settings.settings,
 )
 MANY = ("--dev", "--test", "--on")

@@ -27,7 +27,7 @@ def demo(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
     """Train a small translator on the built-in corpus, score it, and show where it looks."""
-    from regard.cli.show import show
+    from regard.cli.progress import show
     from regard.cli.train import INTERRUPTED, stopper
     from regard.jobs import demo as job
     from regard.jobs.train.events import Interrupted

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.given import assignments, read_config
+from regard.cli.overrides import assignments, read_config
 
 
 def estimate(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.files import as_npz, write
-from regard.cli.places import Files, show_places
+from regard.cli.output import as_npz, write
+from regard.cli.positions import Files, show_places
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ def prune(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Cut the least important heads out of the weights, and say what that costs: BLEU, parameters, time."""
-    from regard.cli.show import show
+    from regard.cli.progress import show
     from regard.formats import read_pairs
     from regard.jobs import prune as job
     from regard.jobs.load import use_threads

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.given import assignments, read_config
+from regard.cli.overrides import assignments, read_config
 from regard.errors import ConfigError
 
 INTERRUPTED = 130
@@ -45,7 +45,7 @@ def train(
         raise ConfigError(
             "nothing to train on: the training files stand before --dev and --test, which take what follows"
         )
-    from regard.cli.show import show
+    from regard.cli.progress import show
     from regard.jobs.train import fit
     from regard.jobs.train.events import Interrupted
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.given import as_json, assignments
+from regard.cli.overrides import as_json, assignments
 from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def tune(
     study: str | None = typer.Option(None, metavar="NAME", help="Which one, where a storage holds several."),
 ) -> None:
     """Train over many settings and see which ones matter: a study file, or files and --over."""
-    from regard.cli.show_study import show_study
+    from regard.cli.study_progress import show_study
     from regard.cli.train import INTERRUPTED, stopper
     from regard.tune import door
     from regard.tune.folder import is_study

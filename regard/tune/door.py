@@ -5,13 +5,13 @@ from pathlib import Path
 from regard.errors import ConfigError, RunError
 from regard.formats import read_pairs
 from regard.run import write_text
-from regard.tune import storage as storages
-from regard.tune import study as studies
 from regard.tune.claims import Claims
 from regard.tune.folder import StudyFolder, is_study
 from regard.tune.storage import FOLDER, STUDY
 from regard.tune.study import Study
 from regard.tune.work import Bench
+from regard.tuning import storage as storages
+from regard.tuning import study as studies
 
 MAY_CHANGE = {"trials", "only", "pruner", "storage"}
 """What a study may change when it goes on: nothing that would make its trials differ from one another."""

@@ -14,7 +14,6 @@ from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.run import Run, is_run
 from regard.training.validate import Check
-from regard.tune import storage as storages
 from regard.tune.claims import Claims
 from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
 from regard.tune.folder import StudyFolder
@@ -23,6 +22,7 @@ from regard.tune.propose import Key, propose
 from regard.tune.results import NAME, NOW, NUMBER, OUTCOME, Glimpse, Result, results, trials_by_number
 from regard.tune.space import Point, key
 from regard.tune.study import Study, distribution
+from regard.tuning import storage as storages
 
 if TYPE_CHECKING:
     import optuna

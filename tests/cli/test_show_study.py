@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from regard.cli.show_study import StudyDisplay, watched
+from regard.cli.study_progress import StudyDisplay, watched
 from regard.data.batch import Place
 from regard.jobs.train.events import Checked, Progress
 from regard.metrics import Score

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.files import as_npz, write
+from regard.cli.output import as_npz, write
 
 if TYPE_CHECKING:
     from regard.inspection.positions import Places

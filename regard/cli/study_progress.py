@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from regard.cli.show import clock
+from regard.cli.progress import clock
 from regard.jobs.train import events as inner
 from regard.tune import events
 from regard.tune.folder import StudyFolder

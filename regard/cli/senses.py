@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from regard.cli.files import write
+from regard.cli.output import write
 from regard.errors import DataError
 
 if TYPE_CHECKING:
