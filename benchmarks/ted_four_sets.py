@@ -25,16 +25,16 @@ from regard.cli.train import INTERRUPTED, stopper
 from regard.config import Config
 from regard.formats import read_pairs
 from regard.run import Run, write_text
-from regard.tune import door
-from regard.tune import study as studies
-from regard.tune.analysis import analysis, turning_point
-from regard.tune.evidence import gather
-from regard.tune.folder import is_study
-from regard.tune.measure import Measured, best_look, looks
-from regard.tune.results import Result
-from regard.tune.study import Study, short
-from regard.tune.study_page import StudyPage, write_study_page
-from regard.tune.work import Bench, work
+from regard.tuning import open_study
+from regard.tuning import study as studies
+from regard.tuning.analysis.evidence import gather
+from regard.tuning.analysis.findings import analysis, turning_point
+from regard.tuning.folder import is_study
+from regard.tuning.measure import Measured, best_look, looks
+from regard.tuning.pages.study import StudyPage, write_study_page
+from regard.tuning.results import Result
+from regard.tuning.study import Study, short
+from regard.tuning.worker import Bench, work
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE, IMAGES = ROOT / "examples" / "ted_four_sets.toml", ROOT / "docs" / "images"
@@ -95,7 +95,7 @@ def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
 
 def train(part: str, given: argparse.Namespace) -> None:
     """Begin a part, or go on with it; it ends with its own page in its folder."""
-    bench = door.begin(study_of(part, given), given.folder / part)
+    bench = open_study.begin(study_of(part, given), given.folder / part)
     if not show_study(work(bench, stopper()), bench.place, bench.peek):
         raise SystemExit(INTERRUPTED)
     print(write_study_page(bench, all_tests=True, pads_counted=True))
@@ -197,7 +197,7 @@ def main() -> None:
         train(part, given)
     for part in PARTS:
         if is_study(given.folder / part):
-            bench = door.go_on(given.folder / part)
+            bench = open_study.go_on(given.folder / part)
             lines = [*described(), "", *told(part, bench, IMAGES if given.write else given.folder / "images")]
             bench.close()
             print("\n".join(lines))

@@ -18,8 +18,8 @@ def compare(
     """Put runs and files of translations side by side on one test set: scores, significance, curves, sentences."""
     from regard.decode import Beam
     from regard.jobs.load import use_threads
-    from regard.tune.compare import compare as job
-    from regard.tune.compare_page import METRICS, lines, write_comparison
+    from regard.tuning.compare import compare as job
+    from regard.tuning.pages.comparison import METRICS, lines, write_comparison
 
     use_threads(0)
     found = job(systems, on or [], Beam(beam, alpha), device)

@@ -14,10 +14,10 @@ from rich.table import Table
 
 from regard.cli.progress import clock
 from regard.jobs.train import events as inner
-from regard.tune import events
-from regard.tune.folder import StudyFolder
-from regard.tune.results import Glimpse, Result
-from regard.tune.study import METRIC_NAMES, told, written
+from regard.tuning import events
+from regard.tuning.folder import StudyFolder
+from regard.tuning.results import Glimpse, Result
+from regard.tuning.study import METRIC_NAMES, told, written
 
 REFRESH_SECONDS = 0.5
 OTHERS_SECONDS = 3.0  # between two looks at what other workers do

@@ -11,8 +11,8 @@ from regard.cli.overrides import as_json, assignments
 from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
-    from regard.tune.study import Study
-    from regard.tune.work import Bench
+    from regard.tuning.study import Study
+    from regard.tuning.worker import Bench
 
 Files = typer.Argument(None, metavar="FILES", help="A study .toml or a study folder; or training files, with --over.")
 
@@ -45,9 +45,9 @@ def tune(
     """Train over many settings and see which ones matter: a study file, or files and --over."""
     from regard.cli.study_progress import show_study
     from regard.cli.train import INTERRUPTED, stopper
-    from regard.tune import door
-    from regard.tune.folder import is_study
-    from regard.tune.work import work
+    from regard.tuning import open_study
+    from regard.tuning.folder import is_study
+    from regard.tuning.worker import work
 
     each = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
@@ -57,18 +57,18 @@ def tune(
     if worker is not None:
         if given:
             raise ConfigError("--worker joins a study as it is: leave out files and settings")
-        bench = door.join(worker, study, out)
+        bench = open_study.join(worker, study, out)
     elif files and len(files) == 1 and is_study(files[0]):
         if _given(over, set_, each.values(), data.values()) or out:
             raise ConfigError(f"{files[0]}: a study goes on as it is: leave out settings, --over and --out")
         bench = _go_on(files[0], fields)
     else:
         begun = _study(files or [], over or [], assignments(data) + list(set_ or ()), each, fields)
-        door.require_files(begun)
-        bench = door.begin(begun, out or Path("studies") / begun.name)
+        open_study.require_files(begun)
+        bench = open_study.begin(begun, out or Path("studies") / begun.name)
     if not show_study(work(bench, stopper()), bench.place, bench.peek):
         raise typer.Exit(INTERRUPTED)
-    from regard.tune.study_page import write_study_page
+    from regard.tuning.pages.study import write_study_page
 
     typer.echo(f"report: {write_study_page(bench)}", err=True)
     if all(result.state == "failed" for result in bench.results()):
@@ -77,20 +77,20 @@ def tune(
 
 def _go_on(folder: Path, fields: dict[str, Any]) -> "Bench":
     """The study of a folder as it is, or with such fields as may change; any other is refused by its name."""
-    from regard.tune import door
-    from regard.tune import study as studies
-    from regard.tune.folder import StudyFolder
+    from regard.tuning import open_study
+    from regard.tuning import study as studies
+    from regard.tuning.folder import StudyFolder
 
     if not _given(value for name, value in fields.items() if name != "storage"):
-        return door.go_on(folder, fields["storage"])
-    return door.begin(studies.change(studies.load(StudyFolder(folder).study), **fields), folder)
+        return open_study.go_on(folder, fields["storage"])
+    return open_study.begin(studies.change(studies.load(StudyFolder(folder).study), **fields), folder)
 
 
 def _study(
     files: list[Path], over: list[str], changes: list[str], each: dict[str, Any], fields: dict[str, Any]
 ) -> "Study":
     """The study of a file with what the options change in it, or the one that the options alone make."""
-    from regard.tune import study as studies
+    from regard.tuning import study as studies
 
     budget = {name: value for name, value in each.items() if value is not None}
     if files and files[0].suffix == ".toml":
@@ -110,8 +110,8 @@ def _from_options(
     files: list[Path], over: list[str], changes: list[str], budget: dict[str, Any], fields: dict[str, Any]
 ) -> "Study":
     from regard import config as settings
-    from regard.tune import study as studies
-    from regard.tune.space import Choices, read_over
+    from regard.tuning import study as studies
+    from regard.tuning.space import Choices, read_over
 
     choices = dict(map(read_over, over))
     if len(choices) < len(over):

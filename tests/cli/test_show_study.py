@@ -12,10 +12,10 @@ from regard.jobs.train.events import Checked, Progress
 from regard.metrics import Score
 from regard.training.loop import Step
 from regard.training.validate import Check
-from regard.tune.events import Began, Done, Ended, Planned, Went
-from regard.tune.folder import StudyFolder
-from regard.tune.measure import Measured
-from regard.tune.results import Glimpse, Result
+from regard.tuning.events import Began, Done, Ended, Planned, Went
+from regard.tuning.folder import StudyFolder
+from regard.tuning.measure import Measured
+from regard.tuning.results import Glimpse, Result
 
 POINT = {"model.layers": 2, "model.dropout": 0.25}
 MEASURED = Measured(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.5}})

@@ -12,7 +12,7 @@ import pytest
 from regard.cli import main
 from regard.cli.tune import _from_options
 from regard.run import is_run
-from regard.tune import door
+from regard.tuning import open_study
 from tests.jobs.conftest import TINY
 
 SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.check_sentences"))]
@@ -73,7 +73,7 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
     assert (study / "study.toml").read_text(encoding="utf-8") == before
     main_ok(["tune", str(study), "--trials", "5"])
     assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
-    assert door.go_on(study).study.trials == 5
+    assert open_study.go_on(study).study.trials == 5
 
 
 def test_what_goes_by_steps_is_counted():
@@ -117,7 +117,7 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
 
 
 def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path, tmp_path: Path, capsys, monkeypatch):
-    monkeypatch.setattr("regard.tune.compare.judge", None)
+    monkeypatch.setattr("regard.tuning.compare.judge", None)
     (tmp_path / "short.txt").write_text("one\n", encoding="utf-8")
     words = ["compare", str(study / "trials" / "0001"), str(tmp_path / "short.txt")]
     told = refused([*words, "--on", str(files / "test.en"), str(files / "test.fr")], capsys)
@@ -232,7 +232,7 @@ def test_a_study_killed_five_times_ends_with_every_trial_once(files: Path, tmp_p
         if worker.returncode == 0:
             break
         assert worker.returncode == -signal.SIGKILL, error
-    bench = door.go_on(out)
+    bench = open_study.go_on(out)
     trials = bench.found.get_trials()
     assert kills == 5 and [trial.state.name for trial in trials] == ["COMPLETE"] * 2
     assert {trial.params["model.layers"] for trial in trials} == {1, 2}

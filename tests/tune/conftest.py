@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.tune import study as studies
-from regard.tune.study import Study
+from regard.tuning import study as studies
+from regard.tuning.study import Study
 from tests.jobs.conftest import TINY, files
 
 __all__ = ["files"]

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from regard.run import Run, write_text
-from regard.tune import door
-from regard.tune import study as studies
-from regard.tune.measure import Measured
-from regard.tune.results import NAME, NUMBER, OUTCOME
-from regard.tune.space import Point
-from regard.tune.study import Study
-from regard.tune.work import Bench, _begin
+from regard.tuning import open_study
+from regard.tuning import study as studies
+from regard.tuning.measure import Measured
+from regard.tuning.results import NAME, NUMBER, OUTCOME
+from regard.tuning.space import Point
+from regard.tuning.study import Study
+from regard.tuning.worker import Bench, _begin
 
 REFERENCES = [" ".join(random.Random(n).choices("abcdefghijkl", k=3 + n % 33)) for n in range(120)]
 FOUR = {
@@ -85,7 +85,7 @@ def write_sentences(run: Run, good: float, rng: random.Random) -> None:
 
 def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> Bench:
     """A finished study of this kind."""
-    bench = door.begin(study, folder)
+    bench = open_study.begin(study, folder)
     bench.claims.plan(study.count())
     while (number := bench.claims.take()) is not None:
         trial, _ = _begin(bench, number)

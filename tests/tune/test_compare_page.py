@@ -10,8 +10,8 @@ import pytest
 from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.run import Run
-from regard.tune.compare import SCORED, Comparison, System, of_systems
-from regard.tune.compare_page import draw, lines, write_comparison
+from regard.tuning.compare import SCORED, Comparison, System, of_systems
+from regard.tuning.pages.comparison import draw, lines, write_comparison
 
 from .made import FOUR, REFERENCES, _measured, write_log
 

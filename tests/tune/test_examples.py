@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from regard.config import PositionsConfig
-from regard.tune import study as studies
-from regard.tune.propose import propose
+from regard.tuning import study as studies
+from regard.tuning.propose import propose
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 

@@ -14,10 +14,10 @@ from regard.jobs.train.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
 from regard.training.loop import Step
 from regard.training.validate import Check
-from regard.tune import claims, door, results, storage, work
-from regard.tune.events import Ended, Idle, Stopped, Went
-from regard.tune.measure import Measured
-from regard.tune.propose import propose
+from regard.tuning import claims, open_study, results, storage, worker
+from regard.tuning.events import Ended, Idle, Stopped, Went
+from regard.tuning.measure import Measured
+from regard.tuning.propose import propose
 from tests.tune.made import study_of, until
 
 LOOKS = 10
@@ -50,14 +50,14 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         trained.append((folder.name, LOOKS))
 
     monkeypatch.setattr(job, "fit", fit)
-    monkeypatch.setattr(work, "measure", lambda run, sentences, device: measured(losses[run.folder.name]))
-    monkeypatch.setattr(work, "glance", lambda run: measured(losses[run.folder.name]))
+    monkeypatch.setattr(worker, "measure", lambda run, sentences, device: measured(losses[run.folder.name]))
+    monkeypatch.setattr(worker, "glance", lambda run: measured(losses[run.folder.name]))
     return trained
 
 
 def finish(tmp_path: Path, **fields) -> tuple:
-    bench = door.begin(study_of(**fields), tmp_path / "s")
-    last = list(work.work(bench, lambda: False))[-1]
+    bench = open_study.begin(study_of(**fields), tmp_path / "s")
+    last = list(worker.work(bench, lambda: False))[-1]
     bench.close()
     return last.trials
 
@@ -140,18 +140,18 @@ def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkey
 
 def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
     study = study_of(sets=dropouts(0.1), base={"data": {"train": ["a.en"]}, "train": {"device": "hpu"}})
-    bench = door.begin(study, tmp_path / "s")
+    bench = open_study.begin(study, tmp_path / "s")
     with pytest.raises(ConfigError, match="cannot be used here"):
-        list(work.work(bench, lambda: False))
+        list(worker.work(bench, lambda: False))
     assert bench.claims.rows() == [] and pretended == []
     bench.close()
 
 
 def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(work, "TELL_SECONDS", 0.0)
-    bench = door.begin(study_of(sets=dropouts(0.3)), tmp_path / "s")
-    other = door.go_on(tmp_path / "s")
-    seen = [other.peek()[0] for event in work.work(bench, lambda: False) if isinstance(event, Went)]
+    monkeypatch.setattr(worker, "TELL_SECONDS", 0.0)
+    bench = open_study.begin(study_of(sets=dropouts(0.3)), tmp_path / "s")
+    other = open_study.go_on(tmp_path / "s")
+    seen = [other.peek()[0] for event in worker.work(bench, lambda: False) if isinstance(event, Went)]
     running = [one.now for one in seen if one.state == "running"]
     assert [now.step for now in running[1::2]][:3] == [1, 2, 3] and running[-1].loss == pytest.approx(3.01)
     bench.close()
@@ -163,9 +163,9 @@ def hiccup(*_: object, **__: object) -> None:
 
 
 def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: Path):
-    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
     rival, happened = claims.Claims(bench.storage.engine, "made", owner="elsewhere|1|x|y"), []
-    events = work._work(bench, lambda: False)
+    events = worker._work(bench, lambda: False)
     for event in events:
         happened.append(event)
         if len(happened) == 4:  # in the midst of training; the next beat of our pulse is seconds away
@@ -181,7 +181,7 @@ def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: P
 
 def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(claims, "PULSE_SECONDS", 0.01)
-    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
     bench.claims.plan(1)
     assert bench.claims.take() == 1
     before, change, failed = bench.claims.rows()[0].pulse, claims.Claims._change, []
@@ -214,13 +214,13 @@ def busy(pretended, monkeypatch) -> list[str]:
         yield from trained(folder, config, overwrite, stop)
 
     monkeypatch.setattr(job, "fit", fit)
-    monkeypatch.setattr(work, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.01)
     return looks
 
 
 def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tmp_path: Path):
-    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    happened = list(work.work(bench, lambda: False))
+    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    happened = list(worker.work(bench, lambda: False))
     alarms = [event.event.text for event in happened if isinstance(event, Went) and isinstance(event.event, Alarm)]
     assert len(alarms) == 1 and "still trains in" in alarms[0]  # said once, however long it takes
     assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
@@ -228,27 +228,27 @@ def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tm
 
 
 def test_who_waits_for_a_run_can_be_stopped(busy, pretended, tmp_path: Path):
-    bench = door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    assert isinstance(list(work.work(bench, lambda: len(busy) == 2))[-1], Stopped)
+    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    assert isinstance(list(worker.work(bench, lambda: len(busy) == 2))[-1], Stopped)
     assert bench.claims.rows()[0].state == claims.WAITING and not pretended
     bench.close()
 
 
 def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(work, "TELL_SECONDS", 0.0)
-    monkeypatch.setattr(work, "asdict", hiccup)  # which is called for that alone
+    monkeypatch.setattr(worker, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "asdict", hiccup)  # which is called for that alone
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
 
 
 def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pretended, monkeypatch, tmp_path: Path):
     with monkeypatch.context() as broken:
         broken.setattr(claims.Claims, "beat", hiccup)
-        broken.setattr(work, "PATIENT_SECONDS", 0.0)
+        broken.setattr(worker, "PATIENT_SECONDS", 0.0)
         message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
         with pytest.raises(RunError, match=message):
             finish(tmp_path, sets=dropouts(0.1))
     monkeypatch.setattr(claims, "is_gone", lambda owner: True)  # the worker that had it
-    monkeypatch.setattr(work, "is_run", lambda folder: False)
+    monkeypatch.setattr(worker, "is_run", lambda folder: False)
     (tmp_path / "s" / "trials" / "0001").rmdir()
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
 
@@ -286,25 +286,25 @@ def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypa
         return finished(self, number)
 
     monkeypatch.setattr(claims.Claims, "finish", at_first)
-    monkeypatch.setattr(work.Training, "_look", hiccup)
+    monkeypatch.setattr(worker.Training, "_look", hiccup)
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"] and failed == [1]
 
 
 def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path: Path):
     sets = dropouts(0.1, 0.2, 0.3)
-    before = door.begin(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
-    door.begin(study_of(sets=sets), tmp_path / "s").claims.plan(3)  # somebody else has made it larger
+    before = open_study.begin(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
+    open_study.begin(study_of(sets=sets), tmp_path / "s").claims.plan(3)  # somebody else has made it larger
     rival = claims.Claims(before.storage.engine, "made", owner="elsewhere|1|x|y")
     assert rival.take() == 1
-    assert isinstance(list(work.work(before, lambda: True))[-1], Idle)  # the second is free, but unknown to this one
+    assert isinstance(list(worker.work(before, lambda: True))[-1], Idle)  # the second is free, but unknown to this one
     rival.release(1)
-    assert [trial.number for trial in list(work.work(before, lambda: False))[-1].trials] == [1]
+    assert [trial.number for trial in list(worker.work(before, lambda: False))[-1].trials] == [1]
     before.close()
 
 
 def test_a_study_may_become_smaller(pretended, tmp_path: Path):
     space = {"model.dropout": "0.1..0.4"}
-    larger = door.begin(study_of(sampler="random", space=space, trials=5), tmp_path / "s")
+    larger = open_study.begin(study_of(sampler="random", space=space, trials=5), tmp_path / "s")
     larger.claims.plan(5)
     larger.close()
     trials = finish(tmp_path, sampler="random", space=space, trials=2)
@@ -312,8 +312,8 @@ def test_a_study_may_become_smaller(pretended, tmp_path: Path):
 
 
 def test_what_was_begun_and_is_held_by_nobody_was_interrupted(pretended, monkeypatch, tmp_path: Path):
-    bench = door.begin(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
-    stopped = list(work.work(bench, lambda: len(bench.found.get_trials()) > 0))
+    bench = open_study.begin(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
+    stopped = list(worker.work(bench, lambda: len(bench.found.get_trials()) > 0))
     assert isinstance(stopped[-1], Stopped)
     assert [result.state for result in bench.results()] == ["interrupted", "waiting"]
     assert bench.claims.take() == 1 and bench.results()[0].state == "running"
@@ -327,34 +327,34 @@ def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: P
     clashes = 0
     for seed in range(12):
         study = study_of(sampler="tpe", space=space, trials=4, seed=seed)
-        bench = door.begin(study, tmp_path / f"{seed}")
+        bench = open_study.begin(study, tmp_path / f"{seed}")
         clashes += propose(study, 1, [])[1] == propose(study, 2, [])[1]
-        points = [work._proposed(bench, number)[1] for number in (1, 2, 3, 4)]
+        points = [worker._proposed(bench, number)[1] for number in (1, 2, 3, 4)]
         assert len({tuple(sorted(point.items())) for point in points}) == 4
-        assert work._proposed(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
+        assert worker._proposed(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
         bench.close()
     assert clashes  # else nothing was tested
 
 
 def test_a_folder_of_another_study_is_not_joined(tmp_path: Path):
-    door.begin(study_of(sets=dropouts(0.1)), tmp_path / "a").close()
-    door.begin(study_of(sets=dropouts(0.2)), tmp_path / "b").close()
+    open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "a").close()
+    open_study.begin(study_of(sets=dropouts(0.2)), tmp_path / "b").close()
     url = storage.url_of(tmp_path / "a" / "study.db")
     with pytest.raises(ConfigError, match="b: holds a study with another sets"):
-        door.join(url, None, tmp_path / "b")
+        open_study.join(url, None, tmp_path / "b")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("")
     with pytest.raises(RunError, match="already exists and is not a study"):
-        door.join(url, None, tmp_path / "full")
-    door.join(url, None, tmp_path / "c").close()
-    door.join(url, None, tmp_path / "c").close()
+        open_study.join(url, None, tmp_path / "full")
+    open_study.join(url, None, tmp_path / "c").close()
+    open_study.join(url, None, tmp_path / "c").close()
 
 
 def test_a_study_whose_storage_is_gone_is_not_begun_anew(tmp_path: Path):
-    door.begin(study_of(sets=dropouts(0.1)), tmp_path / "s").close()
+    open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s").close()
     (tmp_path / "s" / "study.db").unlink()
     with pytest.raises(RunError, match=r"study\.db: no such file"):
-        door.begin(study_of(sets=dropouts(0.1), pruner="median"), tmp_path / "s")
+        open_study.begin(study_of(sets=dropouts(0.1), pruner="median"), tmp_path / "s")
 
 
 def test_no_password_is_kept_however_it_is_given():

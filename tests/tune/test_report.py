@@ -13,13 +13,13 @@ from regard.metrics import Test as Significance
 from regard.model import weights
 from regard.run import Run, write_text
 from regard.training.validate import Check
-from regard.tune.analysis import Curve, Evidence, analysis, effects, overfitting, turning_point
-from regard.tune.analysis import weights as weights_told
-from regard.tune.evidence import gather, importances, seed_tests
-from regard.tune.luck import outside, shuffled, welch
-from regard.tune.measure import Measured, collapse, looks, summary
-from regard.tune.results import Result, ranking
-from regard.tune.study_page import write_study_page
+from regard.tuning.analysis.evidence import gather, importances, seed_tests
+from regard.tuning.analysis.findings import Curve, Evidence, analysis, effects, overfitting, turning_point
+from regard.tuning.analysis.findings import weights as weights_told
+from regard.tuning.analysis.luck import outside, shuffled, welch
+from regard.tuning.measure import Measured, collapse, looks, summary
+from regard.tuning.pages.study import write_study_page
+from regard.tuning.results import Result, ranking
 from tests.tune.made import FOUR, make, study_of
 
 MEGABYTE = 2**20

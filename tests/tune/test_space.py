@@ -8,9 +8,9 @@ import pytest
 
 from regard import config as settings
 from regard.errors import ConfigError
-from regard.tune import study as studies
-from regard.tune.propose import propose
-from regard.tune.space import Choices, Condition, Range, Space, allows, read_choice, read_over
+from regard.tuning import study as studies
+from regard.tuning.propose import propose
+from regard.tuning.space import Choices, Condition, Range, Space, allows, read_choice, read_over
 from tests.tune.made import study_of
 
 HEADS = {"model.dim": [16, 24, 36], "model.heads": [2, 3, 4, 5, 8]}

@@ -10,12 +10,12 @@ from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.metrics import paired_tests
 from regard.run import Run
-from regard.tune.analysis import Curve, Evidence, _trend, advice, analysis, overview
-from regard.tune.compare import SCORED, System, of_systems
-from regard.tune.compare_page import lines, write_comparison
-from regard.tune.measure import Measured
-from regard.tune.results import Result
-from regard.tune.study_page import write_study_page
+from regard.tuning.analysis.findings import Curve, Evidence, _trend, advice, analysis, overview
+from regard.tuning.compare import SCORED, System, of_systems
+from regard.tuning.measure import Measured
+from regard.tuning.pages.comparison import lines, write_comparison
+from regard.tuning.pages.study import write_study_page
+from regard.tuning.results import Result
 from tests.tune.made import FOUR, REFERENCES, _measured, make, study_of, write_log
 
 SETS = {f"set {n}": {"model.layers": n} for n in (1, 2, 3)}

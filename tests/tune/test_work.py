@@ -7,11 +7,11 @@ import pytest
 
 from regard.errors import ConfigError, RunError
 from regard.run import Run, is_run
-from regard.tune import door
-from regard.tune.events import Began, Done, Ended, Stopped
-from regard.tune.folder import StudyFolder
-from regard.tune.study import Study
-from regard.tune.work import work
+from regard.tuning import open_study
+from regard.tuning.events import Began, Done, Ended, Stopped
+from regard.tuning.folder import StudyFolder
+from regard.tuning.study import Study
+from regard.tuning.worker import work
 from tests.tune.made import study_of
 
 
@@ -20,7 +20,7 @@ def never() -> bool:
 
 
 def finish(study: Study, folder: Path) -> list[object]:
-    return list(work(door.begin(study, folder), never))
+    return list(work(open_study.begin(study, folder), never))
 
 
 def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
@@ -45,7 +45,7 @@ def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
-    bench, asked = door.begin(small(), tmp_path / "s"), []
+    bench, asked = open_study.begin(small(), tmp_path / "s"), []
 
     def soon() -> bool:
         asked.append(1)
@@ -53,7 +53,7 @@ def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
 
     happened = list(work(bench, soon))
     assert isinstance(happened[-1], Stopped) and happened[-1].number == 2
-    rest = list(work(door.go_on(tmp_path / "s"), never))
+    rest = list(work(open_study.go_on(tmp_path / "s"), never))
     began = [(event.number, event.again) for event in rest if isinstance(event, Began)]
     assert began == [(2, True), (3, False)]
     assert Counter(r.state for r in rest[-1].trials) == {"complete": 3}
@@ -67,19 +67,19 @@ def test_a_model_that_cannot_be_held_fails_its_trial_alone(small, tmp_path: Path
 
 
 def test_a_study_is_not_mixed_with_another(small, tmp_path: Path):
-    door.begin(small(), tmp_path / "s")
+    open_study.begin(small(), tmp_path / "s")
     with pytest.raises(ConfigError, match="holds a study with another each"):
-        door.begin(small(each={"steps": 5}), tmp_path / "s")
+        open_study.begin(small(each={"steps": 5}), tmp_path / "s")
 
 
 def test_seeds_are_judged_on_one_dev_set_or_not_at_all(tmp_path: Path):
     alone = {"data": {"train": ["a.en", "a.fr"]}}
     sets = {"a": {"model.layers": 2}}
     with pytest.raises(ConfigError, match=r"seeds = 2 without dev pairs: .* give --dev"):
-        door.begin(study_of(sets=sets, seeds=2, base=alone), tmp_path / "s")
+        open_study.begin(study_of(sets=sets, seeds=2, base=alone), tmp_path / "s")
     assert not (tmp_path / "s").exists()
-    door.begin(study_of(sets=sets, seeds=1, base=alone), tmp_path / "s").close()
-    door.begin(study_of(sets=sets, seeds=2), tmp_path / "t").close()
+    open_study.begin(study_of(sets=sets, seeds=1, base=alone), tmp_path / "s").close()
+    open_study.begin(study_of(sets=sets, seeds=2), tmp_path / "t").close()
 
 
 def test_a_study_killed_in_its_first_seconds_is_begun_again(tmp_path: Path, monkeypatch):
@@ -89,11 +89,11 @@ def test_a_study_killed_in_its_first_seconds_is_begun_again(tmp_path: Path, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as first, pytest.raises(KeyboardInterrupt):
-        first.setattr(door, "write_text", killed)
-        door.begin(study, tmp_path / "s")
+        first.setattr(open_study, "write_text", killed)
+        open_study.begin(study, tmp_path / "s")
     left = {path.name for path in (tmp_path / "s").iterdir()}
     assert "study.db" in left and "study.toml" not in left
-    door.begin(study, tmp_path / "s").close()
+    open_study.begin(study, tmp_path / "s").close()
     (tmp_path / "s" / "study.toml").rename(tmp_path / "s" / "notes.txt")
     with pytest.raises(RunError, match="already exists and is not a study"):
-        door.begin(study, tmp_path / "s")
+        open_study.begin(study, tmp_path / "s")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.tune import door, storage
-from regard.tune.claims import DONE, Claims, here, is_gone, is_paused, new_owner
+from regard.tuning import open_study, storage
+from regard.tuning.claims import DONE, Claims, here, is_gone, is_paused, new_owner
 from tests.tune.made import study_of, until
 
 SPACE = {"model.layers": [1, 2, 3], "model.dropout": [0.1, 0.2, 0.3, 0.4]}
@@ -33,7 +33,7 @@ def lines(folder: Path, name: str) -> dict[str, list[str]]:
 
 def assert_each_once(url: str, folder: Path, count: int) -> None:
     """Every trial is done, has one line in the storage, one value, and no point was tried twice."""
-    bench = door.join(url, None, folder)
+    bench = open_study.join(url, None, folder)
     assert [row.state for row in bench.claims.rows()] == [DONE] * count
     trials = bench.found.get_trials()
     assert len(trials) == count and all(trial.state.name == "COMPLETE" for trial in trials)
@@ -54,7 +54,7 @@ def two_workers(url: str, folder: Path) -> None:
 
 
 def test_two_workers_on_one_sqlite_study_take_each_trial_once(tmp_path: Path):
-    door.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
     two_workers(storage.url_of(tmp_path / "s" / "study.db"), tmp_path / "s")
 
 
@@ -98,13 +98,13 @@ def postgres(tmp_path: Path) -> Iterator[str]:
 
 def test_two_workers_on_postgresql_take_each_trial_once(postgres: str, tmp_path: Path):
     pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `tune`)")
-    door.begin(study_of(sampler="grid", space=SPACE, storage=postgres), tmp_path / "s").close()
+    open_study.begin(study_of(sampler="grid", space=SPACE, storage=postgres), tmp_path / "s").close()
     two_workers(postgres, tmp_path / "s")
 
 
 @pytest.mark.slow
 def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Path):
-    door.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
     url, rng, kills = storage.url_of(tmp_path / "s" / "study.db"), random.Random(5), 0
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -125,7 +125,7 @@ def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Pat
 
 
 def test_a_trial_is_taken_by_one_of_many_at_once(tmp_path: Path):
-    bench = door.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    bench = open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
     bench.claims.plan(12)
     rivals = [Claims(bench.storage.engine, "made", owner=f"elsewhere|1|x|{n}") for n in range(5)]
     rows = bench.claims.rows()
@@ -133,7 +133,7 @@ def test_a_trial_is_taken_by_one_of_many_at_once(tmp_path: Path):
 
 
 def test_a_silent_worker_elsewhere_loses_its_trial_and_learns_of_it(tmp_path: Path):
-    bench = door.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    bench = open_study.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
     bench.claims.plan(1)
     far = Claims(bench.storage.engine, "made", owner="elsewhere|1|x|far")
     assert far.take() == 1
@@ -156,7 +156,7 @@ def test_a_dead_process_of_this_machine_is_known_to_be_gone():
 
 
 def test_a_paused_worker_keeps_its_trial_until_it_is_dead(tmp_path: Path):
-    bench = door.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    bench = open_study.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
     bench.claims.plan(1)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     born = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]

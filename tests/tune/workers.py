@@ -12,8 +12,8 @@ from pathlib import Path
 
 from regard.jobs.train import fit as job
 from regard.run import Run, write_text
-from regard.tune import door, work
-from regard.tune.measure import Measured
+from regard.tuning import open_study, worker
+from regard.tuning.measure import Measured
 
 
 def pretend(seconds: float) -> None:
@@ -33,13 +33,13 @@ def pretend(seconds: float) -> None:
         return Measured(1000, 1, 1.0, 1.0, 1.0, float(run.folder.name))
 
     job.fit = fit
-    work.measure = measure
+    worker.measure = measure
 
 
 def main() -> None:
     url, folder, seconds = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     pretend(seconds)
-    for _ in work.work(door.join(url, None, folder), lambda: False):
+    for _ in worker.work(open_study.join(url, None, folder), lambda: False):
         pass
 
 

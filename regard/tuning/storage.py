@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import ConfigError, RunError
-from regard.tune.study import Study
+from regard.tuning.study import Study
 
 if TYPE_CHECKING:
     import optuna

@@ -16,7 +16,7 @@ from regard.jobs.train.prepare import write_pieces
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.training import log
-from regard.tune.measure import Measured, parameters, summary
+from regard.tuning.measure import Measured, parameters, summary
 
 SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))

@@ -8,11 +8,11 @@ from statistics import mean, stdev
 
 from regard.metrics import Test
 from regard.report import pareto
-from regard.tune.contrast import blocks, changed, many, places, rank_correlation, stands_out, tried
-from regard.tune.luck import Chance, shuffled
-from regard.tune.measure import Measured
-from regard.tune.results import Result, ranking
-from regard.tune.study import METRIC_NAMES, Study, short, written
+from regard.tuning.analysis.effects import blocks, changed, many, places, rank_correlation, stands_out, tried
+from regard.tuning.analysis.luck import Chance, shuffled
+from regard.tuning.measure import Measured
+from regard.tuning.results import Result, ranking
+from regard.tuning.study import METRIC_NAMES, Study, short, written
 
 FEW = 10  # trials below which importances are a hint
 CLEARLY = 0.9  # of a cost: what is hardly less is none

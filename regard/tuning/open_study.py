@@ -5,13 +5,13 @@ from pathlib import Path
 from regard.errors import ConfigError, RunError
 from regard.formats import read_pairs
 from regard.run import write_text
-from regard.tune.claims import Claims
-from regard.tune.folder import StudyFolder, is_study
-from regard.tune.storage import FOLDER, STUDY
-from regard.tune.study import Study
-from regard.tune.work import Bench
 from regard.tuning import storage as storages
 from regard.tuning import study as studies
+from regard.tuning.claims import Claims
+from regard.tuning.folder import StudyFolder, is_study
+from regard.tuning.storage import FOLDER, STUDY
+from regard.tuning.study import Study
+from regard.tuning.worker import Bench
 
 MAY_CHANGE = {"trials", "only", "pruner", "storage"}
 """What a study may change when it goes on: nothing that would make its trials differ from one another."""

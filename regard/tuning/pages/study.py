@@ -25,15 +25,15 @@ from regard.report import (
     write_page,
 )
 from regard.run import Run
-from regard.tune.analysis import Evidence, analysis, nothing_works
-from regard.tune.compare import LENGTHS
-from regard.tune.compare_page import length_rows
-from regard.tune.cost import cost_charts, costs_of
-from regard.tune.evidence import Course, dev_rows, gather
-from regard.tune.results import Result
-from regard.tune.space import Range
-from regard.tune.study import METRIC_NAMES, short, told, written
-from regard.tune.work import Bench
+from regard.tuning.analysis.cost import cost_charts, costs_of
+from regard.tuning.analysis.evidence import Course, dev_rows, gather
+from regard.tuning.analysis.findings import Evidence, analysis, nothing_works
+from regard.tuning.compare import LENGTHS
+from regard.tuning.pages.comparison import length_rows
+from regard.tuning.results import Result
+from regard.tuning.space import Range
+from regard.tuning.study import METRIC_NAMES, short, told, written
+from regard.tuning.worker import Bench
 
 NAMED = 6  # curves that can be told apart at a glance
 SHAPES = 6  # trials whose sentences are drawn

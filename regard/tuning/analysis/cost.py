@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from regard.report import Chart, Table, Value, frontier
-from regard.tune.measure import Measured
+from regard.tuning.measure import Measured
 
 TITLES = {
     "parameters": ("Size against quality", "parameters"),

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Collection, Sequence
 
-from regard.tune.luck import Block, shuffled
-from regard.tune.results import Result
-from regard.tune.space import Plain
+from regard.tuning.analysis.luck import Block, shuffled
+from regard.tuning.results import Result
+from regard.tuning.space import Plain
 
 MANY = 6  # values of a number above which it is looked at as a whole, since hardly any comes twice
 

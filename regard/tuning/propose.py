@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
-from regard.tune.space import Plain, Point, Space, allows, key
-from regard.tune.study import Study, distribution
+from regard.tuning.space import Plain, Point, Space, allows, key
+from regard.tuning.study import Study, distribution
 
 if TYPE_CHECKING:
     import optuna

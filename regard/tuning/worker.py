@@ -14,15 +14,15 @@ from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.run import Run, is_run
 from regard.training.validate import Check
-from regard.tune.claims import Claims
-from regard.tune.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
-from regard.tune.folder import StudyFolder
-from regard.tune.measure import Measured, glance, measure
-from regard.tune.propose import Key, propose
-from regard.tune.results import NAME, NOW, NUMBER, OUTCOME, Glimpse, Result, results, trials_by_number
-from regard.tune.space import Point, key
-from regard.tune.study import Study, distribution
 from regard.tuning import storage as storages
+from regard.tuning.claims import Claims
+from regard.tuning.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
+from regard.tuning.folder import StudyFolder
+from regard.tuning.measure import Measured, glance, measure
+from regard.tuning.propose import Key, propose
+from regard.tuning.results import NAME, NOW, NUMBER, OUTCOME, Glimpse, Result, results, trials_by_number
+from regard.tuning.space import Point, key
+from regard.tuning.study import Study, distribution
 
 if TYPE_CHECKING:
     import optuna

@@ -16,7 +16,7 @@ from regard import config as settings
 from regard.architecture import Settings
 from regard.config import Config
 from regard.errors import ConfigError
-from regard.tune.space import (
+from regard.tuning.space import (
     NOTHING_FITS,
     Choice,
     Choices,

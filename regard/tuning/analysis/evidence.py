@@ -7,11 +7,11 @@ from typing import Any
 from regard.metrics import Test, paired_tests
 from regard.run import Run
 from regard.training import log
-from regard.tune.analysis import Curve, Evidence
-from regard.tune.luck import welch
-from regard.tune.measure import read_sentences
-from regard.tune.results import Result, ranking
-from regard.tune.study import METRIC_NAMES, Study, distribution
+from regard.tuning.analysis.findings import Curve, Evidence
+from regard.tuning.analysis.luck import welch
+from regard.tuning.measure import read_sentences
+from regard.tuning.results import Result, ranking
+from regard.tuning.study import METRIC_NAMES, Study, distribution
 
 TESTED = 16  # trials that are tested against the best: a page of p-values says nothing
 SMALLEST = 4  # trials that a forest can be grown from

@@ -23,11 +23,11 @@ from regard.report import (
     write_page,
 )
 from regard.run import write_text
-from regard.tune.compare import FEWEST, LENGTHS, Comparison, System, largest_differences, length_ratio
-from regard.tune.cost import cost_charts, costs_of
-from regard.tune.evidence import Course, course
-from regard.tune.measure import Measured
-from regard.tune.results import Result
+from regard.tuning.analysis.cost import cost_charts, costs_of
+from regard.tuning.analysis.evidence import Course, course
+from regard.tuning.compare import FEWEST, LENGTHS, Comparison, System, largest_differences, length_ratio
+from regard.tuning.measure import Measured
+from regard.tuning.results import Result
 
 SHOWN = 5  # sentences with the largest differences, for each system
 METRICS = ("bleu", "chrf", "ter")

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.jobs.train.events import Checked, Event, Progress
-from regard.tune.claims import DONE, TAKEN, Claims, is_gone
-from regard.tune.folder import StudyFolder
-from regard.tune.measure import Measured
-from regard.tune.space import Point
-from regard.tune.study import Study
+from regard.tuning.claims import DONE, TAKEN, Claims, is_gone
+from regard.tuning.folder import StudyFolder
+from regard.tuning.measure import Measured
+from regard.tuning.space import Point
+from regard.tuning.study import Study
 
 if TYPE_CHECKING:
     import optuna

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from regard.jobs.train.events import Event
-from regard.tune.results import Result
-from regard.tune.space import Point
+from regard.tuning.results import Result
+from regard.tuning.space import Point
 
 
 @dataclass(frozen=True)

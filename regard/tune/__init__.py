@@ -1,1 +1,0 @@
-"""Many runs: a study that trains over a space of settings, a comparison of what was trained, and their pages."""

@@ -1,0 +1,1 @@
+"""Many runs: studies over a space of settings, comparisons, and their pages."""

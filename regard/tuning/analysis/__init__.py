@@ -1,0 +1,1 @@
+"""What the trials of a study show, and how certain it is."""
