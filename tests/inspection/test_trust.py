@@ -8,8 +8,8 @@ import torch
 
 from regard.inspection.flow import decompose
 from regard.inspection.flow.attribution import gradients, slopes
+from regard.inspection.heads import faithfulness
 from regard.inspection.heads.importance import loss_by_sentence, tokens
-from regard.inspection.heads.roles import faithfulness
 from regard.inspection.trace import sites, trace
 from regard.model.taps import alter
 from tests.inspection.conftest import config_of, model_of

@@ -396,7 +396,7 @@ def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
-    from regard.jobs.look.page import selftest
+    from regard.jobs.look import selftest
     from regard.jobs.look.selftest import Proof
 
     told = says(capsys, "look", "--selftest")

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from regard.inspection.example import Example
 from regard.inspection.flow import norms, rollout
+from regard.inspection.heads import statistics
 from regard.inspection.heads.importance import losses
-from regard.inspection.heads.roles import statistics
 from regard.inspection.heads.statistics import Numbers, spearman
 from regard.inspection.trace import Look, Model, Trace, sites
 from regard.model.taps import record

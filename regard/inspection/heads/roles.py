@@ -15,9 +15,9 @@ from torch import Tensor
 
 from regard.architecture import Head
 from regard.inspection.example import Example, Side
+from regard.inspection.heads import statistics
 from regard.inspection.heads.copying import by_luck, ov_copying
 from regard.inspection.heads.patterns import ON_PROBES, ORDER, RELATIONS, Counts, Pattern, best_offset, patterns, probes
-from regard.inspection.heads.roles import statistics
 from regard.inspection.heads.statistics import Fit, Numbers
 from regard.inspection.trace import Model, Site, sites, weights
 from regard.model.transformer import EncoderDecoder

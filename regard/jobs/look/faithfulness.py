@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.inspection.flow.decompose import Terms, allowed
-from regard.inspection.heads.roles import faithfulness
+from regard.inspection.heads import faithfulness
 from regard.inspection.heads.statistics import Numbers
 from regard.inspection.trace import Look, Model, Trace
 from regard.model.transformer import EncoderDecoder
