@@ -8,14 +8,14 @@ import regard
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors config run hardware architecture",
+    "errors config run hardware",
     "formats metrics kernels report",
     "model data decode evaluation",
     "runtime",
     "tasks",
-    "training train inspection interchange",
+    "training inspection interchange",
     "jobs",
-    "tuning tune labs",
+    "tuning labs",
     "cli server",
     "__init__ __main__",
 )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.data.corpora import Link
 from regard.inspection.example import Example, Side
 from regard.inspection.heads.patterns import LETTERS, RELATIONS, Counts, Pattern, patterns, probes

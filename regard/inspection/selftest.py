@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from regard.architecture import Head, ModelConfig, PositionsConfig
+from regard.config import Head, ModelConfig, PositionsConfig
 from regard.data.tokenizer import PAD
 from regard.inspection.example import Example
 from regard.inspection.flow import decompose, norms, rollout

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.data.batch import Batch
 from regard.errors import ModelError
 from regard.inspection.example import Example

@@ -13,8 +13,7 @@ import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from regard import config as settings
-from regard.architecture import Settings
-from regard.config import Config
+from regard.config import Config, Settings
 from regard.errors import ConfigError
 from regard.tuning.space import (
     NOTHING_FITS,

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.architecture import Head
-from regard.config import ModelConfig
+from regard.config import Head, ModelConfig
 from regard.data.tokenizer import PAD
 from regard.errors import DataError, ModelError
 from regard.inspection.heads.copying import ov_copying

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.data.tokenizer import BOS, EOS
 from regard.inspection.example import Example, bare_side
 from regard.inspection.heads.alignment import align_heads, has_gold, pharaoh, to_words

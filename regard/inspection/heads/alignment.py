@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.errors import DataError
 from regard.inspection.example import NONE, Example, Side
 from regard.inspection.trace import sites, weights

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
 from regard.inspection.heads.statistics import ENOUGH, Numbers, resamples

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.inspection.example import Example, Side
 from regard.inspection.heads import statistics
 from regard.inspection.heads.copying import by_luck, ov_copying

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.inspection.example import Example
 from regard.inspection.heads.importance import Change, gated, losses, tokens
 from regard.inspection.trace import Model, sites

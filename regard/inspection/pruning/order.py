@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.inspection.heads.importance import Change, gated, importance, loss_by_sentence, tokens

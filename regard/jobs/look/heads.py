@@ -6,7 +6,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.inspection.example import Example
 from regard.inspection.heads.alignment import Aligners, align_heads
 from regard.inspection.heads.importance import Cost, ablated, alone, importance

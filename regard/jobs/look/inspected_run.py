@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.architecture import Head
-from regard.config import Config
+from regard.config import Config, Head
 from regard.data.corpora import GoldPair, english_french
 from regard.data.corpora.gold import read_row
 from regard.data.store import open_corpus

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.architecture import Head
+from regard.config import Head
 from regard.data.batch import collate
 from regard.data.corpora import spans
 from regard.inspection.example import Example, Side

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from regard.architecture import Head
-from regard.config import ModelConfig, PositionsConfig
+from regard.config import Head, ModelConfig, PositionsConfig
 
 BYTES = 4
 COPIES = 4  # weights, gradients and Adam's two moments

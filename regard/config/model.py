@@ -1,15 +1,11 @@
-"""Settings of the model: what it is made of and how large. `config` joins them with those of data and training."""
+"""Settings of the model: its architecture and its sizes."""
 
 import re
 from typing import Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-
-class Settings(BaseModel):
-    """A group of settings: unknown names are refused, values never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
+from regard.config.base import Settings
 
 
 class Head(NamedTuple):

@@ -1,0 +1,177 @@
+"""All settings of a run: read, written, overridden; an unknown name is answered with the right one."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import tomli_w
+from pydantic import ValidationError, model_validator
+
+from regard.config.base import Settings
+from regard.config.data import DataConfig
+from regard.config.model import ModelConfig
+from regard.config.train import TrainConfig
+from regard.errors import ConfigError
+
+
+class Config(Settings):
+    """All settings of a run."""
+
+    data: DataConfig = DataConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+
+    @model_validator(mode="after")
+    def places_for_every_piece(self) -> Self:
+        sides = (
+            self.model.encoder.positions or self.model.positions,
+            self.model.decoder.positions or self.model.positions,
+        )
+        for side in sides:
+            offset = side.offset if side.kind != "bias" else 0
+            if side.places is not None and side.places < self.data.max_length + offset:
+                beyond = f" + model.positions.offset={offset}" if offset else ""
+                raise ValueError(
+                    f"model.positions.length={side.length} is less than "
+                    f"data.max_length={self.data.max_length}{beyond}: "
+                    f"a learned table needs a place for every piece; raise the one or lower the other"
+                )
+        return self
+
+
+class Setting(NamedTuple):
+    """One line of `regard settings`."""
+
+    name: str
+    default: Any
+    meaning: str
+    choices: str
+
+
+def load(path: Path) -> Config:
+    """The settings of a TOML file."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}. See `regard settings` for an example.") from None
+    return build(table, where=f"{path}: ")
+
+
+def dump(config: Config, only_given: bool = False) -> str:
+    """The settings as TOML, defaults and all or only what was given; what is None is left out, as TOML has no null."""
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True, exclude_unset=only_given))
+
+
+def build(table: Mapping[str, Any], where: str = "") -> Config:
+    """A checked Config out of nested plain values."""
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        raise ConfigError(where + "; ".join(map(sentence, error.errors()))) from None
+
+
+def override(config: Config, assignments: Sequence[str]) -> Config:
+    """The config with `name.of.setting=value` assignments applied, each value read as TOML or else as text."""
+    table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
+        place(table, name.strip(), _value(text.strip()))
+    return build(table)
+
+
+def given(config: Config) -> frozenset[str]:
+    """The names of the settings that somebody has set, and not left at their defaults."""
+    return frozenset(_given(config, ""))
+
+
+def _given(group: Settings, prefix: str) -> Iterator[str]:
+    for name in group.model_fields_set:
+        value = getattr(group, name)
+        if isinstance(value, Settings):
+            yield from _given(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as one, by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= flatten(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return flat
+
+
+def place(table: dict[str, Any], name: str, value: Any) -> None:
+    """Put a value into nested tables under its dotted name."""
+    *groups, last = name.split(".")
+    for group in groups:
+        inner = table.setdefault(group, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{name}: {group} is a setting, not a group of settings")
+        table = inner
+    table[last] = value
+
+
+def describe() -> Iterator[Setting]:
+    """Every setting with its default and its meaning, in the order of the file."""
+    yield from _describe(Config, Config(), "")
+
+
+def _describe(group: type[Settings], values: Settings | None, prefix: str) -> Iterator[Setting]:
+    for name, field in group.model_fields.items():
+        value = getattr(values, name)
+        inner = _group_of(field.annotation)
+        if inner is not None and value is not None:
+            yield from _describe(inner, value, f"{prefix}{name}.")
+        else:
+            yield Setting(prefix + name, value, field.description or "", _choices(field.annotation))
+
+
+def _choices(annotation: Any) -> str:
+    values = getattr(annotation, "__args__", ())
+    return ", ".join(values) if values and all(isinstance(v, str) for v in values) else ""
+
+
+def _group_of(annotation: Any) -> type[Settings] | None:
+    """The settings class behind an annotation, optional or not."""
+    for candidate in (annotation, *getattr(annotation, "__args__", ())):
+        if isinstance(candidate, type) and issubclass(candidate, Settings):
+            return candidate
+    return None
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # bare words need no quotes: --set model.norm=post
+
+
+def sentence(error: Any) -> str:
+    """One pydantic complaint in the words of this program."""
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown setting '{name}'{_suggestion(name)}"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{name}={error['input']!r}: {message}"
+
+
+def _suggestion(name: str) -> str:
+    known = [setting.name for setting in describe()]
+    group, _, word = name.rpartition(".")
+    siblings = [k for k in known if k.rpartition(".")[0] == group]
+    for candidates in (siblings, known):  # a slip in the word, or the right word in the wrong group
+        words = {k.rpartition(".")[2]: k for k in reversed(candidates)}
+        if close := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
+            return f"; did you mean '{words[close[0]]}'?"
+    return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"
