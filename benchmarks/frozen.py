@@ -28,8 +28,8 @@ from regard.jobs.demo import WHOLE, demo
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
-from regard.runtime.incremental import Stepwise
-from regard.runtime.padding_free import Packed
+from regard.runtime.incremental import IncrementalDecoder
+from regard.runtime.padding_free import PaddingFree
 from regard.tasks.translate import Steps
 from regard.training import log
 
@@ -120,7 +120,7 @@ def gradients(model: nn.Module) -> Iterator[tuple[str, float]]:
 def forward_and_backward(model: EncoderDecoder) -> dict[str, float]:
     """Loss, states and gradients by the plain path and by the one without padding, in and out of training."""
     source, target, gold = rows([3, 11, 7, 1], 1), rows([5, 2, 13, 1], 2), rows([5, 2, 13, 1], 3)
-    paths = {"plain": lambda s, t: model(s, t)[t != PAD], "packed": Packed(model)}
+    paths = {"plain": lambda s, t: model(s, t)[t != PAD], "packed": PaddingFree(model)}
     numbers: dict[str, float] = {}
     for mode in ("eval", "train"):
         model.train(mode == "train")
@@ -141,7 +141,7 @@ def searches(model: EncoderDecoder) -> dict[str, Any]:
     ways = {"greedy": Greedy(), "beam": Beam(size=4, nbest=2), "sample": Sample(seed=5)}
     for name, search in ways.items():
         with torch.inference_mode():
-            steps = Steps(Stepwise(model.eval()), sources, range(len(sources)))
+            steps = Steps(IncrementalDecoder(model.eval()), sources, range(len(sources)))
             found = search.search(steps)
         numbers[f"{name} ids"] = [[list(h.ids) for h in hypotheses] for hypotheses in found]
         numbers[f"{name} scores"] = [h.score for hypotheses in found for h in hypotheses]

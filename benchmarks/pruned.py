@@ -23,7 +23,7 @@ from regard.data.batch import Batch, collate
 from regard.decode import Greedy
 from regard.formats import Pair, read_pairs
 from regard.jobs.load import load, use_threads
-from regard.model.transformer import parameters_of
+from regard.model.transformer import count_parameters
 from regard.run import open_run
 from regard.tasks.translate import Translator
 from regard.training import optim
@@ -119,7 +119,7 @@ def main() -> None:
     use_threads(given.threads)
     pairs = list(read_pairs(given.pairs))[: given.sentences]
     whole, less = (contender(folder, pairs) for folder in (given.run, given.pruned))
-    count = [parameters_of(one.translator.model) for one in (whole, less)]
+    count = [count_parameters(one.translator.model) for one in (whole, less)]
     flops = [work(one, pairs) for one in (whole, less)]
     rows = [
         f"| {given.pruned.name}: {len(less.config.model.pruned)} heads cut | before | after | ratio |",

@@ -17,23 +17,23 @@ class Head(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        return f"{self.attention}.{self.number}"
+        return f"{self.attention_name}.{self.number}"
 
     @property
-    def attention(self) -> str:
+    def attention_name(self) -> str:
         """The attention that the head is part of, as taps call it: decoder.3.cross."""
         return f"{self.stack}.{self.layer}.{self.kind}"
 
     @classmethod
-    def read(cls, name: str) -> "Head":
+    def parse(cls, name: str) -> "Head":
         """The head of this name, whether or not a model has it."""
-        found = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\d+)", name)
-        if not found or (name.startswith("encoder") and found[3] == "cross"):
+        match = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\d+)", name)
+        if not match or (name.startswith("encoder") and match[3] == "cross"):
             raise ValueError(
                 f"'{name}' is no head's name; expected <encoder|decoder>.<layer>.<self|cross>.<head>, "
                 f"as in encoder.0.self.1 or decoder.3.cross.5"
             )
-        return cls(found[1], int(found[2]), found[3], int(found[4]))
+        return cls(match[1], int(match[2]), match[3], int(match[4]))
 
 
 class PositionsConfig(Settings):
@@ -45,34 +45,34 @@ class PositionsConfig(Settings):
     """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
     offset: int = Field(default=0, ge=0)
     """In training each sentence begins at a random place up to this one (sinusoidal, learned, concatenated)."""
-    waves: Literal["interleaved", "halves"] = "interleaved"
+    sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
     """Sines and cosines by turns as in 2017, or all sines first as in Marian (sinusoidal, concatenated)."""
     width: int = Field(default=32, ge=1)
     """Dimensions kept for the position beside the word (concatenated)."""
     table: Literal["sinusoidal", "learned"] = "sinusoidal"
     """What stands in those dimensions (concatenated)."""
-    clip: int = Field(default=16, ge=1)
+    max_relative: int = Field(default=16, ge=1)
     """Distances beyond this one are taken for it (relative)."""
     values: bool = False
     """Whether distances also act on the values (relative)."""
     buckets: int = Field(default=32, ge=4)
     """Numbers a head learns (t5)."""
-    farthest: int = Field(default=128, ge=2)
+    max_distance: int = Field(default=128, ge=2)
     """Distances from this one on share the last bucket (t5)."""
     sides: Literal["symmetric", "two-sided"] = "symmetric"
     """In an encoder: all heads look both ways, or half of them to the left and half to the right (alibi)."""
-    layout: Literal["halves", "interleaved"] = "halves"
+    rotary_layout: Literal["halves", "interleaved"] = "halves"
     """Which dimensions are turned together: t and t + K/2, or 2t and 2t + 1 (rotary)."""
     base: float = Field(default=10_000.0, gt=1)
     """Wave lengths grow up to about this (rotary)."""
-    share: float = Field(default=1.0, gt=0, le=1)
+    partial_rotary_factor: float = Field(default=1.0, gt=0, le=1)
     """Share of a head's dimensions that is turned (rotary)."""
 
     @property
-    def places(self) -> int | None:
+    def max_positions(self) -> int | None:
         """How many places a table has, for the schemes that have one."""
-        tabled = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
-        return self.length if tabled else None
+        has_table = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
+        return self.length if has_table else None
 
 
 class StackConfig(Settings):
@@ -115,9 +115,9 @@ class ModelConfig(Settings):
     """Dropout inside the feed-forward layers."""
     word_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of words, on both sides, that the model is not shown in training."""
-    tie: bool = True
+    tie_embeddings: bool = True
     """One table for source words, target words and the output (source apart if data.joint is off)."""
-    scale_words: bool = True
+    scale_embeddings: bool = True
     """Whether word vectors are multiplied by √dim, as in 2017."""
     embedding_norm: bool = False
     """Whether embeddings are normalised before the first layer, as in BERT."""
@@ -137,48 +137,52 @@ class ModelConfig(Settings):
         """Layers of a stack that is built."""
         return (self.encoder_layers if stack == "encoder" else self.decoder_layers) or self.layers
 
-    def attentions(self) -> list[str]:
+    def attention_names(self) -> list[str]:
         """Every attention of the model as taps call it, in the order of the forward pass."""
         encoder = [f"encoder.{i}.self" for i in range(self.depth("encoder"))]
         if self.architecture == "encoder":
             return encoder
         return encoder + [f"decoder.{i}.{kind}" for i in range(self.depth("decoder")) for kind in ("self", "cross")]
 
-    def left(self, attention: str) -> tuple[int, ...]:
+    def kept_heads(self, attention: str) -> tuple[int, ...]:
         """The numbers of the heads that an attention still has."""
-        gone = {Head.read(name).number for name in self.pruned if name.startswith(f"{attention}.")}
-        return tuple(number for number in range(self.heads) if number not in gone)
+        pruned_heads = {Head.parse(name).number for name in self.pruned if name.startswith(f"{attention}.")}
+        return tuple(number for number in range(self.heads) if number not in pruned_heads)
 
     @model_validator(mode="after")
     def pruned_heads_exist(self) -> Self:
-        known = set(self.attentions()) if self.pruned else set()
+        attention_names = set(self.attention_names()) if self.pruned else set()
         for name in self.pruned:
-            head = Head.read(name)
-            if head.attention not in known or head.number >= self.heads:
+            head = Head.parse(name)
+            if head.attention_name not in attention_names or head.number >= self.heads:
                 raise ValueError(f"model.pruned: this model never had a head {name}; see `regard heads`")
-        for attention in known:
-            if not self.left(attention):
+        for attention in attention_names:
+            if not self.kept_heads(attention):
                 raise ValueError(f"model.pruned: {attention} has lost all of its heads; leave it one")
         return self
 
     @model_validator(mode="after")
     def positions_fit(self) -> Self:
-        for side in (self.positions, self.encoder.positions, self.decoder.positions):
-            if side is None:
+        for positions in (self.positions, self.encoder.positions, self.decoder.positions):
+            if positions is None:
                 continue
-            if side.kind == "concatenated" and side.width >= self.dim:
-                raise ValueError(f"model.positions.width={side.width} leaves no room for words in model.dim={self.dim}")
-            if side.kind == "t5" and side.farthest <= side.buckets // 2:
+            if positions.kind == "concatenated" and positions.width >= self.dim:
                 raise ValueError(
-                    f"model.positions.farthest={side.farthest} must be above half of "
-                    f"model.positions.buckets={side.buckets}: near distances have buckets of their own"
+                    f"model.positions.width={positions.width} leaves no room for words in model.dim={self.dim}"
                 )
-            if side.kind == "alibi" and side.sides == "two-sided" and self.heads < 2:
+            if positions.kind == "t5" and positions.max_distance <= positions.buckets // 2:
+                raise ValueError(
+                    f"model.positions.farthest={positions.max_distance} must be above half of "
+                    f"model.positions.buckets={positions.buckets}: near distances have buckets of their own"
+                )
+            if positions.kind == "alibi" and positions.sides == "two-sided" and self.heads < 2:
                 raise ValueError(
                     "model.positions.sides=two-sided needs two heads at least: one looks to the left, one to the right"
                 )
-            if side.kind == "rotary" and int(self.dim // self.heads * side.share / 2) < 1:
-                raise ValueError(f"model.positions.share={side.share} of a head is less than a pair to turn; raise it")
+            if positions.kind == "rotary" and int(self.dim // self.heads * positions.partial_rotary_factor / 2) < 1:
+                raise ValueError(
+                    f"model.positions.share={positions.partial_rotary_factor} of a head is less than a pair to turn; raise it"
+                )
         return self
 
     @model_validator(mode="after")
@@ -195,9 +199,9 @@ class ModelConfig(Settings):
     def heads_divide_dim(self) -> Self:
         if self.dim % self.heads:
             divisors = [h for h in range(1, self.dim + 1) if self.dim % h == 0]
-            near = sorted(sorted(divisors, key=lambda h: abs(h - self.heads))[:3])
+            nearest = sorted(sorted(divisors, key=lambda h: abs(h - self.heads))[:3])
             raise ValueError(
                 f"model.heads={self.heads} does not divide model.dim={self.dim}; "
-                f"heads that do: {', '.join(map(str, near))}"
+                f"heads that do: {', '.join(map(str, nearest))}"
             )
         return self

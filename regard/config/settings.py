@@ -31,7 +31,7 @@ class Config(Settings):
         )
         for side in sides:
             offset = side.offset if side.kind != "bias" else 0
-            if side.places is not None and side.places < self.data.max_length + offset:
+            if side.max_positions is not None and side.max_positions < self.data.max_length + offset:
                 beyond = f" + model.positions.offset={offset}" if offset else ""
                 raise ValueError(
                     f"model.positions.length={side.length} is less than "

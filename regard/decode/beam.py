@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.decode.limits import Limits, nothing, unwind
 from regard.decode.stepper import Hypothesis, Stepper, remaining
 from regard.errors import ConfigError
-from regard.kernels import largest
+from regard.kernels import topk
 
 NEVER = float("-inf")
 
@@ -37,7 +37,7 @@ class Beam:
         state = _Beams.none(self.size, self._norms(int(caps.max())).to(lengths.device))
         while state.welcome(stepper.admit(self.size), stepper.bos):
             scores = stepper.step(state.last.flatten()).log_softmax(dim=-1)  # (N·k, V)
-            origin = state.advance(*largest(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
+            origin = state.advance(*topk(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
             state.give_up(self._hopeless(state, lengths, caps))
             done = state.decided()
             for i in done.nonzero()[:, 0].tolist():

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.decode.limits import Limits, nothing, unwind
 from regard.decode.stepper import Hypothesis, Stepper, remaining
-from regard.kernels import largest
+from regard.kernels import topk
 
 Chooser = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Scores (R, V), which sentences these rows are (R,), how many tokens they have -> tokens (R,)."""
@@ -26,7 +26,7 @@ class Greedy:
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         gain = log_probability if self.scored else unknown
-        return walk(stepper, self.limits, lambda scores, rows, taken: largest(scores, 1)[1][:, 0], gain)
+        return walk(stepper, self.limits, lambda scores, rows, taken: topk(scores, 1)[1][:, 0], gain)
 
 
 def log_probability(scores: Tensor, chosen: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ def layers_of(model: Model, examples: Sequence[Example], word: str, seed: int = 
         free = [i for i, at in enumerate(example.source.word) if at >= 0 and i not in own] or own
         other = int(rng.choice(free))
         with torch.no_grad():
-            static = stack.embedding.words(torch.tensor(example.source.ids))
+            static = stack.embedding.tokens(torch.tensor(example.source.ids))
         streams = {"static": static, **_encoder_streams(model, example)}
         for name, stream in streams.items():
             rows = stream.double().cpu().numpy()

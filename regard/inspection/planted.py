@@ -51,11 +51,11 @@ def plant(
 
 def plant_copying(model: Model, head: Head, sign: float = 1.0) -> None:
     """Give a head weights that repeat what it looks at (or suppress it): what values take out is put back as it was."""
-    site = next(site for site in sites(model) if site.name == head.attention)
-    rows = site.heads.index(head) * site.attention.width
-    into = slice(rows, rows + site.attention.width)
+    site = next(site for site in sites(model) if site.name == head.attention_name)
+    rows = site.heads.index(head) * site.attention.head_dim
+    into = slice(rows, rows + site.attention.head_dim)
     with torch.no_grad():
-        site.attention.out.weight[:, into] = sign * site.attention.v.weight[into].T
+        site.attention.out_proj.weight[:, into] = sign * site.attention.v_proj.weight[into].T
 
 
 def _weights(example: Example, kind: str, roles: Sequence[str], counts: Counts) -> Tensor:

@@ -12,9 +12,9 @@ from torch import Tensor
 from regard.inspection.example import Example, bare_side
 from regard.inspection.flow.decompose import HIDDEN, allowed, distance_share
 from regard.inspection.trace import Look, Model, Trace, sites, trace
-from regard.model.positions import Absolute, Chosen, Concatenated, Positions, Relative, Rotary
+from regard.model.positions import Absolute, SelectedHeads, Concatenated, Positions, Relative, Rotary
 from regard.model.taps import alter
-from regard.model.transformer import Embedding, device_of
+from regard.model.transformer import TokenEmbedding, device_of
 
 Matrix = NDArray[np.float64]
 
@@ -117,10 +117,10 @@ def monotony(model: Model, count: int) -> Trace:
         return trace(model, Example(side, side, side))
 
 
-def _one_word(embedding: Embedding, x: Tensor) -> Tensor:
-    word = embedding.words.weight.mean(dim=0) * embedding.scale
+def _one_word(embedding: TokenEmbedding, x: Tensor) -> Tensor:
+    word = embedding.tokens.weight.mean(dim=0) * embedding.scale
     at = torch.arange(x.shape[1], device=x.device)[None]
-    return embedding.mark(word.expand(1, x.shape[1], -1), at)
+    return embedding.add_positions(word.expand(1, x.shape[1], -1), at)
 
 
 def _limits(model: Model) -> list[int]:
@@ -128,7 +128,7 @@ def _limits(model: Model) -> list[int]:
 
 
 def _whole(positions: Positions) -> Positions:
-    return positions.of if isinstance(positions, Chosen) else positions
+    return positions.scheme if isinstance(positions, SelectedHeads) else positions
 
 
 def _effect(look: Look) -> Effect:
@@ -137,7 +137,7 @@ def _effect(look: Look) -> Effect:
     centred = seen - seen.sum(dim=-1, keepdim=True) / keep.sum(dim=-1, keepdim=True)
     return Effect(
         look.site.name,
-        look.site.attention.numbers,
+        look.site.attention.head_ids,
         centred.masked_fill(~keep, torch.nan).cpu().numpy(),
         look.weights.double().cpu().numpy(),
         distance_share(look),
@@ -159,22 +159,22 @@ def _sheets(name: str, positions: Positions, at: Tensor, causal: bool) -> list[S
 
 def _added(positions: Absolute, at: Tensor, causal: bool) -> list[Shown]:
     """Vectors that are added to words, or stand beside them."""
-    inner = positions.beside if isinstance(positions, Concatenated) else positions
+    inner = positions.encoding if isinstance(positions, Concatenated) else positions
     return [("place", "dimension", range(len(at)), inner.vectors(at[None], torch.zeros(1))[0])]
 
 
 def _turned(positions: Rotary, at: Tensor, causal: bool) -> list[Shown]:
     """cos and sin of the angles by which each pair of dimensions is turned."""
-    angle = at.cpu().double()[:, None] * positions.speed.cpu().double()
+    angle = at.cpu().double()[:, None] * positions.inv_freq.cpu().double()
     return [("place", "wave", range(len(at)), torch.cat((angle.cos(), angle.sin()), dim=1))]
 
 
 def _asked(positions: Relative, at: Tensor, causal: bool) -> list[Shown]:
     """Vectors of distances that queries are compared with, and those that are added to values."""
-    near = min(positions.clip, len(at) - 1)
+    near = min(positions.max_relative, len(at) - 1)
     apart = range(-near, 1 if causal else near + 1)
     tables = {"keys": positions.keys, "values": positions.values}
-    rows = [d + positions.clip for d in apart]
+    rows = [d + positions.max_relative for d in apart]
     return [("distance", f"dimension of {name}", apart, t[rows]) for name, t in tables.items() if t is not None]
 
 

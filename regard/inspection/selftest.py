@@ -127,7 +127,7 @@ def _handed(make: Make, examples: list[Example]) -> float:
     model = make()
     worst = 0.0
     for look in trace(model, examples[0]).looks.values():
-        total = norms.contributions(look).sum(dim=1) + look.site.attention.out.bias
+        total = norms.contributions(look).sum(dim=1) + look.site.attention.out_proj.bias
         worst = max(worst, _off(total, look.out))
     return worst
 
@@ -137,7 +137,7 @@ def _shares(make: Make, examples: list[Example]) -> float:
     worst = 0.0
     for look in trace(model, examples[0]).looks.values():
         shares = norms.signed(look)
-        of_bias = look.out @ look.site.attention.out.bias.detach() / look.out.pow(2).sum(dim=1)
+        of_bias = look.out @ look.site.attention.out_proj.bias.detach() / look.out.pow(2).sum(dim=1)
         off = (shares.sum(dim=(0, 2)) + of_bias - 1).abs().max() / shares.abs().max().clamp(min=1)
         worst = max(worst, float(off))
     return worst
@@ -147,7 +147,7 @@ def _pruned(make: Make, examples: list[Example]) -> float:
     model, small = make(), make(pruned=PRUNED)
     narrow(model, small)
     with torch.no_grad():
-        with alter(model, masked(model, [Head.read(name) for name in PRUNED])):
+        with alter(model, masked(model, [Head.parse(name) for name in PRUNED])):
             expected = model(*inputs(model, examples))
         return _off(small(*inputs(small, examples)), expected)
 
@@ -160,7 +160,7 @@ def _recovered(examples: list[Example]) -> Iterator[Proof]:
         for start in range(0, len(roles), 4):
             chosen = (roles[start : start + 4] + roles)[:4]
             with alter(model, plant(model, name, chosen, examples)):
-                facts = [one for one in head_facts(model, examples, random) if one.head.attention == name]
+                facts = [one for one in head_facts(model, examples, random) if one.head.attention_name == name]
             found = [one.role.name if one.role else "none" for one in facts]
             missed += [f"{was} was taken for {now}" for was, now in zip(chosen, found, strict=True) if was != now]
         told = f"{len(roles)} roles" + (f"; {'; '.join(missed)}" if missed else ", all found")
@@ -173,7 +173,7 @@ def _untrained(seed: int = 6) -> EncoderDecoder:
 
 
 def _copies(examples: list[Example]) -> Proof:
-    model, heads = small_model("sinusoidal"), [Head.read(f"decoder.1.self.{h}") for h in range(2)]
+    model, heads = small_model("sinusoidal"), [Head.parse(f"decoder.1.self.{h}") for h in range(2)]
     for head, sign in zip(heads, (1.0, -1.0), strict=True):
         plant_copying(model, head, sign)
     facts = {one.head: one for one in head_facts(model, examples[:8], _untrained())}
@@ -194,7 +194,7 @@ def _dead_head(examples: list[Example]) -> Proof:
     model = small_model("sinusoidal")
     site = next(site for site in sites(model) if site.name == "decoder.1.cross")
     with torch.no_grad():
-        site.attention.out.weight[:, : site.attention.width] = 0
+        site.attention.out_proj.weight[:, : site.attention.head_dim] = 0
     (cost,) = ablated(model, examples[:8], [site.heads[0]])
     return Proof("a dead head costs nothing", f"{cost.cost} nats", cost.cost == 0)
 

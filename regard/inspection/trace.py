@@ -15,7 +15,7 @@ from regard.inspection.example import Example
 from regard.model.attention import Attention
 from regard.model.layers import DecoderLayer, Residual
 from regard.model.taps import record
-from regard.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Stack, device_of
+from regard.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, TransformerStack, device_of
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
 BATCH_CELLS = 2**21  # weights of a layer and batch, so that memory stays flat
@@ -43,7 +43,7 @@ class Site:
     def heads(self) -> list[Head]:
         """The heads that are there, in the order of their rows."""
         stack, layer, kind = self.name.split(".")
-        return [Head(stack, int(layer), kind, number) for number in self.attention.numbers]
+        return [Head(stack, int(layer), kind, number) for number in self.attention.head_ids]
 
 
 def sites(model: Model) -> list[Site]:
@@ -57,10 +57,10 @@ def _sites(model: Model) -> Iterator[Site]:
         for i, layer in enumerate(layers):
             yield Site(f"{stack}.{i}.self", layer.self, layer.around_self)
             if isinstance(layer, DecoderLayer):
-                yield Site(f"{stack}.{i}.cross", layer.cross, layer.around_cross)  # type: ignore[arg-type]
+                yield Site(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)  # type: ignore[arg-type]
 
 
-def encoder_of(model: Model) -> Stack:
+def encoder_of(model: Model) -> TransformerStack:
     """The stack that reads, or a word about a model that has none."""
     if isinstance(model, DecoderOnly):
         raise ModelError("this model has no encoder, so no word can be looked at in its context; it only writes")
@@ -244,9 +244,9 @@ def cross_weights(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
 
 def _whole(weights: Tensor, attention: Attention) -> Tensor:
     """(B, heads left, T, S) -> (B, H, T, S)"""
-    heads = attention.out.out_features // attention.width
+    heads = attention.out_proj.out_features // attention.head_dim
     if heads == attention.heads:
         return weights
     whole = weights.new_zeros(weights.shape[0], heads, *weights.shape[2:])
-    whole[:, list(attention.numbers)] = weights
+    whole[:, list(attention.head_ids)] = weights
     return whole

@@ -16,7 +16,7 @@ from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
 from regard.interchange.trained import Trained
 from regard.model import weights
-from regard.model.attention import Attention, normalise
+from regard.model.attention import Attention, masked_softmax
 from regard.model.build import build
 from regard.model.layers import (
     DecoderLayer,
@@ -28,8 +28,8 @@ from regard.model.layers import (
     RMSNorm,
     gelu_tanh,
 )
-from regard.model.positions import T5, Absolute, Alibi, Bias, Positions, Relative, Rotary
-from regard.model.transformer import Decoder, EncoderDecoder, Stack
+from regard.model.positions import T5Bias, Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary
+from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
 
 PLACES = 1024
 """The longest sequence for which positions are written out, unless more are asked for."""
@@ -99,21 +99,21 @@ def words(tokenizer: Tokenizer) -> list[str]:
     return tokenizer.pieces(range(tokenizer.size))
 
 
-def _layers(stack: Stack | Decoder) -> list[Any]:
+def _layers(stack: TransformerStack | Decoder) -> list[Any]:
     return list(stack.layers)
 
 
-def _norm_of(stack: Stack | Decoder) -> Any:
+def _norm_of(stack: TransformerStack | Decoder) -> Any:
     return _layers(stack)[0].around_self.norm
 
 
-def _shape(stack: Stack | Decoder) -> dict[str, Any]:
+def _shape(stack: TransformerStack | Decoder) -> dict[str, Any]:
     first = _layers(stack)[0]
     gated = isinstance(first.feed, GatedFeedForward)
     attentions = [layer.self for layer in _layers(stack)] + [
         getattr(layer, "cross", layer.self) for layer in _layers(stack)
     ]
-    if any(attention.weigh is not normalise for attention in attentions):
+    if any(attention.weigh is not masked_softmax for attention in attentions):
         raise ModelError("model.attention: CTranslate2 knows softmax alone, and cannot run this model")
     if any(
         attention.numbers != tuple(range(first.self.out.out_features // attention.width)) for attention in attentions
@@ -130,13 +130,13 @@ def _shape(stack: Stack | Decoder) -> dict[str, Any]:
     }
 
 
-def _scheme(stack: Stack | Decoder, side: str) -> dict[str, Any]:
+def _scheme(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
     """What a side's positions in attention are called there."""
     positions = _layers(stack)[0].self.positions
     if isinstance(positions, Rotary):
-        turned, interleaved = positions.turned, positions.interleaved
+        turned, interleaved = positions.rotary_dim, positions.interleaved
         return {"rotary_dim": turned, "rotary_interleave": interleaved, "rotary_base": positions.base}
-    if isinstance(positions, Alibi):
+    if isinstance(positions, ALiBi):
         if side == "encoder":
             raise ModelError(
                 "model.positions.kind=alibi in the encoder: CTranslate2 has it in decoders alone. An encoder there may "
@@ -145,13 +145,13 @@ def _scheme(stack: Stack | Decoder, side: str) -> dict[str, Any]:
         return {"alibi": True}
     if isinstance(positions, Relative):
         return {"relative_position": True}
-    return {"relative_attention_bias": True} if isinstance(positions, T5 | Bias) else {}
+    return {"relative_attention_bias": True} if isinstance(positions, T5Bias | LearnedBias) else {}
 
 
-def _fill_stack(spec: Any, stack: Stack | Decoder, embeddings: Any, places: int) -> None:
+def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, places: int) -> None:
     embedding = stack.embedding
     beside = embedding.positions.width
-    words = F.pad(embedding.words.weight, (0, beside))
+    words = F.pad(embedding.tokens.weight, (0, beside))
     embeddings.weight = _numbers(words * (embedding.scale / words.shape[1] ** 0.5))  # √D is multiplied there
     if hasattr(spec, "position_encodings"):
         spec.position_encodings.encodings = _numbers(_table(embedding.positions, words.shape[1], places))
@@ -172,25 +172,25 @@ def _table(positions: Positions, dim: int, places: int) -> Tensor:
 
 
 def _fill_layer(to: Any, layer: EncoderLayer | DecoderLayer) -> None:
-    own = layer.self
-    _fill_norm(to.self_attention.layer_norm, layer.around_self.norm)
-    _fill_linear(to.self_attention.linear[0], own.q, own.k, own.v)
-    _fill_linear(to.self_attention.linear[1], own.out)
+    own = layer.self_attn
+    _fill_norm(to.self_attention.layer_norm, layer.self_attn_residual.norm)
+    _fill_linear(to.self_attention.linear[0], own.q_proj, own.k_proj, own.v_proj)
+    _fill_linear(to.self_attention.linear[1], own.out_proj)
     _fill_positions(to.self_attention, own.positions, causal=isinstance(layer, DecoderLayer))
     if isinstance(layer, DecoderLayer):
-        cross: Attention = layer.cross
-        _fill_norm(to.attention.layer_norm, layer.around_cross.norm)
-        _fill_linear(to.attention.linear[0], cross.q)
-        _fill_linear(to.attention.linear[1], cross.k, cross.v)
-        _fill_linear(to.attention.linear[2], cross.out)
-    _fill_norm(to.ffn.layer_norm, layer.around_feed.norm)
-    if isinstance(layer.feed, GatedFeedForward):
-        _fill_linear(to.ffn.linear_0, layer.feed.gate)
-        _fill_linear(to.ffn.linear_0_noact, layer.feed.into)
+        cross: Attention = layer.cross_attn
+        _fill_norm(to.attention.layer_norm, layer.cross_attn_residual.norm)
+        _fill_linear(to.attention.linear[0], cross.q_proj)
+        _fill_linear(to.attention.linear[1], cross.k_proj, cross.v_proj)
+        _fill_linear(to.attention.linear[2], cross.out_proj)
+    _fill_norm(to.ffn.layer_norm, layer.feed_forward_residual.norm)
+    if isinstance(layer.feed_forward, GatedFeedForward):
+        _fill_linear(to.ffn.linear_0, layer.feed_forward.gate)
+        _fill_linear(to.ffn.linear_0_noact, layer.feed_forward.up)
     else:
-        assert isinstance(layer.feed, FeedForward)
-        _fill_linear(to.ffn.linear_0, layer.feed.into)
-    _fill_linear(to.ffn.linear_1, layer.feed.out)
+        assert isinstance(layer.feed_forward, FeedForward)
+        _fill_linear(to.ffn.linear_0, layer.feed_forward.up)
+    _fill_linear(to.ffn.linear_1, layer.feed_forward.down)
 
 
 def _fill_positions(to: Any, positions: Positions, causal: bool) -> None:
@@ -198,16 +198,16 @@ def _fill_positions(to: Any, positions: Positions, causal: bool) -> None:
         keys = positions.keys
         to.relative_position_keys = _numbers(keys)
         to.relative_position_values = _numbers(torch.zeros_like(keys) if positions.values is None else positions.values)
-    if isinstance(positions, T5):
+    if isinstance(positions, T5Bias):
         to.relative_attention_bias = _numbers(positions.table)
-        to.relative_attention_max_distance = _whole(positions.farthest)
-    if isinstance(positions, Bias):
+        to.relative_attention_max_distance = _whole(positions.max_distance)
+    if isinstance(positions, LearnedBias):
         # As T5's buckets, so many of them that each distance has its own.
         to.relative_attention_bias = _numbers(_buckets(positions, causal))
         to.relative_attention_max_distance = _whole(4 * positions.limit)
 
 
-def _buckets(positions: Bias, causal: bool) -> Tensor:
+def _buckets(positions: LearnedBias, causal: bool) -> Tensor:
     """Learned biases (H, 2T - 1) as T5's table of buckets (buckets, H)."""
     length = positions.table.shape[1] // 2 + 1
     behind = positions.table[:, :length].flip(1)  # distances 0, -1, -2 …
@@ -225,7 +225,7 @@ def _fill_linear(to: Any, *linears: nn.Linear) -> None:
 def _fill_norm(to: Any, norm: Any) -> None:
     to.gamma = _numbers(norm.gain)
     if isinstance(norm, LayerNorm):
-        to.beta = _numbers(norm.shift)
+        to.beta = _numbers(norm.bias)
 
 
 def _numbers(tensor: Tensor) -> Any:

@@ -75,7 +75,7 @@ def reasons_against(m: ModelConfig) -> Iterator[str]:
     for positions in {m.encoder.positions or m.positions, m.decoder.positions or m.positions}:
         if positions.kind != "sinusoidal":
             yield f"model.positions.kind is {positions.kind}, not sinusoidal"
-        elif positions.waves != "halves":
+        elif positions.sinusoid_layout != "halves":
             yield "model.positions.waves is interleaved, not halves: its sines stand before its cosines"
 
 
@@ -121,7 +121,7 @@ def _config(c: Config, sizes: list[int], marks: dict[str, int], joint: bool) -> 
         **{f"{side}_{name}": value for side in layers for name, value in sides.items()},
         **{f"{side}_layers": count for side, count in layers.items()},
         "activation_function": theirs[m.activation],
-        "scale_embedding": m.scale_words,
+        "scale_embedding": m.scale_embeddings,
         "share_encoder_decoder_embeddings": joint,
         "tie_word_embeddings": True,
         "max_position_embeddings": max(PLACES, c.data.max_length),

@@ -22,7 +22,7 @@ from regard.jobs.train.prepare import write_pieces
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import open_run
-from regard.runtime.incremental import Stepwise
+from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import Steps
 from regard.training import optim
 from regard.training.loss import Learner
@@ -113,7 +113,7 @@ def training(config: Config, subject: Subject, seconds: float) -> tuple[float, f
 
 def decoding(subject: Subject, kind: str, search: Greedy | Beam, seconds: float) -> float:
     """Pieces a second that one thread writes."""
-    stepwise = Stepwise(subject.build().eval(), KINDS[kind])
+    stepwise = IncrementalDecoder(subject.build().eval(), KINDS[kind])
     sources = subject.sentences(SENTENCES, subject.lengths.source)
     search = replace(
         search, limits=Limits(factor=1.0, extra=0, rounds=1000)

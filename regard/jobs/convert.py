@@ -12,7 +12,7 @@ from regard.interchange.trained import Trained, TrainedEncoder
 from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
 from regard.jobs.versions import versions
 from regard.model import weights
-from regard.model.transformer import EncoderDecoder, EncoderOnly, parameters_of
+from regard.model.transformer import EncoderDecoder, EncoderOnly, count_parameters
 from regard.run import Run
 
 
@@ -47,7 +47,7 @@ def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
     run.seal(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
     use = "translates" if isinstance(trained, Trained) else "embeds text"
-    return [f"{where}: {parameters_of(model):,} parameters, {pieces:,} pieces; it {use}"]
+    return [f"{where}: {count_parameters(model):,} parameters, {pieces:,} pieces; it {use}"]
 
 
 def export_run(folder: Path, to: str, out: Path, quantize: str = "none") -> None:

@@ -13,24 +13,24 @@ from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.hardware import keep_memory, share_memory
-from regard.kernels import int8
+from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_encoder
 from regard.model.transformer import EncoderDecoder, EncoderOnly
 from regard.run import Run, aside, open_run
-from regard.runtime.incremental import Stepwise
-from regard.runtime.linears import Maker, dense
+from regard.runtime.incremental import IncrementalDecoder
+from regard.runtime.linears import LinearFactory, dense
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
-KINDS: dict[str, Maker] = {"none": dense, "int8": int8}
+KINDS: dict[str, LinearFactory] = {"none": dense, "int8": int8_linear}
 """How weights may be held for decoding, as `--quantize` calls it."""
 
 
 def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
     """The translator that a run has trained: its best weights so far, in whole numbers of eight bits if wished."""
     where, kind = pick_device(device), _kind(quantize)
-    if kind is int8 and where.type != "cpu":
+    if kind is int8_linear and where.type != "cpu":
         raise ConfigError(f"--quantize int8 is for CPUs; on {where} leave it out, or say --device cpu")
     run = open_run(Path(folder))
     config = run.load_config()
@@ -48,7 +48,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
     model = new_model(config, tokenizers)
     fill(model, run, best_weights(run))
     model = model.to(where).eval()
-    return Translator(model, tokenizers, Stepwise(model, kind))
+    return Translator(model, tokenizers, IncrementalDecoder(model, kind))
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
@@ -73,7 +73,7 @@ def fill(model: nn.Module, run: Run, path: Path) -> None:
     weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 
-def _kind(quantize: str) -> Maker:
+def _kind(quantize: str) -> LinearFactory:
     if quantize not in KINDS:
         raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(KINDS)}")
     return KINDS[quantize]

@@ -27,7 +27,7 @@ from regard.metrics import Score, bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
 from regard.model.taps import alter
-from regard.model.transformer import EncoderDecoder, parameters_of
+from regard.model.transformer import EncoderDecoder, count_parameters
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import optim
@@ -189,7 +189,7 @@ def _scored(
     sizes = tuple(
         Size(
             sum(site.attention.heads for site in sites(model)),
-            parameters_of(model),
+            count_parameters(model),
             operations(config.model, vocabulary, lengths) / 3,  # forward alone
             took,
         )

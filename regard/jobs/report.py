@@ -8,7 +8,7 @@ from regard.config import Config
 from regard.data.corpora import words
 from regard.evaluation import Evaluation, Sentence
 from regard.jobs.look.page import Attention, attention
-from regard.model.transformer import parameters_of
+from regard.model.transformer import count_parameters
 from regard.report import (
     Chart,
     Facts,
@@ -130,7 +130,7 @@ def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Val
     seconds = sum(step["seconds"] for step in steps)
     tokens = sum(step["tokens"] for step in steps)
     return {
-        "parameters": parameters_of(translator.model),
+        "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.size,
         "updates": len(steps),
         "epochs": steps[-1]["place"][0] + 1 if steps else 0,

@@ -4,25 +4,25 @@ that a CPU does faster in another way.
 Each equals a line of plain PyTorch, which its docstring says and its test compares.
 """
 
-from regard.kernels.attention import attend_kept, hide
+from regard.kernels.attention import attention_saved_weights, to_additive_mask
 from regard.kernels.cross_entropy import CHUNK, chunked_cross_entropy
-from regard.kernels.dropout import Noise, Silence
-from regard.kernels.feed_forward import feed_relu
-from regard.kernels.int8 import int8
-from regard.kernels.padding import Layout, gather, spread
-from regard.kernels.topk import largest
+from regard.kernels.dropout import FastDropout, NoDropout
+from regard.kernels.feed_forward import feed_forward_relu
+from regard.kernels.int8 import int8_linear
+from regard.kernels.padding import PaddingLayout, pack_heads, unpack_heads
+from regard.kernels.topk import topk
 
 __all__ = [
     "CHUNK",
-    "Layout",
-    "Noise",
-    "Silence",
-    "attend_kept",
+    "PaddingLayout",
+    "FastDropout",
+    "NoDropout",
+    "attention_saved_weights",
     "chunked_cross_entropy",
-    "feed_relu",
-    "gather",
-    "hide",
-    "int8",
-    "largest",
-    "spread",
+    "feed_forward_relu",
+    "pack_heads",
+    "to_additive_mask",
+    "int8_linear",
+    "topk",
+    "unpack_heads",
 ]

@@ -9,10 +9,10 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 
-class _Attend(Function):
+class _AttentionSavedWeights(Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, bias: Tensor | None) -> Tensor:
-        weights = _weights(q, k, hidden, bias)
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, additive_mask: Tensor | None, bias: Tensor | None) -> Tensor:
+        weights = _weights(q, k, additive_mask, bias)
         ctx.save_for_backward(q, k, v, weights)
         ctx.bias = None if bias is None else bias.shape
         return torch.matmul(weights, v)
@@ -32,22 +32,24 @@ class _Attend(Function):
         return d_q, d_k, d_v, None, d_bias
 
 
-def attend_kept(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, bias: Tensor | None = None) -> Tensor:
+def attention_saved_weights(
+    q: Tensor, k: Tensor, v: Tensor, additive_mask: Tensor | None, bias: Tensor | None = None
+) -> Tensor:
     """`attend`, whose weights are kept for the way back: faster than the fused kernel while sentences are short.
 
     `hidden` is what `hide` makes of a mask. Where gradients are off nothing is kept.
     """
     if torch.is_grad_enabled():
-        return _Attend.apply(q, k, v, hidden, bias)
-    return torch.matmul(_weights(q, k, hidden, bias), v)
+        return _AttentionSavedWeights.apply(q, k, v, additive_mask, bias)
+    return torch.matmul(_weights(q, k, additive_mask, bias), v)
 
 
-def _weights(q: Tensor, k: Tensor, hidden: Tensor | None, bias: Tensor | None) -> Tensor:
+def _weights(q: Tensor, k: Tensor, additive_mask: Tensor | None, bias: Tensor | None) -> Tensor:
     scores = torch.matmul(q, k.mT).mul_(_scale(q))  # (B, H, Tq, Tk)
     if bias is not None:
         scores += bias
-    if hidden is not None:
-        scores += hidden
+    if additive_mask is not None:
+        scores += additive_mask
     return scores.softmax(dim=-1)
 
 
@@ -55,8 +57,8 @@ def _scale(q: Tensor) -> float:
     return 1 / math.sqrt(q.shape[-1])
 
 
-def hide(keep: Tensor, like: Tensor) -> Tensor:
+def to_additive_mask(attn_mask: Tensor, like: Tensor) -> Tensor:
     """A mask (True = may look) as numbers to add to scores."""
     # Not -inf: a row that may see nothing must stay finite. Half of the lowest, so that adding scores cannot overflow.
     lowest = torch.finfo(like.dtype).min / 2
-    return torch.zeros(keep.shape, dtype=like.dtype, device=like.device).masked_fill_(~keep, lowest)
+    return torch.zeros(attn_mask.shape, dtype=like.dtype, device=like.device).masked_fill_(~attn_mask, lowest)

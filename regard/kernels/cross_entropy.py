@@ -11,12 +11,12 @@ from torch.autograd.function import once_differentiable
 CHUNK = 512  # tokens whose logits are in memory at a time: few enough to stay in a CPU's cache
 
 
-class _Chunked(Function):
+class _ChunkedCrossEntropy(Function):
     """Projection, cross-entropy and the gradients of both, a few hundred tokens at a time."""
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, gold: Tensor, smoothing: float
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, gold: Tensor, label_smoothing: float
     ) -> tuple[Tensor, ...]:
         d_states, d_weight = torch.empty_like(states), torch.zeros_like(weight)
         d_bias = None if bias is None else torch.zeros_like(bias)
@@ -24,18 +24,18 @@ class _Chunked(Function):
         for start in range(0, len(states), CHUNK):
             rows = slice(start, start + CHUNK)
             logp = F.linear(states[rows], weight, bias).log_softmax(dim=-1)  # (C, V)
-            right = logp.gather(1, gold[rows, None])
-            own, spread = right.sum(), logp.sum() / len(weight)
-            loss -= own
-            objective -= (1 - smoothing) * own + smoothing * spread
-            correct += (right >= logp.amax(dim=-1, keepdim=True)).sum()
+            gold_logp = logp.gather(1, gold[rows, None])
+            gold_sum, uniform_sum = gold_logp.sum(), logp.sum() / len(weight)
+            loss -= gold_sum
+            objective -= (1 - label_smoothing) * gold_sum + label_smoothing * uniform_sum
+            correct += (gold_logp >= logp.amax(dim=-1, keepdim=True)).sum()
             # What pulls at the logits: what is predicted less what was wanted.
-            pull = logp.exp_().sub_(smoothing / len(weight))
-            pull.scatter_add_(1, gold[rows, None], pull.new_full((len(pull), 1), smoothing - 1))
-            torch.mm(pull, weight, out=d_states[rows])
-            d_weight.addmm_(pull.mT, states[rows])
+            d_logits = logp.exp_().sub_(label_smoothing / len(weight))
+            d_logits.scatter_add_(1, gold[rows, None], d_logits.new_full((len(d_logits), 1), label_smoothing - 1))
+            torch.mm(d_logits, weight, out=d_states[rows])
+            d_weight.addmm_(d_logits.mT, states[rows])
             if d_bias is not None:
-                d_bias += pull.sum(dim=0)
+                d_bias += d_logits.sum(dim=0)
         ctx.save_for_backward(d_states, d_weight, d_bias)
         ctx.mark_non_differentiable(loss, correct)
         return objective, loss, correct
@@ -48,10 +48,10 @@ class _Chunked(Function):
 
 
 def chunked_cross_entropy(
-    states: Tensor, weight: Tensor, bias: Tensor | None, gold: Tensor, smoothing: float
+    states: Tensor, weight: Tensor, bias: Tensor | None, gold: Tensor, label_smoothing: float
 ) -> tuple[Tensor, ...]:
     """States (N, D), a projection (V, D), (V,) and what should be predicted (N,) -> three sums over the N tokens:
 
     cross_entropy(states @ weight.T + bias, gold) with label smoothing, the same without it, and how many were right.
     """
-    return _Chunked.apply(states, weight, bias, gold, smoothing)
+    return _ChunkedCrossEntropy.apply(states, weight, bias, gold, label_smoothing)

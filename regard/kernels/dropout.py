@@ -24,7 +24,7 @@ class _AddMasked(Function):
         return grad, grad * mask, None
 
 
-class Noise:
+class FastDropout:
     """Dropout whose masks come from sixteen random bits an element: a tenth of what a draw for each costs.
 
     It is seeded by torch's own generator, so whatever settles that settles this. A share is rounded to 1/65,536, and
@@ -32,28 +32,28 @@ class Noise:
     """
 
     def __init__(self) -> None:
-        self._bits = np.random.SFC64(int(torch.randint(2**62, ())))
+        self._bit_generator = np.random.SFC64(int(torch.randint(2**62, ())))
 
-    def mask(self, like: Tensor, share: float) -> Tensor:
+    def mask(self, like: Tensor, p: float) -> Tensor:
         """A tensor of the same shape: 0 for `share` of its elements, and 1 / (1 - share) for the others."""
-        count, cut = like.numel(), min(LEVELS - 1, round(share * LEVELS))
-        bits = torch.from_numpy(self._bits.random_raw(-(-count // 4)).view(np.int16)[:count])
-        kept = (bits >= cut - LEVELS // 2).view(like.shape)
-        return kept.to(like.dtype).mul_(LEVELS / (LEVELS - cut))
+        count, threshold = like.numel(), min(LEVELS - 1, round(p * LEVELS))
+        bits = torch.from_numpy(self._bit_generator.random_raw(-(-count // 4)).view(np.int16)[:count])
+        keep_mask = (bits >= threshold - LEVELS // 2).view(like.shape)
+        return keep_mask.to(like.dtype).mul_(LEVELS / (LEVELS - threshold))
 
-    def add(self, x: Tensor, y: Tensor, share: float) -> Tensor:
+    def add(self, x: Tensor, y: Tensor, p: float) -> Tensor:
         """x + dropout(y)"""
-        return _AddMasked.apply(x, y, self.mask(y, share)) if share else x + y
+        return _AddMasked.apply(x, y, self.mask(y, p)) if p else x + y
 
-    def drop(self, x: Tensor, share: float) -> Tensor:
-        return x * self.mask(x, share) if share else x
+    def drop(self, x: Tensor, p: float) -> Tensor:
+        return x * self.mask(x, p) if p else x
 
 
-class Silence:
+class NoDropout:
     """No dropout, as when the model is not in training."""
 
-    def add(self, x: Tensor, y: Tensor, share: float) -> Tensor:
+    def add(self, x: Tensor, y: Tensor, p: float) -> Tensor:
         return x + y
 
-    def drop(self, x: Tensor, share: float) -> Tensor:
+    def drop(self, x: Tensor, p: float) -> Tensor:
         return x

@@ -15,67 +15,70 @@ from torch import Tensor
 
 from regard.errors import ConfigError
 
-Product = Callable[[Tensor], Tensor]
+QuantizedLinear = Callable[[Tensor], Tensor]
 """Rows (N, D) -> rows (N, E)."""
 VNNI: bool = getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
 """Whether the CPU sums products of eight bits in thirty-two. Others sum pairs in sixteen, so x must have seven."""
-WIDE, MANY = 4096, 64  # columns and rows from which oneDNN is the faster one, if the CPU has VNNI
+MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS = (
+    4096,
+    64,
+)  # columns and rows from which oneDNN is the faster one, if the CPU has VNNI
 
 
-def quantise(weight: Tensor) -> tuple[Tensor, Tensor]:
+def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
     """A weight (E, D) as whole numbers from -127 to 127, and the scale of each row (E,)."""
     scale = (weight.abs().amax(dim=1) / 127).clamp(min=torch.finfo(torch.float32).tiny).float()
     return (weight / scale[:, None]).round().to(torch.int8), scale
 
 
-def int8(weight: Tensor, bias: Tensor | None) -> Product:
+def int8_linear(weight: Tensor, bias: Tensor | None) -> QuantizedLinear:
     """x weightᵀ + bias, to some two decimals."""
-    whole, scale = quantise(weight.detach())
+    weight_int8, scale = quantize(weight.detach())
     bias = None if bias is None else bias.detach().float()
-    products = _products(whole, scale, bias)
-    first = next(products, None)
-    if first is None:
+    linears = _available_linears(weight_int8, scale, bias)
+    fastest = next(linears, None)
+    if fastest is None:
         raise ConfigError("this build of torch cannot multiply int8 on this machine; leave --quantize out")
-    if VNNI and len(weight) >= WIDE:
-        many = next(products, first)
-        return lambda x: (many if len(x) >= MANY else first)(x)
-    return first
+    if VNNI and len(weight) >= MIN_ONEDNN_COLUMNS:
+        for_many_rows = next(linears, fastest)
+        return lambda x: (for_many_rows if len(x) >= MIN_ONEDNN_ROWS else fastest)(x)
+    return fastest
 
 
-def _products(whole: Tensor, scale: Tensor, bias: Tensor | None) -> Iterator[Product]:
+def _available_linears(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> Iterator[QuantizedLinear]:
     """The same by all who can multiply here, the fastest first."""
-    for make in KINDS.values():
+    for backend in BACKENDS.values():
         with contextlib.suppress(AttributeError, RuntimeError, NotImplementedError):
-            yield make(whole, scale, bias)
+            yield backend(weight_int8, scale, bias)
 
 
-def with_fbgemm(whole: Tensor, scale: Tensor, bias: Tensor | None) -> Product:
+def fbgemm_linear(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> QuantizedLinear:
     """By FBGEMM (or QNNPACK on ARM), which also finds the scale of x."""
-    zero = torch.zeros(len(scale), dtype=torch.long)
+    zero_points = torch.zeros(len(scale), dtype=torch.long)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tensors of this kind are to go; see above
-        wrapped = torch._make_per_channel_quantized_tensor(whole, scale.double(), zero, 0)
-    packed = torch.ops.quantized.linear_prepack(wrapped, bias)
+        qweight = torch._make_per_channel_quantized_tensor(weight_int8, scale.double(), zero_points, 0)
+    packed_weight = torch.ops.quantized.linear_prepack(qweight, bias)
     multiply = torch.ops.quantized.linear_dynamic.default
     multiply = getattr(multiply, "_op", multiply)  # without asking at every call who else might want to handle it
-    return lambda x: multiply(x, packed, not VNNI)  # x in seven bits, or in eight
+    return lambda x: multiply(x, packed_weight, not VNNI)  # x in seven bits, or in eight
 
 
-def with_onednn(whole: Tensor, scale: Tensor, bias: Tensor | None) -> Product:
+def onednn_linear(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> QuantizedLinear:
     """By oneDNN."""
-    packed = torch.ops.onednn.qlinear_prepack(whole, None)
-    zero = torch.zeros(len(scale), dtype=torch.long)
-    most = 127 if VNNI else 63  # of x
+    packed_weight = torch.ops.onednn.qlinear_prepack(weight_int8, None)
+    zero_points = torch.zeros(len(scale), dtype=torch.long)
+    qmax = 127 if VNNI else 63  # of x
 
-    def product(x: Tensor) -> Tensor:
-        unit = max(float(x.abs().max()), torch.finfo(torch.float32).tiny) / most
-        whole_x = (x / unit).round_().add_(most).to(torch.uint8)
+    def linear(x: Tensor) -> Tensor:
+        x_scale = max(float(x.abs().max()), torch.finfo(torch.float32).tiny) / qmax
+        x_uint8 = (x / x_scale).round_().add_(qmax).to(torch.uint8)
         return torch.ops.onednn.qlinear_pointwise(
-            whole_x, unit, most, packed, scale, zero, bias, 1.0, 0, torch.float32, "none", [], ""
+            x_uint8, x_scale, qmax, packed_weight, scale, zero_points, bias, 1.0, 0, torch.float32, "none", [], ""
         )
 
-    return product
+    return linear
 
 
-KINDS = {"fbgemm": with_fbgemm, "onednn": with_onednn}
+BACKENDS = {"fbgemm": fbgemm_linear, "onednn": onednn_linear}
 """Who can multiply, the fastest first."""

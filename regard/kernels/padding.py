@@ -8,12 +8,12 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 
-class Layout:
+class PaddingLayout:
     """Which cells of a padded batch (B, T) hold its N real tokens."""
 
-    def __init__(self, real: Tensor):
-        flat = real.flatten()
-        self.shape = real.shape
+    def __init__(self, attention_mask: Tensor):
+        flat = attention_mask.flatten()
+        self.shape = attention_mask.shape
         self.cells = flat.nonzero()[:, 0]  # (N,) where each token stands
         self.full = len(self.cells) == len(flat)
         # (B·T,) the token of each cell. Padding gets a copy of some token: finite, masked, and without gradient.
@@ -37,11 +37,11 @@ class Layout:
         return rows.index_copy_(0, self.cells, x).unflatten(0, self.shape)
 
 
-class _Spread(Function):
+class _UnpackHeads(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, x: Tensor, layout: PaddingLayout, parts: int, heads: int) -> tuple[Tensor, ...]:
         ctx.layout = layout
-        return _parts(x, layout, parts, heads).contiguous().unbind(0)
+        return _split_parts(x, layout, parts, heads).contiguous().unbind(0)
 
     @staticmethod
     @once_differentiable
@@ -50,9 +50,9 @@ class _Spread(Function):
         return ctx.layout.pack(padded).flatten(1), None, None, None
 
 
-class _Gather(Function):
+class _PackHeads(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, layout: Layout) -> Tensor:
+    def forward(ctx: Any, x: Tensor, layout: PaddingLayout) -> Tensor:
         ctx.layout, ctx.heads = layout, x.shape[1]
         return layout.pack(x.transpose(1, 2)).flatten(1)
 
@@ -63,21 +63,21 @@ class _Gather(Function):
         return padded.transpose(1, 2).contiguous(), None
 
 
-def spread(x: Tensor, layout: Layout, parts: int, heads: int) -> tuple[Tensor, ...]:
+def unpack_heads(x: Tensor, layout: PaddingLayout, parts: int, heads: int) -> tuple[Tensor, ...]:
     """What attention wants of tokens x (N, P·H·K): P tensors (B, H, T, K).
 
     Where gradients are off they share one memory: the fused kernel reads it as it is.
     """
     if torch.is_grad_enabled():
-        return _Spread.apply(x, layout, parts, heads)
-    return _parts(x, layout, parts, heads).unbind(0)
+        return _UnpackHeads.apply(x, layout, parts, heads)
+    return _split_parts(x, layout, parts, heads).unbind(0)
 
 
-def _parts(x: Tensor, layout: Layout, parts: int, heads: int) -> Tensor:
+def _split_parts(x: Tensor, layout: PaddingLayout, parts: int, heads: int) -> Tensor:
     """(N, P·H·K) -> (P, B, H, T, K)"""
     return layout.pad(x.unflatten(1, (parts, heads, -1))).permute(2, 0, 3, 1, 4)
 
 
-def gather(x: Tensor, layout: Layout) -> Tensor:
+def pack_heads(x: Tensor, layout: PaddingLayout) -> Tensor:
     """The real tokens of what attention gives: (B, H, T, K) -> (N, H·K)."""
-    return _Gather.apply(x, layout)
+    return _PackHeads.apply(x, layout)

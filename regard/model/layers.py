@@ -10,7 +10,7 @@ from regard.model.attention import Attention, KeyValues
 from regard.model.taps import Tap
 
 Sublayer = Callable[[Tensor], Tensor]
-Add = Callable[[Tensor, Tensor, float], Tensor]
+ResidualAdd = Callable[[Tensor, Tensor, float], Tensor]
 
 
 class LayerNorm(nn.Module):
@@ -19,11 +19,11 @@ class LayerNorm(nn.Module):
     def __init__(self, dim: int, epsilon: float):
         super().__init__()
         self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(dim))
-        self.shift = nn.Parameter(torch.zeros(dim))
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.gain.shape, self.gain, self.shift, self.epsilon)
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
 
 
 class RMSNorm(nn.Module):
@@ -32,10 +32,10 @@ class RMSNorm(nn.Module):
     def __init__(self, dim: int, epsilon: float):
         super().__init__()
         self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(dim))
+        self.weight = nn.Parameter(torch.ones(dim))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
+        return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
@@ -48,14 +48,14 @@ class FeedForward(nn.Module):
 
     def __init__(self, dim: int, ffn: int, activation: Callable[[Tensor], Tensor], bias: bool, dropout: float):
         super().__init__()
-        self.into = nn.Linear(dim, ffn, bias)
-        self.out = nn.Linear(ffn, dim, bias)
+        self.up = nn.Linear(dim, ffn, bias)
+        self.down = nn.Linear(ffn, dim, bias)
         self.activation = activation
         self.dropout = dropout
 
     def forward(self, x: Tensor) -> Tensor:
-        inner = self.activation(self.into(x))  # (B, T, D) -> (B, T, F)
-        return self.out(F.dropout(inner, self.dropout, self.training))
+        inner = self.activation(self.up(x))  # (B, T, D) -> (B, T, F)
+        return self.down(F.dropout(inner, self.dropout, self.training))
 
 
 class GatedFeedForward(nn.Module):
@@ -63,14 +63,14 @@ class GatedFeedForward(nn.Module):
 
     def __init__(self, dim: int, ffn: int, bias: bool, dropout: float):
         super().__init__()
-        self.into = nn.Linear(dim, ffn, bias)
+        self.up = nn.Linear(dim, ffn, bias)
         self.gate = nn.Linear(dim, ffn, bias)
-        self.out = nn.Linear(ffn, dim, bias)
+        self.down = nn.Linear(ffn, dim, bias)
         self.dropout = dropout
 
     def forward(self, x: Tensor) -> Tensor:
-        inner = F.silu(self.gate(x)) * self.into(x)
-        return self.out(F.dropout(inner, self.dropout, self.training))
+        inner = F.silu(self.gate(x)) * self.up(x)
+        return self.down(F.dropout(inner, self.dropout, self.training))
 
 
 class Residual(nn.Module):
@@ -88,66 +88,84 @@ class Residual(nn.Module):
 class PreNorm(Residual):
     """x + dropout(f(norm(x))): the residual stream is never normalised, so it trains without care."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer, add: Add | None = None) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Sublayer, add: ResidualAdd | None = None) -> Tensor:
         return (add or self.add)(x, sublayer(self.norm(x)), self.dropout)
 
 
 class PostNorm(Residual):
     """norm(x + dropout(f(x))).  Vaswani et al. 2017, section 5.4."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer, add: Add | None = None) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Sublayer, add: ResidualAdd | None = None) -> Tensor:
         return self.norm((add or self.add)(x, sublayer(x), self.dropout))
 
 
-Remember = Callable[[KeyValues], KeyValues]
+ExtendCache = Callable[[KeyValues], KeyValues]
 
 
-def _only_these(new: KeyValues) -> KeyValues:
+def _without_cache(new: KeyValues) -> KeyValues:
     return new
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each inside a residual. With a causal mask it is a language model's layer."""
 
-    def __init__(self, attention: Attention, feed: nn.Module, residual: Callable[[], nn.Module]):
+    def __init__(self, self_attn: Attention, feed_forward: nn.Module, make_residual: Callable[[], nn.Module]):
         super().__init__()
-        self.self = attention
-        self.feed = feed
-        self.around_self = residual()
-        self.around_feed = residual()
+        self.self_attn = self_attn
+        self.feed_forward = feed_forward
+        self.self_attn_residual = make_residual()
+        self.feed_forward_residual = make_residual()
         self.out = Tap()  # (B, S, D)
 
-    def forward(self, x: Tensor, keep: Tensor | None, at: Tensor, remember: Remember = _only_these) -> Tensor:
+    def forward(
+        self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, extend_cache: ExtendCache = _without_cache
+    ) -> Tensor:
         """x (B, T, D). `remember` adds the tokens before x that a cache holds."""
-        x = self.around_self(x, lambda h: self.self(h, remember(self.self.look_at(h, at)), keep, at))
-        x = self.around_feed(x, self.feed)
+        x = self.self_attn_residual(
+            x,
+            lambda h: self.self_attn(
+                h, extend_cache(self.self_attn.project_kv(h, position_ids)), attn_mask, position_ids
+            ),
+        )
+        x = self.feed_forward_residual(x, self.feed_forward)
         return self.out(x)
 
 
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, cross-attention over the source, then feed-forward."""
 
-    def __init__(self, attention: Attention, cross: Attention, feed: nn.Module, residual: Callable[[], nn.Module]):
+    def __init__(
+        self,
+        self_attn: Attention,
+        cross_attn: Attention,
+        feed_forward: nn.Module,
+        make_residual: Callable[[], nn.Module],
+    ):
         super().__init__()
-        self.self = attention
-        self.cross = cross
-        self.feed = feed
-        self.around_self = residual()
-        self.around_cross = residual()
-        self.around_feed = residual()
+        self.self_attn = self_attn
+        self.cross_attn = cross_attn
+        self.feed_forward = feed_forward
+        self.self_attn_residual = make_residual()
+        self.cross_attn_residual = make_residual()
+        self.feed_forward_residual = make_residual()
         self.out = Tap()  # (B, T, D)
 
     def forward(
         self,
         x: Tensor,
-        at: Tensor,
-        keep: Tensor | None,
-        remember: Remember,
-        source: KeyValues,
-        source_keep: Tensor,
+        position_ids: Tensor,
+        attn_mask: Tensor | None,
+        extend_cache: ExtendCache,
+        source_kv: KeyValues,
+        source_attn_mask: Tensor,
     ) -> Tensor:
         """x (B, T, D). `remember` adds the tokens before x that a cache holds; `source` is what cross looks at."""
-        x = self.around_self(x, lambda h: self.self(h, remember(self.self.look_at(h, at)), keep, at))
-        x = self.around_cross(x, lambda h: self.cross(h, source, source_keep, at))
-        x = self.around_feed(x, self.feed)
+        x = self.self_attn_residual(
+            x,
+            lambda h: self.self_attn(
+                h, extend_cache(self.self_attn.project_kv(h, position_ids)), attn_mask, position_ids
+            ),
+        )
+        x = self.cross_attn_residual(x, lambda h: self.cross_attn(h, source_kv, source_attn_mask, position_ids))
+        x = self.feed_forward_residual(x, self.feed_forward)
         return self.out(x)

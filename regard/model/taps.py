@@ -19,7 +19,7 @@ class Tap(nn.Identity):
     """A place to look: hands on what it is given."""
 
     @property
-    def watched(self) -> bool:
+    def hooked(self) -> bool:
         return bool(self._forward_hooks)
 
 
@@ -47,21 +47,21 @@ def taps(model: nn.Module) -> dict[str, Tap]:
 @contextmanager
 def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
     """Watch the taps whose names fit one of the patterns, for as long as the block lasts."""
-    every = taps(model)
-    chosen = {name: tap for name, tap in every.items() if any(fnmatchcase(name, p) for p in patterns)}
-    if not chosen:
-        raise ModelError(f"no tap is called {' or '.join(patterns)}; there are: {', '.join(every)}")
-    seen = Record()
+    all_taps = taps(model)
+    selected_taps = {name: tap for name, tap in all_taps.items() if any(fnmatchcase(name, p) for p in patterns)}
+    if not selected_taps:
+        raise ModelError(f"no tap is called {' or '.join(patterns)}; there are: {', '.join(all_taps)}")
+    activations = Record()
 
-    def watcher(name: str) -> object:
-        def watch(module: nn.Module, given: object, out: Tensor) -> None:
-            seen.tensors[name] = out
+    def make_hook(name: str) -> object:
+        def hook(module: nn.Module, inputs: object, output: Tensor) -> None:
+            activations.tensors[name] = output
 
-        return watch
+        return hook
 
-    handles = [tap.register_forward_hook(watcher(name)) for name, tap in chosen.items()]  # type: ignore[arg-type]
+    handles = [tap.register_forward_hook(make_hook(name)) for name, tap in selected_taps.items()]  # type: ignore[arg-type]
     try:
-        yield seen
+        yield activations
     finally:
         for handle in handles:
             handle.remove()
@@ -74,14 +74,14 @@ def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -
     with alter(model, {"decoder.0.cross.mixed": lambda x: x * gates}):
         model(source, target)
     """
-    every = taps(model)
-    if unknown := changes.keys() - every.keys():
-        raise ModelError(f"no tap is called {' or '.join(sorted(unknown))}; there are: {', '.join(every)}")
+    all_taps = taps(model)
+    if unknown := changes.keys() - all_taps.keys():
+        raise ModelError(f"no tap is called {' or '.join(sorted(unknown))}; there are: {', '.join(all_taps)}")
 
-    def changer(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
+    def make_hook(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
         return lambda module, given, out: change(out)
 
-    handles = [every[name].register_forward_hook(changer(change)) for name, change in changes.items()]
+    handles = [all_taps[name].register_forward_hook(make_hook(change)) for name, change in changes.items()]
     try:
         yield
     finally:

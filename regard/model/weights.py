@@ -39,21 +39,21 @@ def read(path: Path) -> dict[str, Tensor]:
         raise ModelError(f"{path}: not a readable safetensors file ({error})") from None
 
 
-def load_into(model: nn.Module, tensors: Mapping[str, Tensor], where: str) -> None:
+def load_into(model: nn.Module, tensors: Mapping[str, Tensor], origin: str) -> None:
     """Give a model these weights, exactly: no name or shape may differ."""
-    own = dict(model.named_parameters())
-    if missing := sorted(own.keys() - tensors.keys()):
-        raise ModelError(f"{where}: lacks {missing[0]} and {len(missing) - 1} more; made by other settings?")
-    if extra := sorted(tensors.keys() - own.keys()):
-        raise ModelError(f"{where}: has {extra[0]} and {len(extra) - 1} more that this model has not")
+    parameters = dict(model.named_parameters())
+    if missing := sorted(parameters.keys() - tensors.keys()):
+        raise ModelError(f"{origin}: lacks {missing[0]} and {len(missing) - 1} more; made by other settings?")
+    if extra := sorted(tensors.keys() - parameters.keys()):
+        raise ModelError(f"{origin}: has {extra[0]} and {len(extra) - 1} more that this model has not")
     with torch.no_grad():
-        for name, parameter in own.items():
+        for name, parameter in parameters.items():
             if parameter.shape != tensors[name].shape:
-                raise ModelError(f"{where}: {name} is {tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}")
+                raise ModelError(f"{origin}: {name} is {tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}")
             parameter.copy_(tensors[name])
 
 
-def mean(files: Sequence[Path]) -> dict[str, Tensor]:
+def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of several weight files, summed in float64 so that the order does not matter."""
     total: dict[str, Tensor] = {}
     dtypes: dict[str, torch.dtype] = {}

@@ -9,114 +9,122 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from regard.kernels import hide
+from regard.kernels import to_additive_mask
 from regard.model.layers import DecoderLayer
 from regard.model.transformer import EncoderDecoder
-from regard.runtime.kv_cache import Shelf
-from regard.runtime.linears import Maker, Prepared, dense
-from regard.runtime.padding_free import Packed
-from regard.runtime.source_cache import Mask, Memory, mix
+from regard.runtime.kv_cache import KVCache
+from regard.runtime.linears import LinearFactory, PreparedLinears, dense
+from regard.runtime.padding_free import PaddingFree
+from regard.runtime.source_cache import AttentionMask, SourceCache, decode_attention
 
-PLACES = 16  # tokens for which room is made at a time
+COLUMNS_PER_RESERVE = 16  # tokens for which room is made at a time
 
 
-class Stepwise:
+class IncrementalDecoder:
     """A model made ready for decoding; later changes of its weights are not seen."""
 
-    def __init__(self, model: EncoderDecoder, make: Maker = dense):
+    def __init__(self, model: EncoderDecoder, linear_factory: LinearFactory = dense):
         self.model = model
-        self.products = Prepared(make)
-        self.reader = Packed(model, self.products)
+        self.linears = PreparedLinears(linear_factory)
+        self.source_encoder = PaddingFree(model, self.linears)
         self.layers: list[DecoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
-        self.ready = [_Ready(layer, self.products) for layer in self.layers]
-        self.output = self.products.product(model.output)
+        self.prepared_layers = [_PreparedLayer(layer, self.linears) for layer in self.layers]
+        self.output = self.linears.linear(model.output)
 
-    def begin(self, width: int = 1) -> "Walk":
+    def new_batch(self, rows_per_sentence: int = 1) -> "DecodingBatch":
         """A batch that nobody has entered yet, of so many rows a sentence."""
-        return Walk(self, width)
+        return DecodingBatch(self, rows_per_sentence)
 
 
-class _Ready:
+class _PreparedLayer:
     """A decoder layer's products, at hand: one sentence takes little longer to compute than to look them up."""
 
-    def __init__(self, layer: DecoderLayer, products: Prepared):
+    def __init__(self, layer: DecoderLayer, linears: PreparedLinears):
         self.layer = layer
-        self.own, self.cross = layer.self, layer.cross
-        self.qkv = products.product(layer.self.q, layer.self.k, layer.self.v)
-        self.out = products.product(layer.self.out)
-        self.cross_q = products.product(layer.cross.q)
-        self.cross_out = products.product(layer.cross.out)
-        self.feed = products.feeding(layer.feed)
+        self.self_attn, self.cross_attn = layer.self_attn, layer.cross_attn
+        self.qkv_proj = linears.linear(layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)
+        self.out_proj = linears.linear(layer.self_attn.out_proj)
+        self.cross_q_proj = linears.linear(layer.cross_attn.q_proj)
+        self.cross_out_proj = linears.linear(layer.cross_attn.out_proj)
+        self.feed_forward = linears.prepare_feed_forward(layer.feed_forward)
 
 
-class _Places(NamedTuple):
+class _StepPositions(NamedTuple):
     """Where new tokens stand (R or 1, 1), where their keys stand (R or 1, t), and which of these are the row's own."""
 
-    at: Tensor
-    seen: Tensor
-    mask: Mask
+    position_ids: Tensor
+    key_position_ids: Tensor
+    mask: AttentionMask
 
 
-class Walk:
+class DecodingBatch:
     """N sentences in the middle of decoding, `width` rows each, R in all. All rows write into the same column.
 
     A sentence that enters late has nothing in the columns before: its places count from where it began.
     """
 
-    def __init__(self, stepwise: Stepwise, width: int):
-        self.stepwise = stepwise
-        self.width = width
-        self._like = stepwise.model.output.weight
-        self._own = [Shelf(layer.self, self._like) for layer in stepwise.layers]
-        self._room = 0  # columns of it
+    def __init__(self, decoder: IncrementalDecoder, rows_per_sentence: int):
+        self.decoder = decoder
+        self.rows_per_sentence = rows_per_sentence
+        self._like = decoder.model.output.weight
+        self._kv_caches = [KVCache(layer.self_attn, self._like) for layer in decoder.layers]
+        self._capacity = 0  # columns of it
         self._length = 0  # those that are filled
         self._start = torch.zeros(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
-        self._even = True  # whether all rows began in the first column
-        self._memory = Memory(stepwise.reader)
+        self._starts_at_zero = True  # whether all rows began in the first column
+        self._source_cache = SourceCache(decoder.source_encoder)
 
     def __len__(self) -> int:
-        return len(self._start) // self.width
+        return len(self._start) // self.rows_per_sentence
 
-    def enter(self, source: Tensor) -> None:
+    def admit(self, source: Tensor) -> None:
         """More sentences (N, S), below those that are there."""
-        forgotten, before = self._trim(), len(self)
-        self._memory.enter(source)
-        self._start = torch.cat((self._start, self._start.new_full((len(source) * self.width,), self._length)))
-        self._even = not bool(self._start.any())
-        self._make_room(forgotten)
-        for shelf in self._own:
-            shelf.clear(slice(before * self.width, None), slice(self._length))
+        dropped_columns, old_count = self._trim(), len(self)
+        self._source_cache.admit(source)
+        self._start = torch.cat(
+            (self._start, self._start.new_full((len(source) * self.rows_per_sentence,), self._length))
+        )
+        self._starts_at_zero = not bool(self._start.any())
+        self._reserve(dropped_columns)
+        for kv_cache in self._kv_caches:
+            kv_cache.clear(slice(old_count * self.rows_per_sentence, None), slice(self._length))
 
-    def step(self, last: Tensor) -> Tensor:
+    def step(self, last_tokens: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""
-        decoder = self.stepwise.model.decoder
-        places = self._places()
-        x = decoder.embedding(last[:, None], places.at)[:, 0]  # (R, D)
-        if self._length == self._room:
-            self._make_room()
-        for i, (ready, own) in enumerate(zip(self.stepwise.ready, self._own, strict=True)):
-            layer = ready.layer
-            x = layer.around_self(x, lambda h, r=ready, shelf=own: self._self(r, shelf, h, places), _add)
-            x = layer.around_cross(x, lambda h, r=ready, number=i: self._cross(r, number, h), _add)
-            x = layer.around_feed(x, ready.feed, _add)
+        decoder = self.decoder.model.decoder
+        positions = self._step_positions()
+        x = decoder.embedding(last_tokens[:, None], positions.position_ids)[:, 0]  # (R, D)
+        if self._length == self._capacity:
+            self._reserve()
+        for i, (prepared, kv_cache) in enumerate(zip(self.decoder.prepared_layers, self._kv_caches, strict=True)):
+            layer = prepared.layer
+            x = layer.self_attn_residual(
+                x, lambda h, r=prepared, shelf=kv_cache: self._self_attn(r, shelf, h, positions), _add
+            )
+            x = layer.cross_attn_residual(x, lambda h, r=prepared, number=i: self._cross_attn(r, number, h), _add)
+            x = layer.feed_forward_residual(x, prepared.feed_forward, _add)
         self._length += 1
-        return self.stepwise.output(decoder.norm(x))
+        return self.decoder.output(decoder.norm(x))
 
     def select(self, rows: Tensor) -> None:
         """Go on with these rows: those of a sentence stay together, as many as before."""
         self._start = self._start[rows]
-        moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
-        for shelf in self._own:
-            shelf.select(rows, moved)
-        self._memory.select(rows[:: self.width] // self.width)
+        moved_rows = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
+        for kv_cache in self._kv_caches:
+            kv_cache.select(rows, moved_rows)
+        self._source_cache.select(rows[:: self.rows_per_sentence] // self.rows_per_sentence)
 
-    def _places(self) -> _Places:
+    def _step_positions(self) -> _StepPositions:
         columns = torch.arange(self._length + 1, device=self._start.device)[None]
-        if self._even:
-            return _Places(columns[:, -1:], columns, Mask())
-        seen = columns - self._start[:, None]  # (R, t)
-        keep = (seen >= 0)[:, None, None]
-        return _Places(seen[:, -1:], seen.clamp(min=0), Mask(keep, hide(keep, self._like)))
+        if self._starts_at_zero:
+            return _StepPositions(columns[:, -1:], columns, AttentionMask())
+        position_ids = columns - self._start[:, None]  # (R, t)
+        attn_mask = (position_ids >= 0)[:, None, None]
+        return _StepPositions(
+            position_ids[:, -1:],
+            position_ids.clamp(min=0),
+            AttentionMask(attn_mask, to_additive_mask(attn_mask, self._like)),
+        )
 
     def _trim(self) -> int:
         """Forget columns that no row has anything in; how many."""
@@ -124,26 +132,36 @@ class Walk:
         self._length, self._start = self._length - first, self._start - first
         return first
 
-    def _make_room(self, forgotten: int = 0) -> None:
+    def _reserve(self, dropped_columns: int = 0) -> None:
         """Room for a few more columns, where the first ones were forgotten."""
-        self._room = self._length + PLACES
-        for shelf in self._own:
-            shelf.make_room(len(self._start), self._room, forgotten)
+        self._capacity = self._length + COLUMNS_PER_RESERVE
+        for kv_cache in self._kv_caches:
+            kv_cache.reserve(len(self._start), self._capacity, dropped_columns)
 
-    def _self(self, ready: _Ready, shelf: Shelf, x: Tensor, places: _Places) -> Tensor:
-        rows, attention = len(x), ready.own
-        q, k, v = ready.qkv(x).view(rows, 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
-        turn = attention.positions.turn
-        shelf.put(slice(rows), slice(self._length, self._length + 1), turn(k, places.at), v)
-        mixed = mix(attention, turn(q, places.at), shelf.seen(rows, places.seen), places.mask, places.at)
-        return ready.out(mixed.flatten(1))
+    def _self_attn(self, prepared: _PreparedLayer, kv_cache: KVCache, x: Tensor, positions: _StepPositions) -> Tensor:
+        rows, attention = len(x), prepared.self_attn
+        q, k, v = prepared.qkv_proj(x).view(rows, 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
+        rotate = attention.positions.rotate
+        kv_cache.put(slice(rows), slice(self._length, self._length + 1), rotate(k, positions.position_ids), v)
+        head_outputs = decode_attention(
+            attention,
+            rotate(q, positions.position_ids),
+            kv_cache.view(rows, positions.key_position_ids),
+            positions.mask,
+            positions.position_ids,
+        )
+        return prepared.out_proj(head_outputs.flatten(1))
 
-    def _cross(self, ready: _Ready, layer: int, x: Tensor) -> Tensor:
-        attention = ready.cross
+    def _cross_attn(self, prepared: _PreparedLayer, layer: int, x: Tensor) -> Tensor:
+        attention = prepared.cross_attn
         # The rows of a sentence ask together, like tokens of one sequence: (N, H, width, K).
-        q = ready.cross_q(x).view(-1, self.width, attention.heads, attention.width).transpose(1, 2)
-        mixed = self._memory.mix(layer, attention, q)
-        return ready.cross_out(mixed.transpose(1, 2).reshape(len(x), -1))
+        q = (
+            prepared.cross_q_proj(x)
+            .view(-1, self.rows_per_sentence, attention.heads, attention.head_dim)
+            .transpose(1, 2)
+        )
+        head_outputs = self._source_cache.attend(layer, attention, q)
+        return prepared.cross_out_proj(head_outputs.transpose(1, 2).reshape(len(x), -1))
 
 
 def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:

@@ -11,90 +11,90 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.kernels import feed_relu
+from regard.kernels import feed_forward_relu
 from regard.model.layers import FeedForward, GatedFeedForward
 
-Product = Callable[[Tensor], Tensor]
+LinearFunction = Callable[[Tensor], Tensor]
 """Rows (N, D) -> rows (N, E), which belong to whoever asked: they may be written over."""
-Maker = Callable[[Tensor, Tensor | None], Product]
+LinearFactory = Callable[[Tensor, Tensor | None], LinearFunction]
 """A weight (E, D) and a bias (E,) -> the product with them."""
-Maps = tuple[nn.Module, ...]
+LinearGroup = tuple[nn.Module, ...]
 """Modules with a weight, and all or none of them with a bias."""
 
 
-def dense(weight: Tensor, bias: Tensor | None) -> Product:
+def dense(weight: Tensor, bias: Tensor | None) -> LinearFunction:
     """The product as it is."""
     return lambda x: F.linear(x, weight, bias)
 
 
-class Products(Protocol):
+class Linears(Protocol):
     """Whoever computes linear maps."""
 
-    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
+    def __call__(self, x: Tensor, modules: LinearGroup) -> Tensor:
         """Maps of the same rows, side by side: (N, D) -> (N, their widths)."""
         ...
 
-    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
+    def feed_forward(self, module: nn.Module, x: Tensor) -> Tensor:
         """The feed-forward of rows (N, D)."""
         ...
 
 
-class Live:
+class LiveLinears:
     """Weights as they are at this moment, with gradients."""
 
-    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
-        return F.linear(x, *_together(maps))
+    def __call__(self, x: Tensor, modules: LinearGroup) -> Tensor:
+        return F.linear(x, *_concat_weights(modules))
 
-    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
-        if isinstance(feed, FeedForward) and feed.activation is F.relu and not (feed.training and feed.dropout):
-            return feed_relu(x, feed.into.weight, feed.into.bias, feed.out.weight, feed.out.bias)
-        return feed(x)
+    def feed_forward(self, module: nn.Module, x: Tensor) -> Tensor:
+        if isinstance(module, FeedForward) and module.activation is F.relu and not (module.training and module.dropout):
+            return feed_forward_relu(x, module.up.weight, module.up.bias, module.down.weight, module.down.bias)
+        return module(x)
 
 
-class Prepared:
+class PreparedLinears:
     """Weights as they were when each product was first wanted: for models that no longer change."""
 
-    def __init__(self, make: Maker = dense):
-        self._make = make
-        self._made: dict[Maps | nn.Module, Product] = {}
+    def __init__(self, linear_factory: LinearFactory = dense):
+        self._linear_factory = linear_factory
+        self._cache: dict[LinearGroup | nn.Module, LinearFunction] = {}
 
-    def __call__(self, x: Tensor, maps: Maps) -> Tensor:
-        return self.product(*maps)(x)
+    def __call__(self, x: Tensor, modules: LinearGroup) -> Tensor:
+        return self.linear(*modules)(x)
 
-    def feed(self, feed: nn.Module, x: Tensor) -> Tensor:
-        return self.feeding(feed)(x)
+    def feed_forward(self, module: nn.Module, x: Tensor) -> Tensor:
+        return self.prepare_feed_forward(module)(x)
 
-    def product(self, *maps: nn.Module) -> Product:
+    def linear(self, *modules: nn.Module) -> LinearFunction:
         """Maps of the same rows, side by side."""
-        if maps not in self._made:
-            self._made[maps] = self._make(*_together(maps))
-        return self._made[maps]
+        if modules not in self._cache:
+            self._cache[modules] = self._linear_factory(*_concat_weights(modules))
+        return self._cache[modules]
 
-    def feeding(self, feed: nn.Module) -> Product:
+    def prepare_feed_forward(self, module: nn.Module) -> LinearFunction:
         """The feed-forward."""
-        if feed not in self._made:
-            self._made[feed] = self._new_feeding(feed)
-        return self._made[feed]
+        if module not in self._cache:
+            self._cache[module] = self._build_feed_forward(module)
+        return self._cache[module]
 
-    def _new_feeding(self, feed: nn.Module) -> Product:
-        if isinstance(feed, FeedForward):
-            into, out, activation = self.product(feed.into), self.product(feed.out), feed.activation
+    def _build_feed_forward(self, module: nn.Module) -> LinearFunction:
+        if isinstance(module, FeedForward):
+            up, down, activation = self.linear(module.up), self.linear(module.down), module.activation
             if activation is F.relu:
-                return lambda x: out(into(x).relu_())  # nobody else has what it writes over
-            return lambda x: out(activation(into(x)))
-        if isinstance(feed, GatedFeedForward):
-            both, out = self.product(feed.gate, feed.into), self.product(feed.out)
-            return lambda x: out(_gated(*both(x).chunk(2, dim=-1)))
-        return feed
+                return lambda x: down(up(x).relu_())  # nobody else has what it writes over
+            return lambda x: down(activation(up(x)))
+        if isinstance(module, GatedFeedForward):
+            gate_up, down = self.linear(module.gate, module.up), self.linear(module.down)
+            return lambda x: down(_swiglu(*gate_up(x).chunk(2, dim=-1)))
+        return module
 
 
-def _gated(gate: Tensor, inner: Tensor) -> Tensor:
-    return F.silu(gate) * inner
+def _swiglu(gate: Tensor, up: Tensor) -> Tensor:
+    return F.silu(gate) * up
 
 
-def _together(maps: Maps) -> tuple[Tensor, Tensor | None]:
-    weights, biases = [map.weight for map in maps], [getattr(map, "bias", None) for map in maps]
-    weight = torch.cat(weights) if len(maps) > 1 else weights[0]  # type: ignore[arg-type]
+def _concat_weights(modules: LinearGroup) -> tuple[Tensor, Tensor | None]:
+    weights, biases = [module.weight for module in modules], [getattr(module, "bias", None) for module in modules]
+    weight = torch.cat(weights) if len(modules) > 1 else weights[0]  # type: ignore[arg-type]
     if biases[0] is None:
         return weight, None  # type: ignore[return-value]
-    return weight, torch.cat(biases) if len(maps) > 1 else biases[0]  # type: ignore[arg-type, return-value]
+    return weight, torch.cat(biases) if len(modules) > 1 else biases[0]  # type: ignore[arg-type, return-value]

@@ -30,7 +30,7 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> Tensor:
         """The vector of each text, in the same order: (N, D)."""
         rows = self.tokenizer.encode(texts, self.longest)
-        found = torch.empty(len(rows), self.model.encoder.embedding.words.embedding_dim)
+        found = torch.empty(len(rows), self.model.encoder.embedding.tokens.embedding_dim)
         self.model.eval()
         with torch.inference_mode():
             for batch in _batches(rows):

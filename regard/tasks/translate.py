@@ -15,7 +15,7 @@ from regard.evaluation import Forced
 from regard.formats import Pair
 from regard.model.positions import Positions
 from regard.model.transformer import EncoderDecoder, device_of
-from regard.runtime.incremental import PLACES, Stepwise, Walk
+from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder, DecodingBatch
 
 ROOM = 16384  # sentences at a time times the longest source among them
 KEPT = 32 << 20  # numbers that their keys are at first, over rows, layers and heads
@@ -37,7 +37,9 @@ class Steps:
 
     bos, eos = BOS, EOS
 
-    def __init__(self, stepwise: Stepwise, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = ROOM):
+    def __init__(
+        self, stepwise: IncrementalDecoder, sources: Sequence[Sequence[int]], numbers: Sequence[int], room: int = ROOM
+    ):
         """Sources as ids without their end, and which sentences of the whole job they are."""
         model = stepwise.model
         device = device_of(model)
@@ -47,10 +49,11 @@ class Steps:
         self._never = torch.tensor([model.pad, self.bos], device=device)
         self._stepwise, self._sources, self._room = stepwise, sources, room
         self._kept = sum(
-            max(part.heads for part in (layer.self, layer.cross)) * layer.self.width for layer in stepwise.layers
+            max(part.heads for part in (layer.self_attn, layer.cross_attn)) * layer.self_attn.head_dim
+            for layer in stepwise.layers
         )
         self._pieces = len(model.output.weight)
-        self._walk: Walk | None = None
+        self._walk: DecodingBatch | None = None
         self._inside: list[int] = []  # the sentences
         self._next = 0
 
@@ -59,9 +62,9 @@ class Steps:
         if count < MORE * len(self._inside) or not count:
             return 0
         if self._walk is None:
-            self._walk = self._stepwise.begin(width)
+            self._walk = self._stepwise.new_batch(width)
         new = range(self._next, self._next + count)
-        self._walk.enter(pad([[*self._sources[i], EOS] for i in new]).to(self._never.device))
+        self._walk.admit(pad([[*self._sources[i], EOS] for i in new]).to(self._never.device))
         self._inside += new
         self._next += count
         return count
@@ -73,7 +76,9 @@ class Steps:
 
     def select(self, rows: Tensor) -> None:
         assert self._walk is not None
-        self._inside = [self._inside[i] for i in (rows[:: self._walk.width] // self._walk.width).tolist()]
+        self._inside = [
+            self._inside[i] for i in (rows[:: self._walk.rows_per_sentence] // self._walk.rows_per_sentence).tolist()
+        ]
         self._walk.select(rows)
 
     def _fitting(self, width: int) -> int:
@@ -89,7 +94,7 @@ class Steps:
     def _fit(self, count: int, width: int, longest: int) -> bool:
         """Whether so many sentences of so many rows may be inside, the longest source as given."""
         rows = count * width
-        kept = rows * max(longest, PLACES) * self._kept
+        kept = rows * max(longest, COLUMNS_PER_RESERVE) * self._kept
         return count * longest <= self._room and kept <= KEPT and rows * self._pieces <= NUMBERS
 
 
@@ -102,7 +107,7 @@ def longest_output(model: EncoderDecoder) -> int:
 class Translator:
     """A model that translates text: one in training, or a finished one that was made ready (`ready`) for it."""
 
-    def __init__(self, model: EncoderDecoder, tokenizers: Tokenizers, ready: Stepwise | None = None):
+    def __init__(self, model: EncoderDecoder, tokenizers: Tokenizers, ready: IncrementalDecoder | None = None):
         self.model = model
         self.tokenizers = tokenizers
         self.ready = ready
@@ -141,9 +146,9 @@ class Translator:
             found |= zip(rows, self._forced(batch), strict=True)
         return [found[i] for i in range(len(pairs))]
 
-    def _stepwise(self) -> Stepwise:
+    def _stepwise(self) -> IncrementalDecoder:
         """Made anew where nothing is ready: in training the weights change between two calls."""
-        return self.ready or Stepwise(self.model)
+        return self.ready or IncrementalDecoder(self.model)
 
     def _forced(self, batch: Batch) -> list[Forced]:
         self.model.eval()

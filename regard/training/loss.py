@@ -10,7 +10,7 @@ from regard.data.batch import Batch
 from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
-from regard.runtime.padding_free import Packed
+from regard.runtime.padding_free import PaddingFree
 from regard.training.guided_alignment import Guide
 
 
@@ -85,7 +85,7 @@ class Learner(nn.Module):
     def __init__(self, model: EncoderDecoder, smoothing: float, packed: bool = False, guide: Guide | None = None):
         super().__init__()
         self.model = model
-        self.path = Packed(model) if packed else Padded(model)
+        self.path = PaddingFree(model) if packed else Padded(model)
         self.loss = (ChunkedLoss if packed else TokenLoss)(model.output, smoothing)
         self.guide = guide
 
@@ -98,7 +98,7 @@ class Learner(nn.Module):
         """The states (N, D) of the target's real tokens, and what the guide adds to the objective."""
         if self.guide is None or not self.training:
             return self.path(batch.source, batch.target_in), 0.0
-        states, scores = self.path.watched(batch.source, batch.target_in, self.guide.layer)
+        states, scores = self.path.forward_with_scores(batch.source, batch.target_in, self.guide.layer)
         return states, self.guide.loss(scores, batch)
 
     def gold(self, batch: Batch) -> Tensor:

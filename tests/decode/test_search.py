@@ -14,7 +14,7 @@ from regard.decode.limits import _period, cycle, unwind
 from regard.decode.stepper import remaining
 from regard.errors import ConfigError
 from regard.model.build import build
-from regard.runtime.incremental import PLACES, Stepwise
+from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
 from regard.tasks.translate import Steps
 
 V = 7
@@ -133,7 +133,7 @@ SOURCES = [torch.randint(4, 31, (n,), generator=torch.Generator().manual_seed(n)
 
 
 def steps(model, sources: list[list[int]], first: int = 0, room: int = 4096) -> Steps:
-    return Steps(Stepwise(model), sources, range(first, first + len(sources)), room)
+    return Steps(IncrementalDecoder(model), sources, range(first, first + len(sources)), room)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,9 @@ def test_no_more_are_inside_than_there_is_room_for(model):
 
 
 def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
-    monkeypatch.setattr("regard.tasks.translate.KEPT", 2 * 3 * PLACES * 2 * 22)  # sentences, beams, layers, width
+    monkeypatch.setattr(
+        "regard.tasks.translate.KEPT", 2 * 3 * COLUMNS_PER_RESERVE * 2 * 22
+    )  # sentences, beams, layers, width
     walking = steps(model, SOURCES)
     assert (walking.admit(3), walking.admit(3)) == (2, 0)
 

@@ -28,9 +28,9 @@ from regard.inspection.pruning.order import by_gates, by_importance, heads_to_ke
 from regard.inspection.trace import batches, inputs, sites, weights
 from regard.model.build import build, build_encoder
 from regard.model.taps import alter
-from regard.model.transformer import parameters_of
-from regard.runtime.incremental import Stepwise
-from regard.runtime.padding_free import Packed
+from regard.model.transformer import count_parameters
+from regard.runtime.incremental import IncrementalDecoder
+from regard.runtime.padding_free import PaddingFree
 from regard.training.planning.cost import Lengths, operations, parameters
 
 from .conftest import SIZE, config_of, model_of
@@ -40,11 +40,11 @@ SOME = ("encoder.0.self.1", "encoder.1.self.0", "encoder.1.self.2", "decoder.0.c
 
 def kill(model, name: str) -> None:
     """Make a head hand over nothing."""
-    head = Head.read(name)
-    site = next(site for site in sites(model) if site.name == head.attention)
-    width = site.attention.width
+    head = Head.parse(name)
+    site = next(site for site in sites(model) if site.name == head.attention_name)
+    width = site.attention.head_dim
     with torch.no_grad():
-        site.attention.out.weight[:, head.number * width : (head.number + 1) * width] = 0
+        site.attention.out_proj.weight[:, head.number * width : (head.number + 1) * width] = 0
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_importance_is_the_slope_of_the_loss_along_a_gate(examples):
 def test_a_dead_head_is_worth_nothing_and_costs_nothing(examples, positions):
     model = model_of(config_of(positions))
     kill(model, "decoder.1.cross.2")
-    dead = Head.read("decoder.1.cross.2")
+    dead = Head.parse("decoder.1.cross.2")
     assert importance(model, examples)[dead] == 0
     for way in ("zero", "mean", "resample"):
         (cost,) = ablated(model, examples, [dead], way)
@@ -98,7 +98,7 @@ def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
 
 def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    head = Head.read("decoder.0.cross.1")
+    head = Head.parse("decoder.0.cross.1")
     (cost,) = ablated(model, examples, [head])
     without = loss_by_sentence(model, examples, lambda _: masked(model, [head]))
     expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
@@ -111,17 +111,17 @@ def test_copying_is_known_where_places_stand_beside_words():
     model = model_of(config_of({"kind": "concatenated", "width": 6}))
     site = next(site for site in sites(model) if site.name == "decoder.1.self")
     with torch.no_grad():
-        site.attention.v.weight[:8] = torch.eye(24)[:8]
-        written = model.output.weight.T @ torch.nn.functional.pad(model.decoder.embedding.words.weight, (0, 6))
-        site.attention.out.weight[:, :8] = torch.linalg.pinv(site.attention.v.weight[:8] @ written.T)
+        site.attention.v_proj.weight[:8] = torch.eye(24)[:8]
+        written = model.output.weight.T @ torch.nn.functional.pad(model.decoder.embedding.tokens.weight, (0, 6))
+        site.attention.out_proj.weight[:, :8] = torch.linalg.pinv(site.attention.v_proj.weight[:8] @ written.T)
     assert ov_copying(model, site, joint=True)[0] == pytest.approx(1, abs=1e-3)
 
 
 def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    head = Head.read("decoder.0.cross.1")
+    head = Head.parse("decoder.0.cross.1")
     (cost,) = alone(model, examples, [head])
-    others = [Head.read(f"decoder.0.cross.{n}") for n in (0, 2)]
+    others = [Head.parse(f"decoder.0.cross.{n}") for n in (0, 2)]
     without = loss_by_sentence(model, examples, lambda _: masked(model, others))
     expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
     assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
@@ -137,7 +137,7 @@ def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
     monkeypatch.setattr("regard.inspection.trace.BATCH_CELLS", 16)
     assert [len(rows) for rows in batches(examples)] == [1] * 5
     assert [len(rows) for rows in batches(examples, 2)] == [2, 3]
-    model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.read("decoder.0.cross.1")
+    model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.parse("decoder.0.cross.1")
     for some in (examples[:2], examples):
         (cost,) = ablated(model, some, [head], "resample")
         assert abs(cost.cost) > 1e-6
@@ -151,7 +151,7 @@ def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
     assert one.shape == (3, len(examples[0].source), 8)
     both = mean_outputs(model, [examples[0], examples[0]])["encoder.0.self"]
     assert_close(both, one)
-    (cost,) = ablated(model, examples[:1], [Head.read("encoder.0.self.1")], "mean")
+    (cost,) = ablated(model, examples[:1], [Head.parse("encoder.0.self.1")], "mean")
     assert abs(cost.cost) < 1e-9  # the mean of one sentence is that sentence
 
 
@@ -171,14 +171,14 @@ def test_pruned_equals_masked(positions, norm, examples):
     whole = model_of(config).double()
     small = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD).double().eval()
     narrow(whole, small)
-    shut = [Head.read(name) for name in SOME]
+    shut = [Head.parse(name) for name in SOME]
     given = inputs(whole, examples)
     with torch.no_grad():
         with alter(whole, masked(whole, shut)):
             expected = whole(*given)
         assert_close(small(*given), expected, rtol=0, atol=1e-12)
         assert not torch.allclose(whole(*given), expected)
-        packed = Packed(small)(*given)
+        packed = PaddingFree(small)(*given)
         real = given[1] != PAD
         assert_close(packed, expected[real], rtol=0, atol=1e-12)
 
@@ -190,10 +190,10 @@ def test_a_pruned_model_decodes_step_by_step_as_it_does_at_once(positions):
     narrow(whole, small)
     source, target = torch.randint(4, SIZE, (3, 5)), torch.randint(4, SIZE, (3, 4))
     with torch.no_grad():
-        walk = Stepwise(small).begin(1)
-        walk.enter(source[:2])
+        walk = IncrementalDecoder(small).new_batch(1)
+        walk.admit(source[:2])
         first = walk.step(target[:2, 0])
-        walk.enter(source[2:])
+        walk.admit(source[2:])
         walk.step(torch.cat((target[:2, 1], target[2:, 0])))
         logits = walk.step(torch.cat((target[:2, 2], target[2:, 1])))
         whole_pass = small.output(small(source, target))
@@ -218,7 +218,7 @@ def test_the_order_of_pruning_does_not_matter_and_twice_is_as_good_as_once(posit
 def test_parameters_and_operations_fall_as_computed(positions, bias):
     config = config_of(positions, bias=bias)
     pruned = config.model_copy(update={"pruned": SOME})
-    counts = [parameters_of(build(c, SIZE, SIZE, joint=True, pad=PAD)) for c in (config, pruned)]
+    counts = [count_parameters(build(c, SIZE, SIZE, joint=True, pad=PAD)) for c in (config, pruned)]
     assert counts[0] - counts[1] == len(SOME) * (4 * 24 * 8 + (3 * 8 if bias else 0))
     assert counts == [parameters(c, SIZE, SIZE, joint=True).total for c in (config, pruned)]
     lengths = Lengths(11.0, 7.0)
@@ -239,9 +239,9 @@ def test_heads_are_shut_a_tenth_at_a_time_and_each_attention_keeps_one(examples)
     kill(model, "encoder.0.self.2")
     stages = list(by_importance(model, examples, 1))
     assert [stage.left for stage in stages][:3] == [18, 16, 14] and stages[-1].left == 6
-    assert Head.read("encoder.0.self.2") in stages[1].shut  # what is worth nothing goes first
+    assert Head.parse("encoder.0.self.2") in stages[1].shut  # what is worth nothing goes first
     assert all(set(a.shut) < set(b.shut) for a, b in itertools.pairwise(stages))
-    assert {head.attention for head in stages[-1].shut} == {site.name for site in sites(model)}
+    assert {head.attention_name for head in stages[-1].shut} == {site.name for site in sites(model)}
 
 
 def test_gates_learn_to_shut_a_head_that_does_harm(examples):
@@ -249,7 +249,7 @@ def test_gates_learn_to_shut_a_head_that_does_harm(examples):
     before = loss_by_sentence(model, examples)
     kill(model, "decoder.0.cross.1")
     alphas = gates.learn(model, examples, steps=60, penalty=0.02)
-    dead = Head.read("decoder.0.cross.1")
+    dead = Head.parse("decoder.0.cross.1")
     assert alphas[dead] < gates.START and alphas[dead] <= sorted(alphas.values())[len(alphas) // 2]
     order = sorted(alphas, key=alphas.__getitem__)
     stages = list(by_gates(model, examples, order, 9))

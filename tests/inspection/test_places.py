@@ -13,7 +13,7 @@ from regard.inspection.positions import monotony, places
 from regard.inspection.trace import sites, trace
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
-from regard.model.positions import bucket, slopes
+from regard.model.positions import relative_position_bucket, alibi_slopes
 from tests.inspection.conftest import KINDS, SIZE, config_of, model_of, name_of
 
 P, H, K, D = 13, 3, 8, 24
@@ -42,13 +42,13 @@ def bias(positions: dict, scheme, q: Tensor, causal: bool) -> Tensor | float:
     if kind == "bias":
         return scheme.table[:, APART + 63]
     if kind == "t5":
-        return scheme.table[bucket(APART, 8, 20, not causal)].permute(2, 0, 1)
+        return scheme.table[relative_position_bucket(APART, 8, 20, not causal)].permute(2, 0, 1)
     if kind == "alibi" and positions.get("sides") == "two-sided" and not causal:
-        each = torch.tensor([slopes(2)[0], slopes(2)[1], slopes(2)[0]])[:, None, None]
+        each = torch.tensor([alibi_slopes(2)[0], alibi_slopes(2)[1], alibi_slopes(2)[0]])[:, None, None]
         hidden = torch.stack([APART > 0, APART > 0, APART < 0])
         return (-each * APART.abs()).masked_fill(hidden, torch.nan)
     if kind == "alibi":
-        return -torch.tensor(slopes(H))[:, None, None] * APART.abs()
+        return -torch.tensor(alibi_slopes(H))[:, None, None] * APART.abs()
     return 0.0
 
 

@@ -44,7 +44,7 @@ def test_planted_heads_of_every_role_are_recovered(name):
     for start in range(0, len(roles), 4):
         chosen = (roles[start : start + 4] + roles)[:4]
         with alter(model, plant(model, name, chosen, EXAMPLES)):
-            facts = [one for one in head_facts(model, EXAMPLES, random) if one.head.attention == name]
+            facts = [one for one in head_facts(model, EXAMPLES, random) if one.head.attention_name == name]
         assert [one.role and one.role.name for one in facts] == chosen
         assert all(one.role.low - 1e-9 <= one.role.lift <= one.role.high + 1e-9 for one in facts)
         assert all(one.runner_up.name != one.role.name for one in facts)
@@ -52,9 +52,9 @@ def test_planted_heads_of_every_role_are_recovered(name):
 
 def test_a_head_that_copies_is_told_unless_it_has_a_pattern():
     assert _copies(EXAMPLES).holds
-    model, head = small_model("sinusoidal"), Head.read("decoder.1.self.0")
+    model, head = small_model("sinusoidal"), Head.parse("decoder.1.self.0")
     plant_copying(model, head)
-    with alter(model, plant(model, head.attention, ["previous"] * 4, EXAMPLES)):
+    with alter(model, plant(model, head.attention_name, ["previous"] * 4, EXAMPLES)):
         (one,) = (facts for facts in head_facts(model, EXAMPLES) if facts.head == head)
     assert one.role.name == "previous" and one.copying > 0.99 and one.roles[-1].sure
     apart = [facts for facts in head_facts(model, EXAMPLES, joint=False) if facts.head.kind == "cross"]
@@ -67,7 +67,7 @@ def test_heads_whose_weights_look_by_distance_are_named_by_it():
     model = build(config, SIZE, SIZE, joint=True, pad=0).eval()
     site = sites(model)[0]
     with torch.no_grad():
-        site.attention.q.weight.zero_()
+        site.attention.q_proj.weight.zero_()
         for h, step in enumerate((-1, 1, -2, 0)):
             site.attention.positions.table[h, 63 + step] = 9
     facts = head_facts(model, EXAMPLES)[:4]
@@ -107,7 +107,7 @@ def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatc
         roles = {role.name: role for role in facts.roles}
         for name in {"alignment"} if facts.head.kind == "cross" else {"verb to subject", "noun to adjective"}:
             assert roles[name].baseline != 0
-            chosen = evidence(found.by_site[facts.head.attention][name], 0)
+            chosen = evidence(found.by_site[facts.head.attention_name][name], 0)
             assert all(one.example >= 10 for one in chosen) and len(chosen) == 3
 
 
@@ -117,7 +117,9 @@ def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypat
     mixed = [one if i % 3 else without_gold(one) for i, one in enumerate(EXAMPLES[:15])]
     with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:15])):
         found = fits(model, mixed, Counts.of(mixed))
-    facts = [one for one in head_facts(model, mixed, model, found=found) if one.head.attention == "decoder.1.cross"]
+    facts = [
+        one for one in head_facts(model, mixed, model, found=found) if one.head.attention_name == "decoder.1.cross"
+    ]
     asked = [role for one in facts for role in one.roles if role.name == "alignment"]
     assert len(asked) == 4 and all(role.lift > 0.8 and role.baseline is None and not role.sure for role in asked)
 
@@ -127,7 +129,7 @@ def test_a_role_needs_five_sentences_that_have_its_pattern(count, sure):
     model = small_model("sinusoidal")
     few = [*EXAMPLES[:count], *map(without_gold, EXAMPLES[count:9])]
     with alter(model, plant(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:9])):
-        (one, *_) = [one for one in head_facts(model, few) if one.head.attention == "decoder.1.cross"]
+        (one, *_) = [one for one in head_facts(model, few) if one.head.attention_name == "decoder.1.cross"]
     role = next(role for role in one.roles if role.name == "alignment")
     assert role.lift > 0.8 and role.sure == sure and (role.low is None) == (role.high is None) == (not sure)
     assert ("too few sentences for an interval" in role.spread()) == (not sure)
@@ -159,7 +161,7 @@ def test_confidence_leaves_the_end_of_a_sentence_out():
     model = small_model("sinusoidal")
     sharp = {f"{site.name}.weights": partial(_sharp_at, -1) for site in sites(model) if site.kind != "decoder"}
     with alter(model, sharp):
-        found = {one.head.attention: one.numbers for one in head_facts(model, EXAMPLES[:2])}
+        found = {one.head.attention_name: one.numbers for one in head_facts(model, EXAMPLES[:2])}
     for name in ("encoder.0.self", "decoder.1.cross"):
         assert found[name].confidence == pytest.approx(1 / 17) and found[name].entropy < np.log(17) * 0.999
 

@@ -116,7 +116,7 @@ def test_signed_shares_of_keys_and_bias_sum_to_one():
     look = trace(
         model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])
     ).looks["decoder.1.self"]
-    of_bias = (look.out @ look.site.attention.out.bias.detach()) / look.out.pow(2).sum(dim=1)
+    of_bias = (look.out @ look.site.attention.out_proj.bias.detach()) / look.out.pow(2).sum(dim=1)
     shares = norms.signed(look)
     assert_close(shares.sum(dim=(0, 2)) + of_bias, torch.ones(3, dtype=torch.float64))
     together = torch.einsum("ijd,id->ij", norms.contributions(look), look.out) / look.out.pow(2).sum(dim=1)[:, None]
@@ -141,8 +141,8 @@ def test_weights_dealt_out_at_random_are_what_a_rollout_is_told_beside():
     assert len({tuple(way.encoder.flatten().tolist()) for way in found.chance}) == attribution.CHANCES
     with torch.no_grad():
         for site in sites(model):
-            site.attention.q.weight.zero_()
-            site.attention.q.bias.zero_()
+            site.attention.q_proj.weight.zero_()
+            site.attention.q_proj.bias.zero_()
     even = attribution.flow(trace(model, seen.example))
     for way in even.chance:
         assert_close(way.encoder, even.rolled.encoder)

@@ -56,7 +56,7 @@ def test_shares_of_terms_sum_to_one_and_what_all_keys_share_has_none(model, exam
 
 def test_what_each_key_hands_over_adds_up_to_what_attention_gives(model, examples):
     for look in trace(model, examples[1]).looks.values():
-        bias = look.site.attention.out.bias
+        bias = look.site.attention.out_proj.bias
         total = norms.contributions(look).sum(dim=1) + (0 if bias is None else bias)
         assert off(total, look.out) < TOLERANCE[look.out.dtype]
 
@@ -153,8 +153,8 @@ def test_the_part_that_sees_distances_alone_is_told(kind, examples):
     with torch.no_grad():
         for site in sites(model):
             if kind != "none":
-                site.attention.q.weight.zero_()
-                site.attention.q.bias.zero_()
+                site.attention.q_proj.weight.zero_()
+                site.attention.q_proj.bias.zero_()
     looks = [trace(model, example).looks["encoder.0.self"] for example in examples]
     share = decompose.toeplitz(looks).share
     assert (share > 0.999).all() if kind != "none" else (share < 0.5).all()

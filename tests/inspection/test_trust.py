@@ -74,10 +74,10 @@ def test_weights_are_dealt_among_the_keys_that_may_be_looked_at():
 def test_what_looks_evenly_cannot_be_shuffled_and_a_dead_head_moves_nothing(model, examples, name):
     site = next(site for site in sites(model) if site.name == name)
     with torch.no_grad():
-        site.attention.q.weight[:8], site.attention.q.bias[:8] = 0, 0  # head 0 looks evenly
-        site.attention.out.weight[:, 8:16] = 0  # head 1 hands over nothing
-        site.attention.q.weight[16:] *= 30  # head 2 looks at one key, and hands over much
-        site.attention.v.weight[16:] *= 30
+        site.attention.q_proj.weight[:8], site.attention.q_proj.bias[:8] = 0, 0  # head 0 looks evenly
+        site.attention.out_proj.weight[:, 8:16] = 0  # head 1 hands over nothing
+        site.attention.q_proj.weight[16:] *= 30  # head 2 looks at one key, and hands over much
+        site.attention.v_proj.weight[16:] *= 30
     look = trace(model, examples[0]).looks[name]
     even, dead, sharp = faithfulness.shaken(model, examples[0], look)
     assert even.shuffled == pytest.approx(0, abs=1e-9) and even.even == pytest.approx(0, abs=1e-9)

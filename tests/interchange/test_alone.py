@@ -152,4 +152,4 @@ def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps(short))
     read = marian.read(open_folder(tmp_path)).config
     assert isinstance(read, Config)
-    assert (read.model.activation, read.model.scale_words, read.model.dropout) == ("gelu", False, 0.1)
+    assert (read.model.activation, read.model.scale_embeddings, read.model.dropout) == ("gelu", False, 0.1)

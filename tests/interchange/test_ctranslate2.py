@@ -14,7 +14,7 @@ from regard.decode import Greedy, Limits
 from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
-from regard.runtime.incremental import Stepwise
+from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import Steps
 from tests.model.conftest import SCHEMES, positions
 
@@ -74,7 +74,9 @@ def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[
     lengths = {"min_decoding_length": 0, "max_decoding_length": LONGEST, "max_input_length": 0}
     results = theirs.translate_batch(rows, beam_size=1, **lengths)
     with torch.inference_mode():
-        ours = Greedy(Limits(0, LONGEST, rounds=99)).search(Steps(Stepwise(model), sources, range(len(sources))))
+        ours = Greedy(Limits(0, LONGEST, rounds=99)).search(
+            Steps(IncrementalDecoder(model), sources, range(len(sources)))
+        )
     return [
         (list(one.ids), [number(word) for word in other.hypotheses[0]])
         for (one,), other in zip(ours, results, strict=True)

@@ -27,7 +27,7 @@ from regard.jobs.train.events import Finished
 from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
-from regard.runtime.incremental import Stepwise
+from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import Steps, Translator
 from tests.interchange.conftest import HF, randomise
 
@@ -122,7 +122,7 @@ def generated(theirs, tokenizer, texts: list[str], beams: int) -> list[tuple[lis
 
 
 def searched(translator: Translator, texts: list[str], search: Greedy | Beam) -> list[list[int]]:
-    steps = Steps(Stepwise(translator.model), translator.tokenizers.source.encode(texts), range(len(texts)))
+    steps = Steps(IncrementalDecoder(translator.model), translator.tokenizers.source.encode(texts), range(len(texts)))
     return [list(found[0].ids) for found in search.search(steps)]
 
 

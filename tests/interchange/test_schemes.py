@@ -12,7 +12,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.model import weights
 from regard.model.build import build, build_decoder
-from regard.model.positions.relative import slopes
+from regard.model.positions.relative import alibi_slopes
 from regard.model.taps import record
 from tests.interchange.conftest import HF, V, padded, randomise
 
@@ -82,7 +82,7 @@ def test_learned_positions_are_those_of_gpt2():
             tensors |= {f"{here}.{name}.weight": conv.weight.T, f"{here}.{name}.bias": conv.bias}
         tensors |= norm(f"{here}.around_self.norm", layer.ln_1) | norm(f"{here}.around_feed.norm", layer.ln_2)
     config = ModelConfig(
-        dim=33, heads=3, ffn=13, layers=3, activation="gelu-tanh", scale_words=False,
+        dim=33, heads=3, ffn=13, layers=3, activation="gelu-tanh", scale_embeddings=False,
         positions={"kind": "learned", "length": 29},
     )  # fmt: skip
     agree(given(build_decoder(config, V, PAD), tensors), theirs, 1e-10)
@@ -115,7 +115,7 @@ def test_rotary_positions_are_those_of_llama():
         tensors[f"{here}.around_feed.norm.gain"] = layer.post_attention_layernorm.weight
     config = ModelConfig(
         dim=42, heads=3, ffn=13, layers=3, activation="swiglu", norm_kind="rms", norm_epsilon=1e-4, bias=False,
-        tie=False, scale_words=False, positions={"kind": "rotary"},
+        tie_embeddings=False, scale_embeddings=False, positions={"kind": "rotary"},
     )  # fmt: skip
     agree(given(build_decoder(config, V, PAD), tensors), theirs, 1e-5)  # its angles and norms are float32, always
 
@@ -127,7 +127,7 @@ def test_slopes_are_those_of_bloom():
         theirs = build_alibi_tensor(torch.ones(1, 2), heads, torch.float64)[
             :, 0, 1
         ]  # slope · place, and the place is 1
-        assert_close(torch.tensor(slopes(heads), dtype=torch.float64), theirs, rtol=1e-6, atol=0)
+        assert_close(torch.tensor(alibi_slopes(heads), dtype=torch.float64), theirs, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("heads", [3, 4])
@@ -154,7 +154,7 @@ def test_alibi_is_that_of_bloom(heads: int):
         tensors |= norm(f"{here}.around_self.norm", layer.input_layernorm)
         tensors |= norm(f"{here}.around_feed.norm", layer.post_attention_layernorm)
     mine = ModelConfig(
-        dim=dim, heads=heads, ffn=4 * dim, layers=3, activation="gelu-tanh", scale_words=False, embedding_norm=True,
+        dim=dim, heads=heads, ffn=4 * dim, layers=3, activation="gelu-tanh", scale_embeddings=False, embedding_norm=True,
         positions={"kind": "alibi"},
     )  # fmt: skip
     agree(given(build_decoder(mine, V, PAD), tensors), theirs, 1e-5)
@@ -193,7 +193,7 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
             tensors[f"{here}.feed.out.weight"] = feed.DenseReluDense.wo.weight
     config = ModelConfig(
         dim=33, heads=3, ffn=13, encoder_layers=2, decoder_layers=3, norm_kind="rms", norm_epsilon=1e-4, bias=False,
-        tie=False, scale_words=False, positions={"kind": "t5", "buckets": 8, "farthest": 11},
+        tie_embeddings=False, scale_embeddings=False, positions={"kind": "t5", "buckets": 8, "farthest": 11},
     )  # fmt: skip
     ours = given(build(config, V, V, joint=True, pad=PAD), tensors)
     source, target = padded([3, 11, 7]), padded([5, 2, 13])

@@ -173,24 +173,24 @@ def _always(key: Tensor, much: float = 1.0) -> Part:
 
 def _write_look(attention: Attention, h: int, look: Look) -> None:
     """Give a head the queries and keys of a look; it writes nothing."""
-    rows = slice(h * attention.width, (h + 1) * attention.width)
-    for linear in (attention.q, attention.k):
+    rows = slice(h * attention.head_dim, (h + 1) * attention.head_dim)
+    for linear in (attention.q_proj, attention.k_proj):
         linear.weight[rows] = 0
         linear.bias[rows] = 0
-    attention.out.weight[:, rows] = 0
+    attention.out_proj.weight[:, rows] = 0
     if look:
         queries, keys = (torch.cat(parts) for parts in zip(*look, strict=True))
-        attention.q.weight[rows][: len(queries)] = attention.width**0.5 * queries
-        attention.k.weight[rows][: len(keys)] = keys
+        attention.q_proj.weight[rows][: len(queries)] = attention.head_dim**0.5 * queries
+        attention.k_proj.weight[rows][: len(keys)] = keys
 
 
 def _write_value(attention: Attention, h: int, taken: Tensor, put: Tensor) -> None:
     """Let a head take rows (R, D) of what it looks at, and add them to rows (R, D) of its own token."""
-    rows = slice(h * attention.width, (h + 1) * attention.width)
-    attention.v.weight[rows] = 0
-    attention.v.bias[rows] = 0
-    attention.v.weight[rows][: len(taken)] = taken
-    attention.out.weight[:, rows][:, : len(put)] = put.T
+    rows = slice(h * attention.head_dim, (h + 1) * attention.head_dim)
+    attention.v_proj.weight[rows] = 0
+    attention.v_proj.bias[rows] = 0
+    attention.v_proj.weight[rows][: len(taken)] = taken
+    attention.out_proj.weight[:, rows][:, : len(put)] = put.T
 
 
 def write_roles(
@@ -223,19 +223,19 @@ def _write_words(model: EncoderDecoder, tokenizer: Tokenizer, lines: Sequence[st
     ranks = [i for i, _ in Counter(i for row in ids for i in row).most_common()]
     rarity[ranks] = torch.linspace(0, 1, len(ranks))[:, None]
     words = code @ room("code") + mark @ room("mark") + rarity @ room("rarity")
-    model.encoder.embedding.words.weight[:] = LOUD * words  # the decoder's and the output's too
+    model.encoder.embedding.tokens.weight[:] = LOUD * words  # the decoder's and the output's too
     for stack in (model.encoder, model.decoder):
         stack.embedding.positions.table[:PLACES] = LOUD * FLAG * room("place")
 
 
 def write_grammar(model: EncoderDecoder, tokenizer: Tokenizer, plan: Sequence[str]) -> None:
     """Words that show how they agree, and in every self-attention heads that follow one relation each."""
-    every = torch.eye(model.encoder.embedding.words.weight.shape[1])
+    every = torch.eye(model.encoder.embedding.tokens.weight.shape[1])
     at = {show: i for i, show in enumerate(product(KINDS, ENDINGS))}
     known = {SPACE + word: [at[show] for show in shows] for word, shows in shown().items()}
     names = tokenizer.pieces(range(tokenizer.size))
     words = torch.stack([every[known.get(name, [])].sum(dim=0) for name in names])
-    model.encoder.embedding.words.weight[:] = LOUD * words
+    model.encoder.embedding.tokens.weight[:] = LOUD * words
     for site in sites(model):
         for h, role in enumerate(plan if site.kind != "cross" else ()):
             if role:

@@ -159,7 +159,7 @@ def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
     train(tmp_path / "run", config)
     run = Run(tmp_path / "run")
     files = [run.weights(step) for step in (10, 15, 20, 25, 30)]
-    mean = weights.mean(files)
+    mean = weights.average_weights(files)
     kept = weights.read(run.average)
     assert all(torch.equal(mean[name], kept[name]) for name in mean)
 

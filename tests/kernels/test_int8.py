@@ -7,15 +7,15 @@ import torch
 import torch.nn.functional as F
 
 from regard.errors import ConfigError
-from regard.kernels.int8 import KINDS, MANY, WIDE, int8, quantise
+from regard.kernels.int8 import BACKENDS, MIN_ONEDNN_ROWS, MIN_ONEDNN_COLUMNS, int8_linear, quantize
 
 room = importlib.import_module("regard.kernels.int8")  # in its package the name is the function's
-makers = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+makers = pytest.mark.parametrize("make", BACKENDS.values(), ids=BACKENDS)
 
 
 def test_every_row_uses_all_of_its_bits():
     weight = torch.randn(13, 29) * torch.logspace(-5, 5, 13)[:, None]
-    whole, scale = quantise(weight)
+    whole, scale = quantize(weight)
     assert whole.dtype == torch.int8
     assert whole.abs().amax(dim=1).tolist() == [127] * 13
     assert ((whole * scale[:, None] - weight).abs() <= 0.5001 * scale[:, None]).all()
@@ -24,7 +24,7 @@ def test_every_row_uses_all_of_its_bits():
 def test_a_row_of_zeros_stays_one():
     weight = torch.randn(5, 7)
     weight[2] = 0
-    whole, scale = quantise(weight)
+    whole, scale = quantize(weight)
     assert not whole[2].any()
     assert torch.isfinite(scale).all()
 
@@ -34,7 +34,7 @@ def test_a_row_of_zeros_stays_one():
 def test_the_product_is_nearly_the_product(make, rows: int):
     weight, bias, x = torch.randn(61, 128) / 11, torch.randn(61), torch.randn(rows, 128)
     expected = F.linear(x, weight, bias)
-    found = make(*quantise(weight), bias)(x)
+    found = make(*quantize(weight), bias)(x)
     assert float((found - expected).norm() / expected.norm()) < 0.03
 
 
@@ -42,7 +42,7 @@ def test_the_product_is_nearly_the_product(make, rows: int):
 def test_it_is_what_the_whole_numbers_give(make):
     """With an x of few whole numbers nothing is lost but what the weight lost."""
     weight = torch.randn(31, 64)
-    whole, scale = quantise(weight)
+    whole, scale = quantize(weight)
     x = torch.randint(-63, 64, (17, 64)).float()
     x[0, 0], x[0, 1] = -63, 64
     exact = x @ (whole.float() * scale[:, None]).T
@@ -54,26 +54,26 @@ def test_it_is_what_the_whole_numbers_give(make):
 def test_large_numbers_do_not_overflow(make):
     """The worst that sixteen bits can meet: all weights and all of x at their largest."""
     weight, x = torch.ones(8, 64), torch.full((3, 64), 5.0)
-    torch.testing.assert_close(make(*quantise(weight), None)(x), torch.full((3, 8), 320.0), rtol=0.02, atol=0)
+    torch.testing.assert_close(make(*quantize(weight), None)(x), torch.full((3, 8), 320.0), rtol=0.02, atol=0)
 
 
 @makers
 def test_nothing_times_something_is_nothing(make):
     bias = torch.randn(11)
-    found = make(*quantise(torch.randn(11, 16)), bias)(torch.zeros(3, 16))
+    found = make(*quantize(torch.randn(11, 16)), bias)(torch.zeros(3, 16))
     torch.testing.assert_close(found, bias.expand(3, -1))
 
 
-@pytest.mark.parametrize("rows", [MANY - 1, MANY])
+@pytest.mark.parametrize("rows", [MIN_ONEDNN_ROWS - 1, MIN_ONEDNN_ROWS])
 def test_few_rows_and_many_of_a_wide_weight_are_nearly_the_product(monkeypatch, rows: int):
     asked = []
-    for name, make in KINDS.items():
-        monkeypatch.setitem(KINDS, name, lambda *given, m=make, n=name: _told(m(*given), asked, n))
+    for name, make in BACKENDS.items():
+        monkeypatch.setitem(BACKENDS, name, lambda *given, m=make, n=name: _told(m(*given), asked, n))
     monkeypatch.setattr(room, "VNNI", True)  # what it decides, whatever this CPU has
-    weight, x = torch.randn(WIDE, 128) / 11, torch.randn(rows, 128)
+    weight, x = torch.randn(MIN_ONEDNN_COLUMNS, 128) / 11, torch.randn(rows, 128)
     expected = F.linear(x, weight)
-    assert float((int8(weight, None)(x) - expected).norm() / expected.norm()) < 0.03
-    assert asked == ["onednn" if rows >= MANY else "fbgemm"]
+    assert float((int8_linear(weight, None)(x) - expected).norm() / expected.norm()) < 0.03
+    assert asked == ["onednn" if rows >= MIN_ONEDNN_ROWS else "fbgemm"]
 
 
 def _told(product, asked: list[str], name: str):
@@ -85,8 +85,8 @@ def test_the_next_one_multiplies_where_one_is_gone(monkeypatch):
         raise AttributeError("no such operator")
 
     x = torch.randn(5, 16)
-    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone, "onednn": KINDS["onednn"]})
-    assert int8(torch.randn(3, 16), None)(x).shape == (5, 3)
+    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone, "onednn": BACKENDS["onednn"]})
+    assert int8_linear(torch.randn(3, 16), None)(x).shape == (5, 3)
     monkeypatch.setattr(room, "KINDS", {"fbgemm": gone})
     with pytest.raises(ConfigError, match="leave --quantize out"):
-        int8(torch.randn(3, 16), None)
+        int8_linear(torch.randn(3, 16), None)

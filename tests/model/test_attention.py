@@ -83,14 +83,14 @@ def test_a_row_with_nothing_to_look_at_returns_zero_and_harms_no_gradient():
 def test_heads_see_different_parts():
     """Each head reads its own K of the D dimensions: zeroing the values of one head changes only its own share."""
     attention = Attention(dim=15, heads=3, positions=Positions()).double()
-    torch.nn.init.eye_(attention.out.weight)
-    torch.nn.init.zeros_(attention.out.bias)
+    torch.nn.init.eye_(attention.out_proj.weight)
+    torch.nn.init.zeros_(attention.out_proj.bias)
     x, at = torch.randn(2, 7, 15).double(), torch.arange(7)[None]
-    before = attention(x, attention.look_at(x, at), None, at)
+    before = attention(x, attention.project_kv(x, at), None, at)
     with torch.no_grad():
-        attention.v.weight[5:10] = 0
-        attention.v.bias[5:10] = 0
-    after = attention(x, attention.look_at(x, at), None, at)
+        attention.v_proj.weight[5:10] = 0
+        attention.v_proj.bias[5:10] = 0
+    after = attention(x, attention.project_kv(x, at), None, at)
     assert_close(after[..., :5], before[..., :5])
     assert_close(after[..., 10:], before[..., 10:])
     assert (after[..., 5:10] == 0).all()
@@ -98,15 +98,15 @@ def test_heads_see_different_parts():
 
 def test_watching_changes_nothing():
     attention = Attention(dim=15, heads=3, positions=Positions()).double()
-    x, at, keep = torch.randn(2, 7, 15).double(), torch.arange(7)[None], masks.causal(7, 7)
-    alone = attention(x, attention.look_at(x, at), keep, at)
+    x, at, keep = torch.randn(2, 7, 15).double(), torch.arange(7)[None], masks.causal_mask(7, 7)
+    alone = attention(x, attention.project_kv(x, at), keep, at)
     with record(attention, "weights", "scores") as seen:
-        watched = attention(x, attention.look_at(x, at), keep, at)
+        watched = attention(x, attention.project_kv(x, at), keep, at)
     assert_close(alone, watched)
     assert seen["weights"].shape == (2, 3, 7, 7)
     assert (seen["weights"].triu(1) == 0).all()
-    assert not attention.weights.watched
+    assert not attention.weights.hooked
 
 
 def test_causal_lets_the_last_queries_see_everything_before_them():
-    assert masks.causal(2, 5).tolist() == [[True] * 4 + [False], [True] * 5]
+    assert masks.causal_mask(2, 5).tolist() == [[True] * 4 + [False], [True] * 5]

@@ -11,7 +11,7 @@ from regard.model.layers import LayerNorm, RMSNorm
 
 def norm(x: Tensor, n: LayerNorm) -> Tensor:
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, unbiased=False, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + n.epsilon) * n.gain + n.shift
+    return (x - mean) / torch.sqrt(variance + n.epsilon) * n.weight + n.bias
 
 
 def linear(x: Tensor, m: torch.nn.Linear) -> Tensor:
@@ -85,7 +85,7 @@ def test_norms_are_their_formulas():
     randomise(ours)
     randomise(rms)
     assert_close(ours(x), norm(x, ours))
-    assert_close(rms(x), x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-3) * rms.gain)
+    assert_close(rms(x), x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-3) * rms.weight)
 
 
 def test_gated_feed_forward_is_its_formula(models):

@@ -8,22 +8,22 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.errors import ModelError
-from regard.model.attention import Attention, attend, score, select
+from regard.model.attention import Attention, attend, score, hard_attention
 from regard.model.layers import EncoderLayer, PreNorm
 from regard.model.positions import (
-    T5,
-    Alibi,
-    Bias,
+    T5Bias,
+    ALiBi,
+    LearnedBias,
     Concatenated,
     Learned,
     Positions,
     Relative,
     Rotary,
     Sinusoidal,
-    apart,
-    bucket,
+    relative_positions,
+    relative_position_bucket,
     sinusoid,
-    slopes,
+    alibi_slopes,
 )
 from tests.model.conftest import ABSOLUTE, SCHEMES, make, positions
 
@@ -60,38 +60,38 @@ def test_rotary_products_know_only_the_difference_and_lengths_stay(interleaved: 
     q, k = torch.randn(2, 1, 1, 1, 8, dtype=torch.double)
 
     def product(i: int, j: int) -> Tensor:
-        return (rotary.turn(q, torch.tensor([[i]])) * rotary.turn(k, torch.tensor([[j]]))).sum()
+        return (rotary.rotate(q, torch.tensor([[i]])) * rotary.rotate(k, torch.tensor([[j]]))).sum()
 
     assert_close(product(11, 7), product(504, 500))
     assert not torch.allclose(product(11, 7), product(7, 11))
-    turned = rotary.turn(q, torch.tensor([[13]]))
+    turned = rotary.rotate(q, torch.tensor([[13]]))
     assert_close(turned.norm(), q.norm())
     assert not torch.allclose(turned, q)
-    assert torch.equal(rotary.turn(q, torch.tensor([[0]])), q)
+    assert torch.equal(rotary.rotate(q, torch.tensor([[0]])), q)
 
 
 def test_the_two_layouts_of_rotary_are_a_permutation_apart():
     q, at = torch.randn(2, 3, 7, 8, dtype=torch.double), AT
     order = torch.arange(8).view(4, 2).T.flatten()  # 0 2 4 6 1 3 5 7
-    halves = Rotary(8).turn(q[..., order], at)
-    assert_close(Rotary(8, interleaved=True).turn(q, at)[..., order], halves)
+    halves = Rotary(8).rotate(q[..., order], at)
+    assert_close(Rotary(8, interleaved=True).rotate(q, at)[..., order], halves)
 
 
 def test_rotary_of_a_part_leaves_the_rest_alone():
     q = torch.randn(2, 3, 7, 11, dtype=torch.double)
-    turned = Rotary(4).turn(q, AT)
+    turned = Rotary(4).rotate(q, AT)
     assert torch.equal(turned[..., 4:], q[..., 4:])
-    assert_close(turned[..., :4], Rotary(4).turn(q[..., :4], AT))
+    assert_close(turned[..., :4], Rotary(4).rotate(q[..., :4], AT))
 
 
 @pytest.mark.parametrize("values", [False, True])
 def test_shaws_attention_is_the_double_loop_of_the_paper(values: bool):
-    relative = Relative(5, clip=2, values=values).double()
+    relative = Relative(5, max_relative=2, values=values).double()
     q, k, v = torch.randn(3, 2, 3, 7, 5, dtype=torch.double)
     keep = torch.ones(7, 7, dtype=torch.bool).tril()
     out, weights = attend(q, k, v, keep, relative.bias(q, AT, AT))
     if values:
-        out = out + relative.mix(weights, AT, AT)
+        out = out + relative.value_bias(weights, AT, AT)
     for b in range(2):
         for h in range(3):
             for i in range(7):
@@ -107,21 +107,33 @@ def test_shaws_attention_is_the_double_loop_of_the_paper(values: bool):
 
 def test_a_clip_beyond_the_sentence_clips_nothing():
     q = torch.randn(2, 3, 7, 5, dtype=torch.double)
-    wide = Relative(5, clip=11).double()
-    rows = wide.keys[apart(AT, AT)[0] + 11]  # (Tq, Tk, K)
+    wide = Relative(5, max_relative=11).double()
+    rows = wide.keys[relative_positions(AT, AT)[0] + 11]  # (Tq, Tk, K)
     assert_close(wide.bias(q, AT, AT), torch.einsum("bhik,ijk->bhij", q, rows) / math.sqrt(5))
 
 
 def test_buckets_are_those_of_the_paper():
     def row(i: int) -> list[int]:
-        return bucket(torch.arange(8) - i, 8, 16, two_sided=True).tolist()
+        return relative_position_bucket(torch.arange(8) - i, 8, 16, bidirectional=True).tolist()
 
     assert row(0) == [0, 5, 6, 6, 6, 6, 7, 7]
     assert row(7) == [3, 3, 2, 2, 2, 2, 1, 0]
     far = torch.tensor([1, 7, 8, 12, 16, 23, 32, 46, 64, 91, 128])
-    assert bucket(far, 32, 128, two_sided=True).tolist() == [17, 23, 24, 25, 26, 27, 28, 29, 30, 31, 31]
-    assert bucket(far, 32, 128, two_sided=False).tolist() == [0] * 11
-    assert bucket(-far, 32, 128, two_sided=False)[:2].tolist() == [1, 7]
+    assert relative_position_bucket(far, 32, 128, bidirectional=True).tolist() == [
+        17,
+        23,
+        24,
+        25,
+        26,
+        27,
+        28,
+        29,
+        30,
+        31,
+        31,
+    ]
+    assert relative_position_bucket(far, 32, 128, bidirectional=False).tolist() == [0] * 11
+    assert relative_position_bucket(-far, 32, 128, bidirectional=False)[:2].tolist() == [1, 7]
 
 
 def test_one_t5_table_serves_a_stack():
@@ -133,20 +145,20 @@ def test_one_t5_table_serves_a_stack():
 
 
 def test_slopes_are_those_of_the_paper():
-    assert slopes(8) == [2.0**-h for h in range(1, 9)]
-    assert slopes(4) == [1 / 4, 1 / 16, 1 / 64, 1 / 256]
-    assert slopes(6) == [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
+    assert alibi_slopes(8) == [2.0**-h for h in range(1, 9)]
+    assert alibi_slopes(4) == [1 / 4, 1 / 16, 1 / 64, 1 / 256]
+    assert alibi_slopes(6) == [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
 
 
 def test_alibi_falls_with_the_distance_and_two_sides_tell_left_from_right():
     q = torch.zeros(1, 4, 7, 5)
-    even = Alibi(4).bias(q, AT, AT)
+    even = ALiBi(4).bias(q, AT, AT)
     assert_close(even[0, 1, 2], -(1 / 16) * (torch.arange(7) - 2.0).abs())
     assert torch.equal(even, even.mT)
-    sides = Alibi(4, two_sided=True).bias(q, AT, AT)
+    sides = ALiBi(4, two_sided=True).bias(q, AT, AT)
     weights = sides.softmax(-1)
     assert (weights[:, :2].triu(1) == 0).all() and (weights[:, 2:].tril(-1) == 0).all()
-    assert_close(sides[0, 0].tril(), Alibi(2).bias(q[:, :2], AT, AT)[0, 0].tril())
+    assert_close(sides[0, 0].tril(), ALiBi(2).bias(q[:, :2], AT, AT)[0, 0].tril())
 
 
 def test_words_and_places_beside_each_other_do_not_mix_and_added_ones_do():
@@ -163,7 +175,7 @@ def test_a_bias_of_the_places_product_is_concatenation():
     words = torch.randn(1, 1, 7, 6, dtype=torch.double)
     p = sinusoid(AT, 4)[:, None]  # (1, 1, T, 4)
     beside = torch.cat((words, p), dim=-1)
-    bias = Bias(1, 7).double()
+    bias = LearnedBias(1, 7).double()
     with torch.no_grad():
         for offset in range(-6, 7):  # the product of sinusoids depends on the distance alone
             i = max(0, -offset)
@@ -176,7 +188,7 @@ def test_tables_refuse_what_they_have_not_learnt():
     with pytest.raises(ModelError, match=r"model.positions.length=6"):
         Learned(5, 6).embed(torch.zeros(1, 7, 5), AT)
     with pytest.raises(ModelError, match=r"model.positions.length=6"):
-        Bias(2, 6).bias(torch.zeros(1, 2, 7, 5), AT, AT)
+        LearnedBias(2, 6).bias(torch.zeros(1, 2, 7, 5), AT, AT)
 
 
 @pytest.mark.parametrize("name", ABSOLUTE)
@@ -187,14 +199,14 @@ def test_random_offsets_move_whole_sentences_in_training_only(name: str, ids):
     assert torch.equal(model(source, target), still)
     model.train()
     scheme = model.encoder.embedding.positions
-    moved = scheme.shift(AT, 500)
+    moved = scheme.shift_positions(AT, 500)
     assert torch.equal(moved - moved[:, :1], AT.expand(500, -1)) and set(moved[:, 0].tolist()) == set(range(12))
     assert not torch.allclose(model(source, target), still)
 
 
 def test_t5_and_bias_and_alibi_cost_a_decoder_nothing_new_with_a_cache():
     """A query far along a cache gets the row that the whole table has for it."""
-    for scheme in (T5(3, 8, 11, two_sided=False), Bias(3, 29), Alibi(3), Relative(5, 3)):
+    for scheme in (T5Bias(3, 8, 11, bidirectional=False), LearnedBias(3, 29), ALiBi(3), Relative(5, 3)):
         scheme.double()
         q = torch.randn(1, 3, 7, 5, dtype=torch.double)
         whole = scheme.bias(q, AT, AT)
@@ -203,21 +215,21 @@ def test_t5_and_bias_and_alibi_cost_a_decoder_nothing_new_with_a_cache():
 
 def test_hard_attention_copies_one_value_and_the_first_of_equals():
     scores = torch.tensor([[1.0, 3.0, 3.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, 1.0, 1.0, 1.0]])
-    assert select(scores).tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
+    assert hard_attention(scores).tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
     keep = torch.tensor([[True, False, True, True], [False, False, True, True], [False, False, False, False]])
-    assert select(scores, keep).tolist() == [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    assert hard_attention(scores, keep).tolist() == [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
 
 
 def planted(layer: int, heads: int, length: int) -> EncoderLayer:
     """A layer whose head h looks (heads + 1)^layer · (h + 1) places to the left, and whose every part is at work."""
     dim = 4 * heads
-    places = Bias(heads, length)
+    places = LearnedBias(heads, length)
     with torch.no_grad():
         for h in range(heads):
             places.table[h, length - 1 - (heads + 1) ** layer * (h + 1)] = 100.0
-    attention = Attention(dim, heads, places, weigh=select)
-    nn.init.zeros_(attention.q.weight)
-    nn.init.zeros_(attention.q.bias)
+    attention = Attention(dim, heads, places, normalizer=hard_attention)
+    nn.init.zeros_(attention.q_proj.weight)
+    nn.init.zeros_(attention.q_proj.bias)
     return EncoderLayer(attention, nn.Linear(dim, dim), lambda: PreNorm(nn.Identity(), 0.0)).double()
 
 
@@ -246,4 +258,6 @@ def test_the_receptive_field_of_hard_attention_grows_by_heads_and_layers(heads: 
 
 def test_no_positions_open_no_door():
     none, x = Positions(), torch.randn(1, 7, 5)
-    assert none.embed(x, AT) is x and none.turn(x, AT) is x and none.bias(x, AT, AT) is None and not none.mixes
+    assert (
+        none.embed(x, AT) is x and none.rotate(x, AT) is x and none.bias(x, AT, AT) is None and not none.adds_to_values
+    )

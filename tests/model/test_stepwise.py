@@ -6,8 +6,8 @@ from torch.testing import assert_close
 
 from regard.model.transformer import EncoderDecoder
 from regard.runtime import source_cache
-from regard.runtime.incremental import PLACES, Stepwise
-from regard.runtime.padding_free import Packed
+from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
+from regard.runtime.padding_free import PaddingFree
 from tests.model.conftest import padded_rows
 
 
@@ -30,11 +30,11 @@ def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) ->
 
 
 def test_steps_equal_the_whole(model: EncoderDecoder, ids):
-    source, target = padded_rows([3, 11, 7]), ids(3, PLACES + 5)
+    source, target = padded_rows([3, 11, 7]), ids(3, COLUMNS_PER_RESERVE + 5)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk = Stepwise(model).begin()
-        walk.enter(source)
+        walk = IncrementalDecoder(model).new_batch()
+        walk.admit(source)
         for t in range(target.shape[1]):
             assert_close(walk.step(target[:, t]), whole[:, t])
 
@@ -42,8 +42,8 @@ def test_steps_equal_the_whole(model: EncoderDecoder, ids):
 def test_rows_may_be_reordered_and_left(model: EncoderDecoder, ids):
     source, ways = padded_rows([3, 11, 7]), ids(6, 13)
     with torch.no_grad():
-        walk = Stepwise(model).begin(width=2)
-        walk.enter(source)  # rows 0 0 1 1 2 2
+        walk = IncrementalDecoder(model).new_batch(rows_per_sentence=2)
+        walk.admit(source)  # rows 0 0 1 1 2 2
         for t in range(5):
             walk.step(ways[:, t])
         rows = torch.tensor([5, 4, 0, 0])  # the sentence in the middle leaves; another keeps one of its ways, twice
@@ -62,17 +62,17 @@ def test_sentences_that_enter_late_are_as_if_alone(model: EncoderDecoder, ids, w
     early, late = ids(len(first) * width, 19), ids(len(second) * width, 13)
     alone = [logits(model, x.repeat_interleave(width, dim=0), y) for x, y in ((first, early), (second, late))]
     with torch.no_grad():
-        walk = Stepwise(model).begin(width)
-        walk.enter(first)
+        walk = IncrementalDecoder(model).new_batch(width)
+        walk.admit(first)
         for t in range(4):
             walk.step(early[:, t])
-        walk.enter(second)
+        walk.admit(second)
         for t in range(5):
             new = walk.step(torch.cat((early[:, 4 + t], late[:, t])))
             assert_close(new, torch.cat((alone[0][:, 4 + t], alone[1][:, t])))
         stay = torch.arange(width, len(early) + len(late))  # the first sentence leaves, and another one comes again
         walk.select(stay)
-        walk.enter(first[:1])
+        walk.admit(first[:1])
         for t in range(5, 9):
             again = early[:width, t - 5]
             new = walk.step(torch.cat((early[width:, 4 + t], late[:, t], again)))
@@ -83,8 +83,8 @@ def test_one_of_many_rows_may_take_a_place_that_is_left(model: EncoderDecoder, i
     source, target = padded_rows([11, 3, 7, 5, 2]), ids(5, 7)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk = Stepwise(model).begin()
-        walk.enter(source)
+        walk = IncrementalDecoder(model).new_batch()
+        walk.admit(source)
         for t in range(3):
             walk.step(target[:, t])
         stay = torch.tensor([0, 4, 2, 3])
@@ -94,23 +94,25 @@ def test_one_of_many_rows_may_take_a_place_that_is_left(model: EncoderDecoder, i
 
 
 def test_rows_that_have_left_take_up_no_room_for_long(model: EncoderDecoder, ids):
-    target = ids(1, PLACES + 1)
+    target = ids(1, COLUMNS_PER_RESERVE + 1)
     with torch.no_grad():
-        walk = Stepwise(model).begin()
-        walk.enter(padded_rows([3, 11, 7, 5, 2]))
+        walk = IncrementalDecoder(model).new_batch()
+        walk.admit(padded_rows([3, 11, 7, 5, 2]))
         walk.select(torch.tensor([0]))
-        for t in range(PLACES + 1):
+        for t in range(COLUMNS_PER_RESERVE + 1):
             walk.step(target[:, t])
-    assert [len(side) for shelf in walk._own for side in shelf._sides] == [1] * 2 * len(walk._own)
-    assert [seen.k.shape[::2] for band in walk._memory._bands for seen in band._seen] == [(1, 3)] * len(walk._own)
+    assert [len(side) for shelf in walk._kv_caches for side in shelf._stores] == [1] * 2 * len(walk._kv_caches)
+    assert [seen.k.shape[::2] for band in walk._source_cache._buckets for seen in band._kv] == [(1, 3)] * len(
+        walk._kv_caches
+    )
 
 
 def test_the_last_of_a_band_are_seen_right_before_and_after_it_closes_its_ranks(model: EncoderDecoder, ids):
     source, target = padded_rows([7, 6, 7, 6, 7]), ids(5, 6)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk, stay = Stepwise(model).begin(), torch.arange(5)
-        walk.enter(source)
+        walk, stay = IncrementalDecoder(model).new_batch(), torch.arange(5)
+        walk.admit(source)
         for t, order in enumerate(([0, 1, 2, 3, 4], [4, 1, 2, 3], [2, 0, 1], [1, 2], [1, 0], [1])):
             walk.select(torch.tensor(order))
             stay = stay[order]
@@ -119,20 +121,20 @@ def test_the_last_of_a_band_are_seen_right_before_and_after_it_closes_its_ranks(
 
 def test_sources_stand_with_those_of_like_length(monkeypatch):
     monkeypatch.setattr(source_cache, "WORTH", 2)
-    assert source_cache._alike([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
+    assert source_cache._bucket_by_length([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
 
 
 def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monkeypatch):
     source, target = padded_rows([3, 11, 7, 5, 2]), ids(5, 3)
     whole = logits(model, source, target)
     read: list[int] = []
-    reader = Packed.read
+    reader = PaddingFree.encode
     monkeypatch.setattr(source_cache, "READ", 23)
     monkeypatch.setattr(source_cache, "WORTH", 32)
-    monkeypatch.setattr(Packed, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
+    monkeypatch.setattr(PaddingFree, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
     with torch.no_grad():
-        walk = Stepwise(model).begin()
-        walk.enter(source)
+        walk = IncrementalDecoder(model).new_batch()
+        walk.admit(source)
         for t in range(3):
             assert_close(walk.step(target[:, t]), whole[:, t])
     assert read == [2, 2, 1]
@@ -141,10 +143,10 @@ def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monke
 def test_who_enters_an_empty_walk_begins_anew(model: EncoderDecoder, ids):
     source, target = padded_rows([3, 7]), ids(2, 5)
     with torch.no_grad():
-        walk = Stepwise(model).begin()
-        walk.enter(source)
+        walk = IncrementalDecoder(model).new_batch()
+        walk.admit(source)
         walk.step(target[:, 0])
         walk.select(torch.arange(0))
         assert len(walk) == 0
-        walk.enter(source.flip(0))
+        walk.admit(source.flip(0))
         assert_close(walk.step(target[:, 0]), logits(model, source.flip(0), target)[:, 0])

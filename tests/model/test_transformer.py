@@ -11,7 +11,7 @@ from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.cache import Cache
 from regard.model.taps import record, taps
-from regard.model.transformer import EncoderDecoder, drop_words, parameters_of
+from regard.model.transformer import EncoderDecoder, drop_words, count_parameters
 from tests.model.conftest import SCHEMES, positions
 
 
@@ -33,7 +33,7 @@ def test_padding_on_the_left_changes_nothing_if_positions_say_so(model: EncoderD
     padding = torch.full((2, 3), PAD)
     at = torch.arange(-3, 7).clamp(min=0)[None]
     memory = model.encode(torch.cat((padding, source), 1), at)
-    states = model.decode(torch.cat((padding, target), 1), memory, at=at[:, :8])
+    states = model.decode(torch.cat((padding, target), 1), memory, position_ids=at[:, :8])
     assert_close(states[:, 3:], model(source, target))
 
 
@@ -107,7 +107,7 @@ def test_a_learned_table_refuses_what_it_has_not_learnt(models, ids):
 def test_sinusoids_do_not_end_where_their_cache_does(models, ids):
     from regard.model.positions import Sinusoidal, sinusoid
 
-    short, at = Sinusoidal(13, precomputed=5), torch.arange(11)[None]
+    short, at = Sinusoidal(13, precomputed_length=5), torch.arange(11)[None]
     x = torch.zeros(1, 11, 13)
     assert_close(short.embed(x, at)[0], sinusoid(at, 13)[0].float())
     assert_close(short.embed(x[:, :3], at[:, :3])[0], sinusoid(at, 13)[0, :3].float())
@@ -157,15 +157,15 @@ def test_every_feed_forward_and_norm_runs_and_learns(models, ids, activation: st
 
 def test_tied_tables_are_one_and_untied_are_three(models):
     V, D = 23, 22
-    assert parameters_of(models(tie=False)) - parameters_of(models(tie=True)) == 2 * V * D
+    assert count_parameters(models(tie=False)) - count_parameters(models(tie=True)) == 2 * V * D
     tied = models()
     assert tied.output.weight is tied.encoder.embedding.words.weight is tied.decoder.embedding.words.weight
 
 
 def test_sides_with_their_own_vocabulary_share_only_the_target_table():
     model = build(ModelConfig(dim=22, heads=2), 23, 29, joint=False, pad=PAD)
-    assert model.encoder.embedding.words.weight.shape == (23, 22)
-    assert model.output.weight is model.decoder.embedding.words.weight
+    assert model.encoder.embedding.tokens.weight.shape == (23, 22)
+    assert model.output.weight is model.decoder.embedding.tokens.weight
     assert model.output.weight.shape == (29, 22)
 
 

@@ -27,7 +27,7 @@ def test_the_mean_of_files_is_the_mean(models, tmp_path):
     files = [tmp_path / str(i) for i in range(3)]
     for model, file in zip(several, files, strict=True):
         weights.write(weights.tensors_of(model), file)
-    mean = weights.mean(files)
+    mean = weights.average_weights(files)
     for name, tensor in mean.items():
         assert_close(tensor, sum(weights.tensors_of(m)[name] for m in several) / 3)
 

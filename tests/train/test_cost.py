@@ -6,7 +6,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.hardware import memory, multiply_rate
 from regard.model.build import build
-from regard.model.transformer import parameters_of
+from regard.model.transformer import count_parameters
 from regard.training.planning.cost import Lengths, operations, parameters, training_bytes
 
 
@@ -39,7 +39,7 @@ def test_parameters_are_those_of_the_model(settings, joint):
     size = 29 if joint else 31
     model = build(config, 29, size, joint=joint, pad=PAD)
     parts = parameters(config, 29, size, joint)
-    assert parts.total == parameters_of(model)
+    assert parts.total == count_parameters(model)
     outputs = {name: p for name, p in model.named_parameters() if name.startswith("output")}
     assert parts.output == sum(p.numel() for p in outputs.values())
     stack = {side: sum(p.numel() for p in getattr(model, side).layers.parameters()) for side in ("encoder", "decoder")}

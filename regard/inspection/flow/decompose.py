@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.inspection.trace import Look, Model, Trace, encoder_of
 from regard.model.layers import LayerNorm, PreNorm, RMSNorm
 from regard.model.positions import Absolute, Concatenated, Rotary
-from regard.model.transformer import Embedding
+from regard.model.transformer import TokenEmbedding
 
 PARTS = ("content", "position", "constant")
 NAMES = ("content·content", "content·position", "position·content", "position·position", "constant", "distance")
@@ -110,10 +110,10 @@ class Terms:
 def terms(model: Model, trace: Trace, look: Look, means: Common | None = None) -> Terms:
     """The terms of an attention's scores. In the first layer content is the word itself; above, by the means."""
     attention, positions = look.site.attention, look.site.attention.positions
-    queries = _through(attention.q, _query_parts(model, trace, look, means), look)
-    keys = _through(attention.k, _key_parts(model, trace, look, means), look)
-    q, k = queries.map(lambda x: positions.turn(x, look.at)), keys.map(lambda x: positions.turn(x, look.seen_at))
-    scale = math.sqrt(attention.width)
+    queries = _through(attention.q_proj, _query_parts(model, trace, look, means), look)
+    keys = _through(attention.k_proj, _key_parts(model, trace, look, means), look)
+    q, k = queries.map(lambda x: positions.rotate(x, look.at)), keys.map(lambda x: positions.rotate(x, look.seen_at))
+    scale = math.sqrt(attention.head_dim)
     ten = {f"{a}·{b}": (getattr(q, a) @ getattr(k, b).mT / scale)[0] for a in PARTS for b in PARTS}
     bias = positions.bias(q.sum(), look.at, look.seen_at)
     ten["distance"] = torch.zeros_like(look.scores) if bias is None else bias[0].expand_as(look.scores)
@@ -207,9 +207,9 @@ def frozen(norm: nn.Module, whole: Tensor, part: Tensor) -> Tensor:
     """What a norm makes of one part of a vector, with the deviation of the whole one; without its shift."""
     if isinstance(norm, LayerNorm):
         deviation = (whole.var(dim=-1, correction=0, keepdim=True) + norm.epsilon).sqrt()
-        return norm.gain * (part - part.mean(dim=-1, keepdim=True)) / deviation
+        return norm.weight * (part - part.mean(dim=-1, keepdim=True)) / deviation
     if isinstance(norm, RMSNorm):
-        return norm.gain * part / (whole.pow(2).mean(dim=-1, keepdim=True) + norm.epsilon).sqrt()
+        return norm.weight * part / (whole.pow(2).mean(dim=-1, keepdim=True) + norm.epsilon).sqrt()
     return part
 
 
@@ -218,19 +218,19 @@ def normed(norm: nn.Module, parts: Parts) -> Parts:
     """Parts after a norm; its shift joins the constant."""
     whole = parts.sum()
     after = parts.map(lambda part: frozen(norm, whole, part))
-    return after.plus(norm.shift) if isinstance(norm, LayerNorm) else after
+    return after.plus(norm.bias) if isinstance(norm, LayerNorm) else after
 
 
 @torch.no_grad()
-def embedded(embedding: Embedding, ids: Tensor, at: Tensor) -> Parts:
+def embedded(embedding: TokenEmbedding, ids: Tensor, at: Tensor) -> Parts:
     """Word vectors (T, D) as what the embedding made them of: the word, its place, the rest."""
-    words = embedding.show(ids[None])
+    words = embedding.embed_tokens(ids[None])
     placed = embedding.positions.embed(words, at)
     zero = torch.zeros_like(placed)
     position = zero
     if isinstance(embedding.positions, Concatenated | Absolute):
         position = embedding.positions.embed(torch.zeros_like(words), at)
-    constant = embedding.types(zero, None)
+    constant = embedding.token_types(zero, None)
     parts = Parts((placed - position)[0], position[0], constant[0])
     return normed(embedding.norm, parts)
 

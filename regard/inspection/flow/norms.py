@@ -45,10 +45,10 @@ def contributions(look: Look) -> Tensor:
 def _mixed_in(look: Look) -> Iterator[tuple[int, Tensor]]:
     """Key by key, what a scheme adds to a mix that has all of a query's weight on this key alone: (H, Tq, K)."""
     positions = look.site.attention.positions
-    if positions.mixes:
+    if positions.adds_to_values:
         apart = torch.eye(look.weights.shape[-1], device=look.weights.device, dtype=look.weights.dtype)
         for j, one in enumerate(apart):
-            yield j, positions.mix((look.weights * one)[None], look.at, look.seen_at)[0]
+            yield j, positions.value_bias((look.weights * one)[None], look.at, look.seen_at)[0]
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ def layer(look: Look) -> Layer:
     """Attention, residual and, after the sum, the norm: with its deviation frozen.  Kobayashi et al. 2021."""
     parts, attention = contributions(look), look.site.attention
     bias: Tensor = look.stream.new_zeros(look.stream.shape[-1])
-    bias = bias if attention.out.bias is None else attention.out.bias
+    bias = bias if attention.out_proj.bias is None else attention.out_proj.bias
     own = look.stream
     if isinstance(look.site.around, PostNorm):
         norm, whole = look.site.around.norm, look.stream + look.out
         parts = frozen(norm, whole[:, None], parts)
         own = frozen(norm, whole, own)
         bias = frozen(norm, whole, bias.expand_as(whole))
-        bias = bias + norm.shift if isinstance(norm, LayerNorm) else bias
+        bias = bias + norm.bias if isinstance(norm, LayerNorm) else bias
     if look.site.kind == "cross":
         return Layer(parts, own, bias)
     parts = parts + torch.diag_embed(own.T).permute(1, 2, 0)  # the residual joins the diagonal
@@ -117,4 +117,4 @@ def signed(look: Look) -> Tensor:
 def _out(look: Look) -> Tensor:
     """W_O as each head has it: (H, K, D)."""
     attention = look.site.attention
-    return attention.out.weight.T.unflatten(0, (attention.heads, attention.width))
+    return attention.out_proj.weight.T.unflatten(0, (attention.heads, attention.head_dim))

@@ -22,8 +22,8 @@ def ov_copying(model: Model, site: Site, joint: bool) -> list[float]:
         return [math.nan] * site.attention.heads
     found = []
     for h in range(site.attention.heads):
-        rows = slice(h * site.attention.width, (h + 1) * site.attention.width)
-        value, out = site.attention.v.weight[rows].double(), site.attention.out.weight[:, rows].double()
+        rows = slice(h * site.attention.head_dim, (h + 1) * site.attention.head_dim)
+        value, out = site.attention.v_proj.weight[rows].double(), site.attention.out_proj.weight[:, rows].double()
         found.append(_score(value, out, words))
     return found
 
@@ -34,7 +34,7 @@ def by_luck(model: Model, site: Site, joint: bool, seed: int = 1) -> float:
     if words is None:
         return math.inf
     draw = torch.Generator().manual_seed(seed)
-    shape = (site.attention.width, len(words))
+    shape = (site.attention.head_dim, len(words))
     heads = ((torch.randn(shape, generator=draw), torch.randn(shape, generator=draw).T) for _ in range(DRAWS))
     return max(_score(value.to(words), out.to(words), words) for value, out in heads)
 

@@ -14,7 +14,7 @@ from regard.inspection.flow.decompose import NAMES, Terms, allowed
 from regard.inspection.heads.importance import target_ids
 from regard.inspection.heads.statistics import Numbers, deals, entropy, spearman
 from regard.inspection.trace import Look, inputs
-from regard.model.attention import normalise
+from regard.model.attention import masked_softmax
 from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder
 
@@ -52,7 +52,7 @@ def apart(looks: Sequence[Look]) -> Numbers:
 def from_places(look: Look, terms: Terms) -> Numbers:
     """How differently each head looks from what places alone would make it: (H,)."""
     alone = terms.six[:, NAMES.index("position·position")] + terms.six[:, NAMES.index("distance")]
-    found = divergence(look.weights.double(), normalise(alone.double(), terms.keep))
+    found = divergence(look.weights.double(), masked_softmax(alone.double(), terms.keep))
     chosen = found[:, choice(look.keep)]
     return np.asarray(chosen.mean(dim=-1).cpu().numpy()) if chosen.shape[1] else np.zeros(len(found))
 
@@ -92,7 +92,7 @@ def _elsewhere(h: int, dealt: Tensor, keep: Tensor, weights: Tensor) -> Tensor:
     """Weights (times + 1, H, Tq, Tk) of one sentence, head h's dealt out anew in all but the last, which is even."""
     new = weights.clone()
     new[:-1, h] = weights[0, h].expand(len(dealt), -1, -1).gather(2, dealt)
-    new[-1, h] = normalise(torch.zeros_like(weights[0, h]), keep)
+    new[-1, h] = masked_softmax(torch.zeros_like(weights[0, h]), keep)
     return new
 
 

@@ -198,7 +198,7 @@ def mean_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]
 
 def _open(site: Site, shut: set[Head], rows: int) -> Tensor:
     """Gates (rows, H): 1, or 0 for heads that are shut."""
-    return site.attention.out.weight.new_tensor([[float(head not in shut) for head in site.heads]] * rows)
+    return site.attention.out_proj.weight.new_tensor([[float(head not in shut) for head in site.heads]] * rows)
 
 
 def _taken(way: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Change:

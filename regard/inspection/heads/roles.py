@@ -196,9 +196,9 @@ def at_random(name: str, site: Site, model: Model, baseline: Fits | None) -> AtR
     for other in sites(model):
         interval = baseline.by_site[other.name][name].interval() if other.kind == site.kind else None
         if interval is not None:
-            for number, high in zip(other.attention.numbers, interval[1].tolist(), strict=True):
+            for number, high in zip(other.attention.head_ids, interval[1].tolist(), strict=True):
                 most[number] = max(high, most.get(number, high))
-    return AtRandom(own.lift(), np.array([most.get(number, math.inf) for number in site.attention.numbers]))
+    return AtRandom(own.lift(), np.array([most.get(number, math.inf) for number in site.attention.head_ids]))
 
 
 def copying(model: Model, random: Model | None, joint: bool) -> dict[Head, Role]:
@@ -206,7 +206,7 @@ def copying(model: Model, random: Model | None, joint: bool) -> dict[Head, Role]
     own, base = _copying(model, joint), {} if random is None else _copying(random, joint)
     luck = {site.name: by_luck(model, site, joint) for site in sites(model)}
     return {
-        head: Role("copy", value, None, None, None, None, base.get(head), value >= max(SURE, luck[head.attention]))
+        head: Role("copy", value, None, None, None, None, base.get(head), value >= max(SURE, luck[head.attention_name]))
         for head, value in own.items()
     }
 

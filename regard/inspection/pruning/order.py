@@ -121,7 +121,7 @@ def _stage(model: Model, examples: Sequence[Example], shut: Sequence[Head], left
 
 def _last(head: Head, every: Sequence[Head], shut: Sequence[Head]) -> bool:
     """Whether an attention would be left with nothing."""
-    return sum(other.attention == head.attention and other not in shut for other in every) <= 1
+    return sum(other.attention_name == head.attention_name and other not in shut for other in every) <= 1
 
 
 def _attentions(model: nn.Module) -> dict[str, Attention]:
@@ -130,8 +130,8 @@ def _attentions(model: nn.Module) -> dict[str, Attention]:
 
 def _rows(whole: Attention, small: Attention) -> Tensor:
     """Which rows of the whole attention's maps the small one keeps."""
-    places = [whole.numbers.index(number) for number in small.numbers]
-    return torch.cat([torch.arange(at * whole.width, (at + 1) * whole.width) for at in places])
+    places = [whole.head_ids.index(number) for number in small.head_ids]
+    return torch.cat([torch.arange(at * whole.head_dim, (at + 1) * whole.head_dim) for at in places])
 
 
 def _plain(name: str) -> str:

@@ -33,7 +33,7 @@ class Other:
         """What the same heads looked at, as the look's own weights; NaN where the other model has no such head."""
         found = torch.full_like(look.weights, torch.nan)
         there = list(self.heads.get(look.site.name, ()))
-        for h, number in enumerate(look.site.attention.numbers):
+        for h, number in enumerate(look.site.attention.head_ids):
             if number in there:
                 found[h] = self.weights[look.site.name][there.index(number)].to(found)
         return found
@@ -42,7 +42,7 @@ class Other:
 def against(subject: Subject, example: Example, which: str) -> Other:
     """What `--against` asks for: a step of the same run, `start`, or the folder of another run."""
     name, model = _model(subject, example, which)
-    numbers = {site.name: site.attention.numbers for site in sites(model)}
+    numbers = {site.name: site.attention.head_ids for site in sites(model)}
     return Other(name, weights(model, [example])[0], numbers)
 
 

@@ -45,8 +45,8 @@ class HeadTable:
         or is no pattern."""
         if facts.best is None or facts.best.name in (*ON_PROBES, "copy"):
             return []
-        numbers = [other.head for other in self.facts if other.head.attention == facts.head.attention]
-        return evidence(self.fits.by_site[facts.head.attention][facts.best.name], numbers.index(facts.head))
+        numbers = [other.head for other in self.facts if other.head.attention_name == facts.head.attention_name]
+        return evidence(self.fits.by_site[facts.head.attention_name][facts.best.name], numbers.index(facts.head))
 
     @cached_property
     def shown(self) -> dict[tuple[Head, int], Tensor]:
@@ -59,7 +59,7 @@ class HeadTable:
         found: dict[tuple[Head, int], Tensor] = {}
         for example, heads in wanted.items():
             seen = weights(self.model, [self.examples[example]])[0]
-            found |= {(head, example): seen[head.attention][rows[head]].clone() for head in heads}
+            found |= {(head, example): seen[head.attention_name][rows[head]].clone() for head in heads}
         return found
 
     def sentences(self) -> str:

@@ -89,19 +89,19 @@ class Subject:
     def head(self, name: str) -> tuple[str, int]:
         """The attention of a head and its row there; a name that fits none is told which there are."""
         try:
-            wanted = Head.read(name)
+            wanted = Head.parse(name)
         except ValueError as error:
             raise ModelError(str(error)) from None
         every = {site.name: site for site in sites(self.model)}
-        if wanted.attention not in every:
+        if wanted.attention_name not in every:
             raise ModelError(f"there is no head {name}: this model has {_range(list(every))}")
-        numbers = every[wanted.attention].attention.numbers
+        numbers = every[wanted.attention_name].attention.head_ids
         if wanted.number not in numbers:
             there = (
                 f"{numbers[0]} to {numbers[-1]}" if len(numbers) == numbers[-1] + 1 else ", ".join(map(str, numbers))
             )
-            raise ModelError(f"there is no head {name}: {wanted.attention} has heads {there}")
-        return wanted.attention, numbers.index(wanted.number)
+            raise ModelError(f"there is no head {name}: {wanted.attention_name} has heads {there}")
+        return wanted.attention_name, numbers.index(wanted.number)
 
     def _fits(self, pieces: int, text: str) -> None:
         if pieces > LONGEST:

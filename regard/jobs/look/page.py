@@ -329,7 +329,7 @@ def _aligned(seen: Trace, table: HeadTable | None) -> dict[str, Any]:
     if not seen.kind("cross") or table is None or table.aligners is None:
         return {"best": None, "links": [], "pharaoh": "", "aer": None}
     best, judged = table.aligners.best
-    look, example = seen.looks[best.attention], seen.example
+    look, example = seen.looks[best.attention_name], seen.example
     assert example.target is not None
     weights = look.weights[look.site.heads.index(best)].float()
     links = sorted(link(to_words(weights, example.target, example.source)))

@@ -103,7 +103,7 @@ def tell_word(subject: Subject, word: str, sentences: Sequence[str], senses: Seq
 
 def _neighbours(subject: Subject, vector: embeddings.Vectors, example: Example, word: str) -> list[tuple[str, float]]:
     own = [example.source.ids[i] for i in pieces_of(example.source, word)]
-    table = encoder_of(subject.model).embedding.words.weight
+    table = encoder_of(subject.model).embedding.tokens.weight
     tokenizer: Tokenizer | WordPiece
     tokenizer = subject.reader.tokenizer if isinstance(subject.reader, Embedder) else subject.reader.tokenizers.source
     near = embeddings.neighbours(table, vector, NEIGHBOURS, own)

@@ -19,7 +19,7 @@ from regard.jobs.train.events import Alarm, Checked, Event, Finished, Interrupte
 from regard.jobs.train.head_history import HeadWatch
 from regard.jobs.train.prepare import Data
 from regard.model import weights
-from regard.model.transformer import EncoderDecoder, parameters_of
+from regard.model.transformer import EncoderDecoder, count_parameters
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import ema, optim
@@ -117,7 +117,7 @@ class Session:
         first = self.ranks.first
         if first:
             self._point_at_best()
-            yield Started(self.state.step, self.last_step, parameters_of(self.model))
+            yield Started(self.state.step, self.last_step, count_parameters(self.model))
         begun = bool(self.state.step)  # there is one update at least, whatever the clock says
         if not self.ranks.agree(begun and self._over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.place):
@@ -201,7 +201,7 @@ class Session:
         files = self.checkpoints.to_average(last)
         if len(files) < 2:
             return
-        mean = weights.mean(files)
+        mean = weights.average_weights(files)
         with runs.aside(self.run.average) as path:
             weights.write(mean, path)
         self.run.seal(self.run.average)

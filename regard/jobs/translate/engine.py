@@ -23,7 +23,7 @@ def engine(folder: Path, quantize: str, workers: int) -> Engine:
         export_run(folder, "ctranslate2", path, quantize)
         run.write_json(path / MADE_FROM, _origin(run))
     target = config.model.decoder.positions or config.model.positions
-    longest = min(places_for(config), target.places or sys.maxsize)
+    longest = min(places_for(config), target.max_positions or sys.maxsize)
     return Engine(path, load_tokenizers(run, config), workers or cores(), longest)
 
 

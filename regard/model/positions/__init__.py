@@ -5,24 +5,32 @@ padding on the left, caches and packed sentences come out right.
 """
 
 from regard.model.positions.absolute import Absolute, Concatenated, Learned, Sinusoidal, sinusoid
-from regard.model.positions.base import Positions, apart
-from regard.model.positions.relative import T5, Alibi, Bias, Chosen, Relative, bucket, slopes
+from regard.model.positions.base import Positions, relative_positions
+from regard.model.positions.relative import (
+    T5Bias,
+    ALiBi,
+    LearnedBias,
+    SelectedHeads,
+    Relative,
+    relative_position_bucket,
+    alibi_slopes,
+)
 from regard.model.positions.rotary import Rotary
 
 __all__ = [
-    "T5",
+    "T5Bias",
     "Absolute",
-    "Alibi",
-    "Bias",
-    "Chosen",
+    "ALiBi",
+    "LearnedBias",
+    "SelectedHeads",
     "Concatenated",
     "Learned",
     "Positions",
     "Relative",
     "Rotary",
     "Sinusoidal",
-    "apart",
-    "bucket",
+    "relative_positions",
+    "relative_position_bucket",
     "sinusoid",
-    "slopes",
+    "alibi_slopes",
 ]

@@ -14,33 +14,33 @@ class Positions(nn.Module):
     limit = sys.maxsize
     """The longest sequence that has places to stand."""
 
-    mixes = False
+    adds_to_values = False
     """Whether the scheme has something to add to what attention takes from values. Such attention cannot be fused."""
 
     by_head = False
     """Whether `bias` has a row for each head, so that a layer without some of its heads must choose among them."""
 
-    def shift(self, at: Tensor, rows: int) -> Tensor:
+    def shift_positions(self, position_ids: Tensor, rows: int) -> Tensor:
         """Where the tokens of so many rows are said to stand, given where they do (B or 1, T)."""
-        return at
+        return position_ids
 
-    def embed(self, x: Tensor, at: Tensor) -> Tensor:
+    def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:
         """Mark word vectors x (…, D - width) with where they stand (…): (…, D)."""
         return x
 
-    def turn(self, q: Tensor, at: Tensor) -> Tensor:
+    def rotate(self, q: Tensor, position_ids: Tensor) -> Tensor:
         """Rotate queries or keys (B, H, T, K) by where they stand."""
         return q
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor | None:
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor | None:
         """What to add to the scores, broadcastable to (B, H, Tq, Tk); None for nothing."""
         return None
 
-    def mix(self, weights: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+    def value_bias(self, weights: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
         """What to add to the mixed values (B, H, Tq, K), given the weights (B, H, Tq, Tk); asked only if it `mixes`."""
         raise NotImplementedError
 
 
-def apart(q_at: Tensor, k_at: Tensor) -> Tensor:
+def relative_positions(q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
     """How far each key stands behind (+) or before (-) each query: j - i, as (B or 1, Tq, Tk)."""
-    return k_at[:, None, :] - q_at[:, :, None]
+    return k_position_ids[:, None, :] - q_position_ids[:, :, None]

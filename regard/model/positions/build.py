@@ -4,7 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from regard.config import PositionsConfig
-from regard.model.positions import T5, Alibi, Bias, Concatenated, Learned, Positions, Relative, Rotary, Sinusoidal
+from regard.model.positions import (
+    T5Bias,
+    ALiBi,
+    LearnedBias,
+    Concatenated,
+    Learned,
+    Positions,
+    Relative,
+    Rotary,
+    Sinusoidal,
+)
 
 
 @dataclass(frozen=True)
@@ -16,15 +26,15 @@ class Shape:
     causal: bool
 
     @property
-    def head(self) -> int:
+    def head_dim(self) -> int:
         """Width of a head."""
         return self.dim // self.heads
 
 
-Maker = Callable[[Shape, PositionsConfig], Positions]
+PositionsFactory = Callable[[Shape, PositionsConfig], Positions]
 
 
-def _nothing(shape: Shape, c: PositionsConfig) -> Positions:
+def _no_positions(shape: Shape, c: PositionsConfig) -> Positions:
     return Positions()
 
 
@@ -32,8 +42,8 @@ def _nothing(shape: Shape, c: PositionsConfig) -> Positions:
 class Scheme:
     """Where a scheme stands: one object at the embeddings, and one in each self-attention or one for all of them."""
 
-    embedding: Maker = _nothing
-    attention: Maker = _nothing
+    embedding: PositionsFactory = _no_positions
+    attention: PositionsFactory = _no_positions
     shared: bool = False
 
 
@@ -43,11 +53,11 @@ def _concatenated(shape: Shape, c: PositionsConfig) -> Positions:
 
 
 def _sinusoidal(width: int, c: PositionsConfig) -> Sinusoidal:
-    return Sinusoidal(width, c.offset, halves=c.waves == "halves")
+    return Sinusoidal(width, c.offset, halves=c.sinusoid_layout == "halves")
 
 
 def _rotary(shape: Shape, c: PositionsConfig) -> Positions:
-    return Rotary(2 * int(shape.head * c.share / 2), c.base, c.layout == "interleaved")
+    return Rotary(2 * int(shape.head_dim * c.partial_rotary_factor / 2), c.base, c.rotary_layout == "interleaved")
 
 
 SCHEMES = {
@@ -55,13 +65,14 @@ SCHEMES = {
     "sinusoidal": Scheme(embedding=lambda shape, c: _sinusoidal(shape.dim, c)),
     "learned": Scheme(embedding=lambda shape, c: Learned(shape.dim, c.length, c.offset)),
     "concatenated": Scheme(embedding=_concatenated),
-    "relative": Scheme(attention=lambda shape, c: Relative(shape.head, c.clip, c.values)),
-    "bias": Scheme(attention=lambda shape, c: Bias(shape.heads, c.length)),
+    "relative": Scheme(attention=lambda shape, c: Relative(shape.head_dim, c.max_relative, c.values)),
+    "bias": Scheme(attention=lambda shape, c: LearnedBias(shape.heads, c.length)),
     "t5": Scheme(
-        attention=lambda shape, c: T5(shape.heads, c.buckets, c.farthest, two_sided=not shape.causal), shared=True
+        attention=lambda shape, c: T5Bias(shape.heads, c.buckets, c.max_distance, bidirectional=not shape.causal),
+        shared=True,
     ),
     "alibi": Scheme(
-        attention=lambda shape, c: Alibi(shape.heads, c.sides == "two-sided" and not shape.causal), shared=True
+        attention=lambda shape, c: ALiBi(shape.heads, c.sides == "two-sided" and not shape.causal), shared=True
     ),
     "rotary": Scheme(attention=_rotary, shared=True),
 }

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import ModelError
-from regard.model.positions.base import Positions, apart
+from regard.model.positions.base import Positions, relative_positions
 
 
 class Relative(Positions):
@@ -16,32 +16,37 @@ class Relative(Positions):
     score = q · (k + a[clip(j - i)]) / √K; the vectors are shared by the heads of a layer.
     """
 
-    def __init__(self, width: int, clip: int, values: bool = False):
+    def __init__(self, width: int, max_relative: int, values: bool = False):
         super().__init__()
-        self.clip = clip
-        self.mixes = values
-        self.keys = nn.Parameter(torch.empty(2 * clip + 1, width))
-        self.values = nn.Parameter(torch.empty(2 * clip + 1, width)) if values else None
+        self.max_relative = max_relative
+        self.adds_to_values = values
+        self.keys = nn.Parameter(torch.empty(2 * max_relative + 1, width))
+        self.values = nn.Parameter(torch.empty(2 * max_relative + 1, width)) if values else None
         for table in self.parameters():
             nn.init.xavier_uniform_(table)
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        every = q @ self.keys.mT / math.sqrt(q.shape[-1])  # (B, H, Tq, 2·clip + 1): each query with each distance
-        rows = self._rows(q_at, k_at)[:, None]  # (B or 1, 1, Tq, Tk)
-        return every.gather(3, rows.expand(*every.shape[:3], -1))
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        distance_scores = (
+            q @ self.keys.mT / math.sqrt(q.shape[-1])
+        )  # (B, H, Tq, 2·clip + 1): each query with each distance
+        rows = self._rows(q_position_ids, k_position_ids)[:, None]  # (B or 1, 1, Tq, Tk)
+        return distance_scores.gather(3, rows.expand(*distance_scores.shape[:3], -1))
 
-    def mix(self, weights: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
+    def value_bias(self, weights: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
         assert self.values is not None
-        rows = self._rows(q_at, k_at)[:, None].expand_as(weights)
+        rows = self._rows(q_position_ids, k_position_ids)[:, None].expand_as(weights)
         # The weight that goes to each distance, then the mean of the distances' vectors.
         by_distance = weights.new_zeros(*weights.shape[:3], len(self.values)).scatter_add(3, rows, weights)
         return by_distance @ self.values
 
-    def _rows(self, q_at: Tensor, k_at: Tensor) -> Tensor:
-        return apart(q_at, k_at).clamp(-self.clip, self.clip) + self.clip
+    def _rows(self, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        return (
+            relative_positions(q_position_ids, k_position_ids).clamp(-self.max_relative, self.max_relative)
+            + self.max_relative
+        )
 
 
-class Bias(Positions):
+class LearnedBias(Positions):
     """One learned number for each head and distance: 2(T - 1) + 1 of them a head."""
 
     by_head = True
@@ -51,8 +56,8 @@ class Bias(Positions):
         self.limit = length
         self.table = nn.Parameter(torch.zeros(heads, 2 * length - 1))
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        distance = apart(q_at, k_at)  # (B or 1, Tq, Tk)
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        distance = relative_positions(q_position_ids, k_position_ids)  # (B or 1, Tq, Tk)
         if int(distance.abs().max()) >= self.limit:
             raise ModelError(
                 f"two pieces {int(distance.abs().max())} apart are too far: model.positions.length={self.limit} is "
@@ -61,42 +66,44 @@ class Bias(Positions):
         return self.table[:, distance + self.limit - 1].transpose(0, 1)  # (B or 1, H, Tq, Tk)
 
 
-def bucket(distance: Tensor, buckets: int, farthest: int, two_sided: bool) -> Tensor:
+def relative_position_bucket(distance: Tensor, buckets: int, max_distance: int, bidirectional: bool) -> Tensor:
     """Which bucket a distance j - i falls into: near ones have their own, far ones share by logarithm.
 
     Raffel et al. 2020. Two-sided: half of the buckets are for keys behind the query. Else those count as distance 0.
     """
     start = torch.zeros_like(distance)
-    if two_sided:
+    if bidirectional:
         buckets //= 2
         start = (distance > 0) * buckets
         distance = distance.abs()
     else:
         distance = (-distance).clamp(min=0)
     exact = buckets // 2
-    ratio = (distance.clamp(min=1).float() / exact).log() / math.log(farthest / exact)
+    ratio = (distance.clamp(min=1).float() / exact).log() / math.log(max_distance / exact)
     far = exact + (ratio * (buckets - exact)).long()
     return start + torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
 
 
-class T5(Positions):
+class T5Bias(Positions):
     """A learned number for each head and bucket of distances; one table serves all layers of a stack."""
 
     by_head = True
 
-    def __init__(self, heads: int, buckets: int, farthest: int, two_sided: bool):
+    def __init__(self, heads: int, buckets: int, max_distance: int, bidirectional: bool):
         super().__init__()
-        self.farthest = farthest
-        self.two_sided = two_sided
+        self.max_distance = max_distance
+        self.bidirectional = bidirectional
         self.table = nn.Parameter(torch.empty(buckets, heads))
         nn.init.normal_(self.table, std=0.1)
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        rows = bucket(apart(q_at, k_at), len(self.table), self.farthest, self.two_sided)
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        rows = relative_position_bucket(
+            relative_positions(q_position_ids, k_position_ids), len(self.table), self.max_distance, self.bidirectional
+        )
         return self.table[rows].permute(0, 3, 1, 2)  # (B or 1, Tq, Tk, H) -> (B or 1, H, Tq, Tk)
 
 
-def slopes(heads: int) -> list[float]:
+def alibi_slopes(heads: int) -> list[float]:
     """ALiBi's slopes: 2^(-8h/H) for H a power of two; else those of the power below, then every second one above it.
 
     Press et al. 2022.
@@ -106,7 +113,7 @@ def slopes(heads: int) -> list[float]:
     return first + [2 ** (-4 * (2 * h + 1) / below) for h in range(heads - below)]
 
 
-class Alibi(Positions):
+class ALiBi(Positions):
     """Nothing learned: scores fall with the distance, in each head at its own slope.
 
     Symmetric: -m |j - i|, which in a causal decoder is the scheme as published. Two-sided, for encoders: half of the
@@ -118,30 +125,30 @@ class Alibi(Positions):
     def __init__(self, heads: int, two_sided: bool = False):
         super().__init__()
         self.two_sided = two_sided
-        each = slopes(-(-heads // 2)) * 2 if two_sided else slopes(heads)
-        self.register_buffer("slopes", torch.tensor(each[:heads]), persistent=False)
+        head_slopes = alibi_slopes(-(-heads // 2)) * 2 if two_sided else alibi_slopes(heads)
+        self.register_buffer("slopes", torch.tensor(head_slopes[:heads]), persistent=False)
         self.slopes: Tensor
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        distance = apart(q_at, k_at)[:, None].to(q.dtype)  # (B or 1, 1, Tq, Tk)
-        fall = -self.slopes.to(q.dtype)[:, None, None] * distance.abs()  # (B or 1, H, Tq, Tk)
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        distance = relative_positions(q_position_ids, k_position_ids)[:, None].to(q.dtype)  # (B or 1, 1, Tq, Tk)
+        penalty = -self.slopes.to(q.dtype)[:, None, None] * distance.abs()  # (B or 1, H, Tq, Tk)
         if not self.two_sided:
-            return fall
-        left = torch.arange(len(self.slopes), device=q.device)[:, None, None] < -(-len(self.slopes) // 2)
+            return penalty
+        left_heads = torch.arange(len(self.slopes), device=q.device)[:, None, None] < -(-len(self.slopes) // 2)
         # A quarter of the lowest number, not -inf: a row of padding that sees nothing must stay finite.
-        return fall.masked_fill(torch.where(left, distance > 0, distance < 0), torch.finfo(q.dtype).min / 4)
+        return penalty.masked_fill(torch.where(left_heads, distance > 0, distance < 0), torch.finfo(q.dtype).min / 4)
 
 
-class Chosen(Positions):
+class SelectedHeads(Positions):
     """Another scheme, for a layer of which only some heads are left: of what is learnt by head, theirs."""
 
-    def __init__(self, of: Positions, numbers: Sequence[int]):
+    def __init__(self, scheme: Positions, head_ids: Sequence[int]):
         super().__init__()
-        self.of = of
-        self.limit = of.limit
-        self.numbers = list(numbers)
+        self.scheme = scheme
+        self.limit = scheme.limit
+        self.head_ids = list(head_ids)
 
-    def bias(self, q: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        every = self.of.bias(q, q_at, k_at)
-        assert every is not None
-        return every[:, self.numbers]
+    def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        all_heads_bias = self.scheme.bias(q, q_position_ids, k_position_ids)
+        assert all_heads_bias is not None
+        return all_heads_bias[:, self.head_ids]

@@ -17,18 +17,18 @@ class Rotary(Positions):
 
     def __init__(self, width: int, base: float = 10_000.0, interleaved: bool = False):
         super().__init__()
-        self.turned = width
+        self.rotary_dim = width
         self.base = base
         self.interleaved = interleaved
         even = torch.arange(0, width, 2, dtype=torch.float64)
-        self.speed = torch.exp(even * (-math.log(base) / width))  # (width/2,); no buffer: it stays as exact as it is
+        self.inv_freq = torch.exp(even * (-math.log(base) / width))  # (width/2,); no buffer: it stays as exact as it is
 
-    def turn(self, q: Tensor, at: Tensor) -> Tensor:
-        where = "cpu" if q.device.type == "mps" else q.device  # which has no float64
-        angle = at[:, None, :, None].to(where).double() * self.speed.to(where)  # (B or 1, 1, T, width/2)
+    def rotate(self, q: Tensor, position_ids: Tensor) -> Tensor:
+        device = "cpu" if q.device.type == "mps" else q.device  # which has no float64
+        angle = position_ids[:, None, :, None].to(device).double() * self.inv_freq.to(device)  # (B or 1, 1, T, width/2)
         cos, sin = angle.cos().to(q), angle.sin().to(q)
-        turned, rest = q[..., : self.turned], q[..., self.turned :]
-        one, two = (turned[..., ::2], turned[..., 1::2]) if self.interleaved else turned.chunk(2, dim=-1)
-        pair = (one * cos - two * sin, one * sin + two * cos)
-        back = torch.stack(pair, dim=-1).flatten(-2) if self.interleaved else torch.cat(pair, dim=-1)
-        return torch.cat((back, rest), dim=-1) if rest.shape[-1] else back
+        q_rot, q_pass = q[..., : self.rotary_dim], q[..., self.rotary_dim :]
+        x1, x2 = (q_rot[..., ::2], q_rot[..., 1::2]) if self.interleaved else q_rot.chunk(2, dim=-1)
+        pair = (x1 * cos - x2 * sin, x1 * sin + x2 * cos)
+        rotated = torch.stack(pair, dim=-1).flatten(-2) if self.interleaved else torch.cat(pair, dim=-1)
+        return torch.cat((rotated, q_pass), dim=-1) if q_pass.shape[-1] else rotated

@@ -44,12 +44,12 @@ def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) 
     decoder = c.depth("decoder") * (2 * attention + feed + 3 * norm) + last - cut["decoder"]
     at = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
     beside = [side.width if side.kind == "concatenated" else 0 for side in at]
-    shared = c.tie and joint and beside[0] == beside[1]
+    shared = c.tie_embeddings and joint and beside[0] == beside[1]
     words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
     words += 2 * norm if c.embedding_norm else 0
     depths = (c.depth("encoder"), c.depth("decoder"))
     places = sum(_places(c, side) + _distances(c, side, n) for side, n in zip(at, depths, strict=True))
-    output = 0 if c.tie and not beside[1] else target_size * c.dim
+    output = 0 if c.tie_embeddings and not beside[1] else target_size * c.dim
     return Parts(words, places, encoder, decoder, output + (target_size if c.output_bias else 0))
 
 
@@ -63,7 +63,7 @@ def _places(c: ModelConfig, side: PositionsConfig) -> int:
 def _distances(c: ModelConfig, side: PositionsConfig, layers: int) -> int:
     """What a stack learns of distances in its attention."""
     if side.kind == "relative":
-        return layers * (2 * side.clip + 1) * (c.dim // c.heads) * (2 if side.values else 1)
+        return layers * (2 * side.max_relative + 1) * (c.dim // c.heads) * (2 if side.values else 1)
     if side.kind == "bias":
         return layers * c.heads * (2 * side.length - 1)
     return side.buckets * c.heads if side.kind == "t5" else 0
@@ -82,7 +82,7 @@ def operations(c: ModelConfig, target_size: int, lengths: Lengths) -> float:
         "decoder.self": 4 * t * d * k + 2 * t * t * k,
         "decoder.cross": 2 * (s + t) * d * k + 2 * s * t * k,
     }
-    heads = map(Head.read, c.pruned)
+    heads = map(Head.parse, c.pruned)
     return 6 * (forward - sum(gone[f"{head.stack}.{head.kind}"] for head in heads))
 
 
