@@ -28,7 +28,7 @@ from environment import described, write
 from peers import HERE, PEERS, versions
 
 from regard.data.tokenizer import EOS, Tokenizers
-from regard.decode import Beam, Greedy, Search
+from regard.decode import BeamSearch, GreedySearch, Search
 from regard.interchange import ctranslate2
 from regard.interchange.engine import PATIENCE
 from regard.jobs.convert import export_run
@@ -54,7 +54,7 @@ class Measured:
 
 
 def search(beam: int) -> Search:
-    return Greedy(scored=False) if beam == 1 else Beam(beam)
+    return GreedySearch(scored=False) if beam == 1 else BeamSearch(beam)
 
 
 class ByHand:

@@ -15,11 +15,11 @@ from environment import described, write
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
-from regard.decode import Beam, Greedy, Search
+from regard.decode import BeamSearch, GreedySearch, Search
 from regard.jobs.load import load
 from regard.run import write_text
 
-SEARCHES: dict[str, Search] = {"greedy": Greedy(scored=False), "beam 5": Beam(5)}
+SEARCHES: dict[str, Search] = {"greedy": GreedySearch(scored=False), "beam 5": BeamSearch(5)}
 KINDS = ("none", "int8")
 
 

@@ -15,7 +15,7 @@ from environment import described, write
 
 from regard.config import Config, override
 from regard.data.corpora import english_french
-from regard.hardware import multiply_rate
+from regard.hardware import measure_matmul_flops
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import Progress
 from regard.jobs.train.fit import fit
@@ -45,13 +45,13 @@ def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, 
         if isinstance(event, Progress):
             if event.step.number > WARM:
                 seconds.append(event.step.seconds)
-                rates.append(multiply_rate(tries=1))
+                rates.append(measure_matmul_flops(tries=1))
             if event.step.number == STEPS - 1:
                 break
     run = open_run(folder)
     data = write_pieces(run, run.load_config())
     expected = estimate_corpus(run.load_config(), data.train, data.tokenizers.target.size, statistics.mean(rates))
-    return statistics.mean(seconds), expected.seconds_an_update, statistics.mean(rates)
+    return statistics.mean(seconds), expected.seconds_per_step, statistics.mean(rates)
 
 
 def main() -> None:

@@ -23,14 +23,14 @@ from torch import Tensor, nn
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.decode import Beam, Greedy, Sample
+from regard.decode import BeamSearch, GreedySearch, Sampling
 from regard.jobs.demo import WHOLE, demo
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.padding_free import PaddingFree
-from regard.tasks.translate import Steps
+from regard.tasks.translate import ModelStepper
 from regard.training import log
 
 V = 23
@@ -138,10 +138,10 @@ def searches(model: EncoderDecoder) -> dict[str, Any]:
     """What greedy search, beam search and sampling find, and their scores."""
     sources = [[int(i) for i in row if i != PAD] for row in rows([3, 11, 7, 1, 5, 2, 13, 17, 9], 4)]
     numbers: dict[str, Any] = {}
-    ways = {"greedy": Greedy(), "beam": Beam(size=4, nbest=2), "sample": Sample(seed=5)}
+    ways = {"greedy": GreedySearch(), "beam": BeamSearch(size=4, nbest=2), "sample": Sampling(seed=5)}
     for name, search in ways.items():
         with torch.inference_mode():
-            steps = Steps(IncrementalDecoder(model.eval()), sources, range(len(sources)))
+            steps = ModelStepper(IncrementalDecoder(model.eval()), sources, range(len(sources)))
             found = search.search(steps)
         numbers[f"{name} ids"] = [[list(h.ids) for h in hypotheses] for hypotheses in found]
         numbers[f"{name} scores"] = [h.score for hypotheses in found for h in hypotheses]

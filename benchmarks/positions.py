@@ -71,7 +71,7 @@ def translate(folder: Path, files: dict[str, list[str]], changes: list[str]) -> 
 
 
 def _translations(run: Run) -> list[list[str]]:
-    lines = run.sentences("test").read_text(encoding="utf-8").split("\n")
+    lines = run.sentence_scores("test").read_text(encoding="utf-8").split("\n")
     head = lines[0].split("\t")
     at = [head.index(name) for name in ("reference", "translation")]
     return [[line.split("\t")[i] for i in at] for line in lines[1:] if line]

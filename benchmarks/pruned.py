@@ -20,15 +20,15 @@ from environment import described, write
 
 from regard.config import Config
 from regard.data.batch import Batch, collate
-from regard.decode import Greedy
+from regard.decode import GreedySearch
 from regard.formats import Pair, read_pairs
 from regard.jobs.load import load, use_threads
 from regard.model.transformer import count_parameters
 from regard.run import open_run
 from regard.tasks.translate import Translator
 from regard.training import optim
-from regard.training.loss import Learner
-from regard.training.planning.cost import Lengths, operations
+from regard.training.loss import LossModule
+from regard.training.planning.cost import MeanLengths, training_flops
 
 BATCH = 64  # pairs of a training step
 WARM = 2  # turns before anything is counted
@@ -49,14 +49,17 @@ def contender(folder: Path, pairs: Sequence[Pair]) -> Contender:
     config, translator = open_run(folder).load_config(), load(folder, "cpu")
     sources = [pair.source for pair in pairs]
     return Contender(
-        config, translator, lambda: translator.translate(sources, Greedy(scored=False)), stepper(folder, config, pairs)
+        config,
+        translator,
+        lambda: translator.translate(sources, GreedySearch(scored=False)),
+        stepper(folder, config, pairs),
     )
 
 
 def stepper(folder: Path, config: Config, pairs: Sequence[Pair]) -> Callable[[], None]:
     """A training step as `regard train` makes it on a CPU: forward, backward, clip, update."""
     translator = load(folder, "cpu")
-    learner = Learner(translator.model, config.train.label_smoothing, packed=True).train()
+    learner = LossModule(translator.model, config.train.label_smoothing, padding_free=True).train()
     optimizers = optim.build(config.train, translator.model)
     batch = batch_of(translator, pairs[:BATCH])
 
@@ -80,8 +83,8 @@ def work(one: Contender, pairs: Sequence[Pair]) -> float:
         one.translator.tokenizers.source.encode([pair.source for pair in pairs]),
         one.translator.tokenizers.target.encode([pair.target for pair in pairs]),
     ]
-    lengths = Lengths(*(sum(map(len, side)) / len(side) + 1 for side in sides))
-    return operations(one.config.model, one.translator.tokenizers.target.size, lengths)
+    lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in sides))
+    return training_flops(one.config.model, one.translator.tokenizers.target.size, lengths)
 
 
 def in_turns(whole: Callable[[], object], less: Callable[[], object], rounds: int) -> list[tuple[float, float]]:

@@ -75,7 +75,7 @@ def study_of(part: str, given: argparse.Namespace) -> Study:
     if part.startswith("c"):
         base["train"]["metric"] = "loss"  # BLEU of a model that collapses is noise, and would choose any checkpoint
     for name, value in flat.items():
-        settings.place(base, name, value)
+        settings.set_nested(base, name, value)
     each = {"minutes": given.minutes_each} if whole else {"epochs": given.epochs}
     fields = {"sampler": "sets", "metric": study.metric, "sets": sets, "each": each, "base": base}
     return studies.build({"name": f"ted-{part}", **fields})
@@ -138,7 +138,11 @@ def honesty(results: Sequence[Result]) -> Iterator[str]:
         loose = one.pads_counted or {}
         run = Run(result.folders[0])
         look = best_look(run, looks(run))  # the one that `shuffled` is of
-        cost = look.shuffled - look.loss if look is not None and look.shuffled is not None else None
+        cost = (
+            look.shuffled_source_loss - look.loss
+            if look is not None and look.shuffled_source_loss is not None
+            else None
+        )
         figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram, cost)
         digits = (1, 1, 3, 3, 3, 3)
         cells = ["" if f is None else f"{f:.{d}f}" for f, d in zip(figures, digits, strict=True)]

@@ -27,9 +27,9 @@ from material import BATCH, SIZES, Material, Size, make
 from peers import PEERS, Peer, versions
 
 from regard.config import ModelConfig
-from regard.hardware import multiply_rate
+from regard.hardware import measure_matmul_flops
 from regard.jobs.load import use_threads
-from regard.training.planning.cost import Lengths, operations
+from regard.training.planning.cost import MeanLengths, training_flops
 
 WARM = 3  # steps before anything is counted
 OURS = "Regard"
@@ -60,7 +60,7 @@ class Contender:
         self._ran, self._running = self.clock(), False
 
     def turn(self, seconds: float) -> None:
-        self.rates.append(multiply_rate(tries=3))
+        self.rates.append(measure_matmul_flops(tries=3))
         before = len(self.steps)
         self.go()
         time.sleep(seconds)
@@ -139,7 +139,7 @@ def work(material: Material, size: Size) -> float:
     ]
     model = ModelConfig(dim=size.dim, layers=size.layers, heads=size.heads, ffn=size.ffn)
     vocabulary = len(material.vocabulary.read_text().split("\n")) + 3
-    return operations(model, vocabulary, Lengths(*map(float, counts))) / float(counts[1])
+    return training_flops(model, vocabulary, MeanLengths(*map(float, counts))) / float(counts[1])
 
 
 def lines(contenders: list[Contender], flops: float) -> Iterator[str]:

@@ -34,7 +34,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.errors import BusyError, RunError, WriteError
 
-ASIDE, MAKING = ".aside", ".making"
+TEMPORARY_SUFFIX, STAGING_SUFFIX = ".aside", ".making"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Run:
         return self.folder / "log.jsonl"
 
     @property
-    def lock(self) -> Path:
+    def lock_file(self) -> Path:
         return self.folder / ".lock"
 
     @property
@@ -72,11 +72,11 @@ class Run:
         return self.folder / "best.json"
 
     @property
-    def average(self) -> Path:
+    def average_weights(self) -> Path:
         return self.folder / "average.safetensors"
 
     @property
-    def start(self) -> Path:
+    def initial_weights(self) -> Path:
         return self.folder / "start.safetensors"
 
     @property
@@ -84,11 +84,11 @@ class Run:
         return self.folder / "store"
 
     @property
-    def texts_ready(self) -> Path:
+    def texts_manifest(self) -> Path:
         return self.store / "texts.json"
 
     @property
-    def pieces_ready(self) -> Path:
+    def tokens_manifest(self) -> Path:
         return self.store / "pieces.json"
 
     @property
@@ -101,7 +101,7 @@ class Run:
         return self.folder / "pruning.json"
 
     @property
-    def heads(self) -> Path:
+    def head_history(self) -> Path:
         """Measures of heads through training, a line each time they were taken."""
         return self.folder / "heads.jsonl"
 
@@ -117,7 +117,7 @@ class Run:
         """The tokeniser of both sides, or of one ('source', 'target') where they differ."""
         return self.folder / (f"tokenizer.{side}.model" if side else "tokenizer.model")
 
-    def pieces(self, side: str = "") -> Path:
+    def vocab(self, side: str = "") -> Path:
         """Which id each piece has, where a tokeniser does not say so itself; of both sides or of one."""
         return self.folder / (f"tokenizer.{side}.pieces.json" if side else "tokenizer.pieces.json")
 
@@ -128,7 +128,7 @@ class Run:
 
     def tokenizer_files(self) -> list[Path]:
         """Everything that cuts text into pieces and is there."""
-        files = [name(side) for name in (self.tokenizer, self.pieces) for side in ("", "source", "target")]
+        files = [name(side) for name in (self.tokenizer, self.vocab) for side in ("", "source", "target")]
         return [path for path in (*files, self.wordpiece) if path.exists()]
 
     def weights(self, step: int) -> Path:
@@ -143,16 +143,24 @@ class Run:
     def scores(self, name: str) -> Path:
         return self.folder / "scores" / f"{name}.json"
 
-    def sentences(self, name: str) -> Path:
+    def sentence_scores(self, name: str) -> Path:
         return self.folder / "scores" / f"{name}.sentences.tsv"
 
-    def engine(self, kind: str) -> Path:
+    def ctranslate2_model(self, kind: str) -> Path:
         return self.folder / "ctranslate2" / kind
 
-    def parts(self) -> list[Path]:
+    def existing_paths(self) -> list[Path]:
         """All that a run consists of and that is there; what else lies in its folder is somebody's."""
-        files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average]
-        files += [self.lock, self.start, self.doctor, self.report, self.pruning, self.heads, *self.tokenizer_files()]
+        files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
+        files += [
+            self.lock_file,
+            self.initial_weights,
+            self.doctor,
+            self.report,
+            self.pruning,
+            self.head_history,
+            *self.tokenizer_files(),
+        ]
         folders = [
             self.store,
             self.charts,
@@ -184,32 +192,32 @@ class Run:
     def write_json(self, path: Path, value: Any) -> None:
         write_text(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
-    def seal(self, *paths: Path) -> None:
+    def record_checksums(self, *paths: Path) -> None:
         """Remember the checksums of files, so that damage is noticed when they are read."""
-        known = self.read_json(self.checksums) if self.checksums.exists() else {}
-        known = {name: value for name, value in known.items() if (self.folder / name).exists()}
-        known.update({self._name(path): sha256(path) for path in paths})
-        self.write_json(self.checksums, known)
+        checksums = self.read_json(self.checksums) if self.checksums.exists() else {}
+        checksums = {name: value for name, value in checksums.items() if (self.folder / name).exists()}
+        checksums.update({self._relative_name(path): sha256(path) for path in paths})
+        self.write_json(self.checksums, checksums)
 
-    def sealed(self, path: Path) -> bool:
+    def has_checksum(self, path: Path) -> bool:
         """Whether a file was written to its end: a kill may come between the file and its checksum."""
-        return path.exists() and self.checksums.exists() and self._name(path) in self.read_json(self.checksums)
+        return path.exists() and self.checksums.exists() and self._relative_name(path) in self.read_json(self.checksums)
 
     def verify(self, path: Path) -> Path:
         """The path, if the file is there and as it was written."""
         if not path.exists():
             raise RunError(f"{path}: missing. {self._remedy()}")
-        known = self.read_json(self.checksums)
-        if known.get(self._name(path)) != sha256(path):
+        checksums = self.read_json(self.checksums)
+        if checksums.get(self._relative_name(path)) != sha256(path):
             raise RunError(f"{path}: damaged: its checksum is not the one it was written with. {self._remedy()}")
         return path
 
-    def sweep(self) -> None:
+    def remove_temporary_files(self) -> None:
         """Remove what a killed process left half written."""
-        for path in self.folder.rglob(f"*{ASIDE}"):
+        for path in self.folder.rglob(f"*{TEMPORARY_SUFFIX}"):
             path.unlink(missing_ok=True)
 
-    def _name(self, path: Path) -> str:
+    def _relative_name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
     def _remedy(self) -> str:
@@ -229,7 +237,7 @@ def require_free(folder: Path, overwrite: bool) -> None:
             f"or choose another folder with --out."
         )
     if occupied:
-        with held(Run(folder)):  # or somebody is training there at this moment
+        with lock(Run(folder)):  # or somebody is training there at this moment
             pass
 
 
@@ -242,37 +250,37 @@ def is_run(folder: Path) -> bool:
         return False
 
 
-def begin(folder: Path, config: Config) -> Run:
+def stage(folder: Path, config: Config) -> Run:
     """A run in the making, beside the folder it is meant for: until it is ready, nothing there is touched."""
-    place = folder.resolve()
-    run = Run(place.with_name(place.name + MAKING))
+    target = folder.resolve()
+    run = Run(target.with_name(target.name + STAGING_SUFFIX))
     try:
         shutil.rmtree(run.folder, ignore_errors=True)  # what a kill left of an earlier try
         run.folder.mkdir(parents=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
-    write_text(run.config, settings.dump(config, only_given=True))  # the rest is chosen once the data is known
+    write_text(run.config, settings.dump(config, only_explicit=True))  # the rest is chosen once the data is known
     return run
 
 
-def settle(making: Run, folder: Path) -> Run:
+def commit(staged_run: Run, folder: Path) -> Run:
     """Put a run that is ready into its place. Of an old run only what a run is made of is removed."""
-    old = Run(folder)
+    committed_run = Run(folder)
     if not folder.exists() or not any(folder.iterdir()):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        making.folder.replace(folder)
-        return old
-    for path in old.parts():
+        staged_run.folder.replace(folder)
+        return committed_run
+    for path in committed_run.existing_paths():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in sorted(making.folder.iterdir(), key=lambda path: path != making.config):
+    for path in sorted(staged_run.folder.iterdir(), key=lambda path: path != staged_run.config):
         path.replace(folder / path.name)
-    making.folder.rmdir()
-    return old
+    staged_run.folder.rmdir()
+    return committed_run
 
 
-def discard(making: Run) -> None:
+def discard(staged_run: Run) -> None:
     """Leave no trace of a run that came to nothing."""
-    shutil.rmtree(making.folder, ignore_errors=True)
+    shutil.rmtree(staged_run.folder, ignore_errors=True)
 
 
 def open_run(folder: Path) -> Run:
@@ -286,7 +294,7 @@ def open_run(folder: Path) -> Run:
 
 
 @contextlib.contextmanager
-def held(run: Run) -> Iterator[None]:
+def lock(run: Run) -> Iterator[None]:
     """The run for this process alone: two that train in one folder would spoil each other's checkpoints.
 
     The system lets go of it when the process ends, however it ends. Where locks do not exist nothing is held.
@@ -296,7 +304,7 @@ def held(run: Run) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    with run.lock.open("a") as file:
+    with run.lock_file.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -309,11 +317,11 @@ def held(run: Run) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary path whose file replaces `path` only if the block succeeds."""
     if not path.name:
         raise WriteError(f"{path}: is a folder; give the name of a file to write")
-    temporary = path.with_name(path.name + ASIDE)
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -331,7 +339,7 @@ def aside(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 file aside and rename it."""
-    with aside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -97,7 +97,7 @@ def test_a_setting_has_no_settings_of_its_own():
 
 def test_every_setting_has_a_meaning_and_its_default():
     every = list(config.describe())
-    assert all(setting.meaning for setting in every)
+    assert all(setting.description for setting in every)
     assert {s.name: s.default for s in every}["model.dim"] == Config().model.dim
     assert len({s.name for s in every}) == len(every) > 40
 
@@ -118,9 +118,11 @@ def test_what_was_given_is_known_and_defaults_are_not():
     some = config.override(
         config.build({"data": {"train": ["a"]}}), ["model.dim=192", "model.encoder.positions.kind=none"]
     )
-    assert config.given(some) == {"data.train", "model.dim", "model.encoder.positions.kind"}
-    assert config.given(config.override(some, ["train.seed=1"])) - config.given(some) == {"train.seed"}
-    assert config.given(Config()) == frozenset()
+    assert config.explicit_settings(some) == {"data.train", "model.dim", "model.encoder.positions.kind"}
+    assert config.explicit_settings(config.override(some, ["train.seed=1"])) - config.explicit_settings(some) == {
+        "train.seed"
+    }
+    assert config.explicit_settings(Config()) == frozenset()
 
 
 def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path):

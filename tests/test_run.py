@@ -8,15 +8,15 @@ import pytest
 from regard import run as runs
 from regard.config import Config
 from regard.errors import BusyError, RunError
-from regard.run import Run, aside, begin, open_run, require_free, settle, write_text
+from regard.run import Run, atomic_write, commit, open_run, require_free, stage, write_text
 
 
 def create(folder, config, overwrite=False):
     """A run as training makes one."""
     require_free(folder, overwrite)
-    making = begin(folder, config)
+    making = stage(folder, config)
     making.write_json(making.versions, {"regard": "0"})
-    return settle(making, folder)
+    return commit(making, folder)
 
 
 def test_a_fresh_run_holds_its_settings(tmp_path):
@@ -39,7 +39,7 @@ def test_an_occupied_folder_is_refused_unless_told(tmp_path):
 
 def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
     run = create(tmp_path / "x", Config())
-    for path in (run.tokenizer(), run.tokenizer("source"), run.pieces(), run.pieces("target"), run.wordpiece):
+    for path in (run.tokenizer(), run.tokenizer("source"), run.vocab(), run.vocab("target"), run.wordpiece):
         path.touch()
     assert len(run.tokenizer_files()) == 5
     assert create(tmp_path / "x", Config(), overwrite=True).tokenizer_files() == []
@@ -48,7 +48,7 @@ def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
 def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
     run = create(tmp_path / "x", Config())
     write_text(run.log, "old")
-    making = begin(tmp_path / "x", Config())
+    making = stage(tmp_path / "x", Config())
     assert run.log.read_text() == "old" and making.folder != run.folder
     runs.discard(making)
     assert [path.name for path in tmp_path.iterdir()] == ["x"] and run.log.read_text() == "old"
@@ -77,7 +77,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 def test_what_fails_half_way_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "x.json"
     write_text(path, "old")
-    with pytest.raises(ZeroDivisionError), aside(path) as temporary:
+    with pytest.raises(ZeroDivisionError), atomic_write(path) as temporary:
         temporary.write_text("half")
         raise ZeroDivisionError
     assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["x.json"]
@@ -102,7 +102,7 @@ def test_a_flipped_byte_is_noticed(tmp_path):
     run = create(tmp_path / "x", Config())
     path = run.weights(5)
     write_text(path, "weights")
-    run.seal(path)
+    run.record_checksums(path)
     assert run.verify(path) == path
     path.write_text("weightz")
     with pytest.raises(RunError, match=r"00000005.safetensors: damaged: its checksum"):
@@ -123,18 +123,18 @@ def test_broken_json_is_named(tmp_path):
 
 def test_leftovers_are_swept(tmp_path):
     run = create(tmp_path / "x", Config())
-    left = run.weights(3).with_name("00000003.safetensors" + runs.ASIDE)
+    left = run.weights(3).with_name("00000003.safetensors" + runs.TEMPORARY_SUFFIX)
     left.parent.mkdir()
     left.touch()
-    run.sweep()
+    run.remove_temporary_files()
     assert not left.exists() and run.config.exists()
     assert Run(run.folder).saved_steps() == []
 
 
 def test_a_run_is_held_by_one_at_a_time_and_let_go(tmp_path):
     run = create(tmp_path / "run", Config())
-    with runs.held(run):
-        with pytest.raises(BusyError, match="another process is training there"), runs.held(run):
+    with runs.lock(run):
+        with pytest.raises(BusyError, match="another process is training there"), runs.lock(run):
             pass
         with pytest.raises(RunError, match="another process is training there"):
             create(run.folder, Config(), overwrite=True)

@@ -16,13 +16,13 @@ def compare(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Put runs and files of translations side by side on one test set: scores, significance, curves, sentences."""
-    from regard.decode import Beam
+    from regard.decode import BeamSearch
     from regard.jobs.load import use_threads
     from regard.tuning.compare import compare as job
     from regard.tuning.pages.comparison import METRICS, lines, write_comparison
 
     use_threads(0)
-    found = job(systems, on or [], Beam(beam, alpha), device)
+    found = job(systems, on or [], BeamSearch(beam, alpha), device)
     path = write_comparison(found, out)
     if as_json:
         tests_of = (("p_bootstrap", found.bootstrap), ("p_randomised", found.randomised))

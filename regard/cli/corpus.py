@@ -15,7 +15,7 @@ def corpus(
     """Write a built-in corpus: source, target, word alignment, grammatical links of each side, by tabs."""
     from regard.data.corpora import CORPORA, rows
     from regard.errors import ConfigError
-    from regard.run import aside
+    from regard.run import atomic_write
 
     if name not in CORPORA:
         raise ConfigError(f"no built-in corpus is called '{name}'; there are: {', '.join(CORPORA)}")
@@ -24,5 +24,5 @@ def corpus(
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         sys.stdout.writelines(line + "\n" for line in lines)
         return
-    with aside(out) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(out) as path, path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)

@@ -22,7 +22,7 @@ def evaluate(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95 % interval."""
-    from regard.decode import Beam
+    from regard.decode import BeamSearch
     from regard.evaluation import METRICS
     from regard.formats import files as formats
     from regard.formats import read_pairs
@@ -41,7 +41,7 @@ def evaluate(
     translator = load(run, device)
     origins = [str(Path(file).resolve()) for file in files]
     name = _name(open_run(run), formats.bare(Path(files[0])).stem, origins)
-    evaluation = score_run(open_run(run), translator, pairs, name, Beam(beam, alpha), metrics, origins)
+    evaluation = score_run(open_run(run), translator, pairs, name, BeamSearch(beam, alpha), metrics, origins)
     seen = seen_by(run)
     if known := sum(pair.source in seen for pair in pairs):
         text = f"! {known:,} of {len(pairs):,} sources stand in the text that this run was trained on"
@@ -53,9 +53,9 @@ def evaluate(
         print(score)
     base = evaluation.baselines
     print(f"{len(pairs):,} sentences; loss {evaluation.loss:.3f} nats per piece; length ratio {base.length_ratio:.2f}")
-    print(f"for comparison: the source copied {base.copied}")
-    print(f"translations of other sentences   {base.shuffled}")
-    print(f"sentence by sentence: {open_run(run).sentences(name)}")
+    print(f"for comparison: the source copied {base.copied_source}")
+    print(f"translations of other sentences   {base.shuffled_translations}")
+    print(f"sentence by sentence: {open_run(run).sentence_scores(name)}")
 
 
 def _name(run: "Run", stem: str, origins: list[str]) -> str:

@@ -9,9 +9,9 @@ import typer
 
 def write(path: Path, content: bytes) -> None:
     """A file, replaced only once it is whole."""
-    from regard.run import aside
+    from regard.run import atomic_write
 
-    with aside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(content)
     typer.echo(f"written: {path}", err=True)
 

@@ -14,5 +14,5 @@ def settings() -> None:
             group = home
             print(f"\n[{group}]")
         choices = f" One of: {setting.choices}." if setting.choices else ""
-        print(f"# {setting.meaning}{choices}")
+        print(f"# {setting.description}{choices}")
         print(f"# {name} is unset" if setting.default is None else f"{name} = {json.dumps(setting.default)}")

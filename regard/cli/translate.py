@@ -48,7 +48,7 @@ def translate(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
-    from regard.decode import Beam, Greedy, Sample
+    from regard.decode import BeamSearch, GreedySearch, Sampling
     from regard.formats import files, open_document
     from regard.formats.document import BILINGUAL, DOCUMENTS
     from regard.jobs.translate.text import Longest, translate_lines
@@ -59,11 +59,11 @@ def translate(
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or draw again with another --seed")
     if sample:
-        search = Sample(temperature, top_k, top_p, seed)
+        search = Sampling(temperature, top_k, top_p, seed)
     elif beam == 1 and nbest == 1:
-        search = Greedy(scored=scores)
+        search = GreedySearch(scored=scores)
     else:
-        search = Beam(beam, alpha, nbest)
+        search = BeamSearch(beam, alpha, nbest)
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
     file = None if file == Path("-") else file
@@ -156,8 +156,8 @@ def _open(out: Path | None) -> Iterator[IO[str]]:
             yield sink
         return
     from regard.formats import files
-    from regard.run import aside
+    from regard.run import atomic_write
 
     pack = gzip.open if out.suffix.lower() == files.GZIP else open
-    with aside(out) as path, pack(path, "wt", encoding="utf-8", newline="\n") as sink:
+    with atomic_write(out) as path, pack(path, "wt", encoding="utf-8", newline="\n") as sink:
         yield sink

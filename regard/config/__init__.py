@@ -1,7 +1,7 @@
 """Settings: typed, frozen, checked when they are made. One default in one place, its meaning beneath it."""
 
 from regard.config.base import Settings
-from regard.config.data import SMALLEST_VOCABULARY, DataConfig
+from regard.config.data import MIN_VOCAB_SIZE, DataConfig
 from regard.config.model import Head, ModelConfig, PositionsConfig, StackConfig
 from regard.config.settings import (
     Config,
@@ -9,18 +9,18 @@ from regard.config.settings import (
     build,
     describe,
     dump,
+    explicit_settings,
     flatten,
-    given,
+    format_error,
     load,
     override,
-    place,
-    sentence,
+    set_nested,
 )
 from regard.config.train import DEFAULT_STEPS, TrainConfig
 
 __all__ = [
     "DEFAULT_STEPS",
-    "SMALLEST_VOCABULARY",
+    "MIN_VOCAB_SIZE",
     "Config",
     "DataConfig",
     "Head",
@@ -34,9 +34,9 @@ __all__ = [
     "describe",
     "dump",
     "flatten",
-    "given",
+    "explicit_settings",
     "load",
     "override",
-    "place",
-    "sentence",
+    "set_nested",
+    "format_error",
 ]

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-BYTE_PIECES = 256
-SMALLEST_VOCABULARY = BYTE_PIECES + 24  # byte fallback, four special pieces, and room for a few letters
+BYTE_TOKENS = 256
+MIN_VOCAB_SIZE = BYTE_TOKENS + 24  # byte fallback, four special pieces, and room for a few letters
 
 
 class DataConfig(Settings):
@@ -25,15 +25,15 @@ class DataConfig(Settings):
     """What the doctor finds and would drop, but shall keep: blank, metadata, overlap … (see `regard doctor`)."""
     drop: tuple[str, ...] = ()
     """What the doctor only notes, but shall drop: duplicate, variant, placeholder …"""
-    vocabulary: int = Field(default=6000, ge=SMALLEST_VOCABULARY, le=1_000_000)
+    vocab_size: int = Field(default=6000, ge=MIN_VOCAB_SIZE, le=1_000_000)
     """Pieces of the tokeniser; lowered, with a word about it, where the corpus has not so many."""
     tokenizer: Literal["bpe", "unigram"] = "bpe"
     """How SentencePiece builds its pieces."""
-    joint: bool = True
+    joint_vocab: bool = True
     """One tokeniser for both languages."""
-    sampling: float = Field(default=0.0, ge=0, lt=1)
+    subword_regularization: float = Field(default=0.0, ge=0, lt=1)
     """Train on other pieces of the same text: how often a piece is taken apart into the two it is made of."""
-    concatenate: float = Field(default=0.0, ge=0, le=4)
+    concat_augment: float = Field(default=0.0, ge=0, le=4)
     """Extra pairs in every epoch, each two random ones put end to end, as a share of the corpus."""
     max_length: int = Field(default=256, ge=2)
     """Longest side, in pieces, of a pair that is trained on; longer pairs are left out and counted."""

@@ -24,7 +24,7 @@ class Config(Settings):
     train: TrainConfig = TrainConfig()
 
     @model_validator(mode="after")
-    def places_for_every_piece(self) -> Self:
+    def positions_cover_max_length(self) -> Self:
         sides = (
             self.model.encoder.positions or self.model.positions,
             self.model.decoder.positions or self.model.positions,
@@ -32,10 +32,10 @@ class Config(Settings):
         for side in sides:
             offset = side.offset if side.kind != "bias" else 0
             if side.max_positions is not None and side.max_positions < self.data.max_length + offset:
-                beyond = f" + model.positions.offset={offset}" if offset else ""
+                offset_text = f" + model.positions.offset={offset}" if offset else ""
                 raise ValueError(
                     f"model.positions.length={side.length} is less than "
-                    f"data.max_length={self.data.max_length}{beyond}: "
+                    f"data.max_length={self.data.max_length}{offset_text}: "
                     f"a learned table needs a place for every piece; raise the one or lower the other"
                 )
         return self
@@ -46,7 +46,7 @@ class Setting(NamedTuple):
 
     name: str
     default: Any
-    meaning: str
+    description: str
     choices: str
 
 
@@ -60,20 +60,20 @@ def load(path: Path) -> Config:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}. See `regard settings` for an example.") from None
-    return build(table, where=f"{path}: ")
+    return build(table, error_prefix=f"{path}: ")
 
 
-def dump(config: Config, only_given: bool = False) -> str:
+def dump(config: Config, only_explicit: bool = False) -> str:
     """The settings as TOML, defaults and all or only what was given; what is None is left out, as TOML has no null."""
-    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True, exclude_unset=only_given))
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True, exclude_unset=only_explicit))
 
 
-def build(table: Mapping[str, Any], where: str = "") -> Config:
+def build(table: Mapping[str, Any], error_prefix: str = "") -> Config:
     """A checked Config out of nested plain values."""
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(where + "; ".join(map(sentence, error.errors()))) from None
+        raise ConfigError(error_prefix + "; ".join(map(format_error, error.errors()))) from None
 
 
 def override(config: Config, assignments: Sequence[str]) -> Config:
@@ -83,20 +83,20 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
-        place(table, name.strip(), _value(text.strip()))
+        set_nested(table, name.strip(), _parse_value(text.strip()))
     return build(table)
 
 
-def given(config: Config) -> frozenset[str]:
+def explicit_settings(config: Config) -> frozenset[str]:
     """The names of the settings that somebody has set, and not left at their defaults."""
-    return frozenset(_given(config, ""))
+    return frozenset(_explicit_settings(config, ""))
 
 
-def _given(group: Settings, prefix: str) -> Iterator[str]:
+def _explicit_settings(group: Settings, prefix: str) -> Iterator[str]:
     for name in group.model_fields_set:
         value = getattr(group, name)
         if isinstance(value, Settings):
-            yield from _given(value, f"{prefix}{name}.")
+            yield from _explicit_settings(value, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -109,15 +109,15 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def place(table: dict[str, Any], name: str, value: Any) -> None:
+def set_nested(table: dict[str, Any], name: str, value: Any) -> None:
     """Put a value into nested tables under its dotted name."""
-    *groups, last = name.split(".")
+    *groups, key = name.split(".")
     for group in groups:
         inner = table.setdefault(group, {})
         if not isinstance(inner, dict):
             raise ConfigError(f"{name}: {group} is a setting, not a group of settings")
         table = inner
-    table[last] = value
+    table[key] = value
 
 
 def describe() -> Iterator[Setting]:
@@ -128,7 +128,7 @@ def describe() -> Iterator[Setting]:
 def _describe(group: type[Settings], values: Settings | None, prefix: str) -> Iterator[Setting]:
     for name, field in group.model_fields.items():
         value = getattr(values, name)
-        inner = _group_of(field.annotation)
+        inner = _settings_class(field.annotation)
         if inner is not None and value is not None:
             yield from _describe(inner, value, f"{prefix}{name}.")
         else:
@@ -140,7 +140,7 @@ def _choices(annotation: Any) -> str:
     return ", ".join(values) if values and all(isinstance(v, str) for v in values) else ""
 
 
-def _group_of(annotation: Any) -> type[Settings] | None:
+def _settings_class(annotation: Any) -> type[Settings] | None:
     """The settings class behind an annotation, optional or not."""
     for candidate in (annotation, *getattr(annotation, "__args__", ())):
         if isinstance(candidate, type) and issubclass(candidate, Settings):
@@ -148,30 +148,30 @@ def _group_of(annotation: Any) -> type[Settings] | None:
     return None
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text  # bare words need no quotes: --set model.norm=post
 
 
-def sentence(error: Any) -> str:
+def format_error(error: Any) -> str:
     """One pydantic complaint in the words of this program."""
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"unknown setting '{name}'{_suggestion(name)}"
+        return f"unknown setting '{name}'{_suggest_name(name)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:]
     return f"{name}={error['input']!r}: {message}"
 
 
-def _suggestion(name: str) -> str:
-    known = [setting.name for setting in describe()]
+def _suggest_name(name: str) -> str:
+    setting_names = [setting.name for setting in describe()]
     group, _, word = name.rpartition(".")
-    siblings = [k for k in known if k.rpartition(".")[0] == group]
-    for candidates in (siblings, known):  # a slip in the word, or the right word in the wrong group
+    siblings = [k for k in setting_names if k.rpartition(".")[0] == group]
+    for candidates in (siblings, setting_names):  # a slip in the word, or the right word in the wrong group
         words = {k.rpartition(".")[2]: k for k in reversed(candidates)}
-        if close := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
-            return f"; did you mean '{words[close[0]]}'?"
+        if matches := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
+            return f"; did you mean '{words[matches[0]]}'?"
     return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"

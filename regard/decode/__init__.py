@@ -3,10 +3,10 @@
 Every search is an object with `search(stepper) -> one list of Hypotheses a sentence, best first`.
 """
 
-from regard.decode.beam import Beam
-from regard.decode.greedy import Greedy
+from regard.decode.beam import BeamSearch
+from regard.decode.greedy import GreedySearch
 from regard.decode.limits import Limits
-from regard.decode.sample import Sample
+from regard.decode.sample import Sampling
 from regard.decode.stepper import Hypothesis, Search, Stepper
 
-__all__ = ["Beam", "Greedy", "Hypothesis", "Limits", "Sample", "Search", "Stepper"]
+__all__ = ["BeamSearch", "GreedySearch", "Hypothesis", "Limits", "Sampling", "Search", "Stepper"]

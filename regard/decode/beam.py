@@ -6,16 +6,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.decode.limits import Limits, nothing, unwind
-from regard.decode.stepper import Hypothesis, Stepper, remaining
+from regard.decode.limits import Limits, filler_tokens, trim_loop
+from regard.decode.stepper import Hypothesis, Stepper, compact_rows
 from regard.errors import ConfigError
 from regard.kernels import topk
 
-NEVER = float("-inf")
+NEG_INF = float("-inf")
 
 
 @dataclass(frozen=True)
-class Beam:
+class BeamSearch:
     """Beam search. A hypothesis scores log-probability / length^alpha, its eos counted."""
 
     size: int = 5
@@ -32,160 +32,188 @@ class Beam:
             raise ConfigError(f"nbest={self.nbest}: must be between 1 and the beam, which is {self.size}")
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
-        lengths, caps = stepper.lengths, self.limits.caps(stepper)
-        results: list[list[Hypothesis]] = [[] for _ in lengths]
-        state = _Beams.none(self.size, self._norms(int(caps.max())).to(lengths.device))
-        while state.welcome(stepper.admit(self.size), stepper.bos):
-            scores = stepper.step(state.last.flatten()).log_softmax(dim=-1)  # (N·k, V)
-            origin = state.advance(*topk(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
-            state.give_up(self._hopeless(state, lengths, caps))
-            done = state.decided()
-            for i in done.nonzero()[:, 0].tolist():
-                results[int(state.sentences[i])] = self._best(state, i)
-            stay = remaining(done)
-            stepper.select((stay[:, None] * self.size + origin[stay]).flatten())
-            state.select(stay)
+        source_lengths, max_lengths = stepper.source_lengths, self.limits.max_lengths(stepper)
+        results: list[list[Hypothesis]] = [[] for _ in source_lengths]
+        state = _BeamState.empty(self.size, self._length_penalties(int(max_lengths.max())).to(source_lengths.device))
+        while state.admit(stepper.admit(self.size), stepper.bos):
+            scores = stepper.step(state.last_tokens.flatten()).log_softmax(dim=-1)  # (N·k, V)
+            parent_beams = state.advance(*topk(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
+            state.abandon(self._beams_to_abandon(state, source_lengths, max_lengths))
+            decided = state.decided_sentences()
+            for i in decided.nonzero()[:, 0].tolist():
+                results[int(state.sentence_indices[i])] = self._best_hypotheses(state, i)
+            kept_rows = compact_rows(decided)
+            stepper.select((kept_rows[:, None] * self.size + parent_beams[kept_rows]).flatten())
+            state.select(kept_rows)
         return results
 
-    def _norms(self, longest: int) -> Tensor:
+    def _length_penalties(self, max_length: int) -> Tensor:
         """length^alpha for every length."""
-        return torch.arange(longest + 1, dtype=torch.float64).pow(self.alpha).float()
+        return torch.arange(max_length + 1, dtype=torch.float64).pow(self.alpha).float()
 
-    def _hopeless(self, state: "_Beams", lengths: Tensor, caps: Tensor) -> Tensor:
+    def _beams_to_abandon(self, state: "_BeamState", source_lengths: Tensor, max_lengths: Tensor) -> Tensor:
         """Beams (N, k) that go round in circles or are as long as they may get."""
-        each = state.sentences.repeat_interleave(self.size)
-        taken = state.taken.repeat_interleave(self.size)
-        looping = self.limits.looping(state.tokens.flatten(0, 1), taken, lengths[each])
-        return (looping | (taken >= caps[each])).unflatten(0, (-1, self.size))
+        sentence_indices = state.sentence_indices.repeat_interleave(self.size)
+        output_lengths = state.output_lengths.repeat_interleave(self.size)
+        is_looping = self.limits.detect_loops(
+            state.tokens.flatten(0, 1), output_lengths, source_lengths[sentence_indices]
+        )
+        return (is_looping | (output_lengths >= max_lengths[sentence_indices])).unflatten(0, (-1, self.size))
 
-    def _best(self, state: "_Beams", i: int) -> list[Hypothesis]:
+    def _best_hypotheses(self, state: "_BeamState", i: int) -> list[Hypothesis]:
         """What came to an end, best first; then, for want of better, what was given up."""
-        start = state.tokens.shape[2] - int(state.taken[i])
-        ended = [Hypothesis(tuple(ids), score) for ids, score in state.ended.of(i, start)]
-        given_up = [
-            Hypothesis(tuple(unwind(ids, self.limits.rounds)), score) for ids, score in state.given_up.of(i, start)
+        first_column = state.tokens.shape[2] - int(state.output_lengths[i])
+        finished = [Hypothesis(tuple(ids), score) for ids, score in state.finished.hypotheses(i, first_column)]
+        abandoned = [
+            Hypothesis(tuple(trim_loop(ids, self.limits.loop_repeats)), score)
+            for ids, score in state.abandoned.hypotheses(i, first_column)
         ]
-        return (ended + given_up)[: self.nbest]
+        return (finished + abandoned)[: self.nbest]
 
 
 @dataclass
-class _Pool:
+class _HypothesisPool:
     """The best k hypotheses of each of N sentences that no longer grow."""
 
     tokens: Tensor  # (N, k, t)
-    end: Tensor  # (N, k)  the column behind the last token
-    score: Tensor  # (N, k)  normalised, best first; NEVER where there is none
+    end_columns: Tensor  # (N, k)  the column behind the last token
+    scores: Tensor  # (N, k)  normalised, best first; NEVER where there is none
 
     @staticmethod
-    def empty(count: int, k: int, columns: int, device: torch.device) -> "_Pool":
+    def empty(count: int, k: int, columns: int, device: torch.device) -> "_HypothesisPool":
         tokens = torch.zeros((count, k, columns), dtype=torch.long, device=device)
-        end = torch.zeros((count, k), dtype=torch.long, device=device)
-        return _Pool(tokens, end, torch.full((count, k), NEVER, device=device))
+        end_columns = torch.zeros((count, k), dtype=torch.long, device=device)
+        return _HypothesisPool(tokens, end_columns, torch.full((count, k), NEG_INF, device=device))
 
-    def add(self, tokens: Tensor, score: Tensor) -> None:
+    def add(self, tokens: Tensor, scores: Tensor) -> None:
         """Take in tokens (N, k, t) with normalised scores (N, k); the best k of old and new stay."""
-        if not bool((score > NEVER).any()):
+        if not bool((scores > NEG_INF).any()):
             return
         columns = tokens.shape[2]
-        grown = F.pad(self.tokens, (0, columns - self.tokens.shape[2]))
-        self.score, chosen = torch.cat((self.score, score), dim=1).topk(score.shape[1])
-        self.tokens = _take(torch.cat((grown, tokens), dim=1), chosen)
-        ends = torch.cat((self.end, torch.full_like(self.end, columns)), dim=1)
-        self.end = ends.gather(1, chosen)
+        padded_tokens = F.pad(self.tokens, (0, columns - self.tokens.shape[2]))
+        self.scores, top_indices = torch.cat((self.scores, scores), dim=1).topk(scores.shape[1])
+        self.tokens = _gather_beams(torch.cat((padded_tokens, tokens), dim=1), top_indices)
+        end_columns = torch.cat((self.end_columns, torch.full_like(self.end_columns, columns)), dim=1)
+        self.end_columns = end_columns.gather(1, top_indices)
 
-    def join(self, other: "_Pool", first: int) -> None:
+    def extend(self, other: "_HypothesisPool", first_column: int) -> None:
         """Other sentences below these; columns before `first` are forgotten."""
-        self.tokens, self.end = self.tokens[:, :, first:], self.end - first
-        wide = max(self.tokens.shape[2], other.tokens.shape[2])
+        self.tokens, self.end_columns = self.tokens[:, :, first_column:], self.end_columns - first_column
+        width = max(self.tokens.shape[2], other.tokens.shape[2])
         pair = (self.tokens, other.tokens)
-        self.tokens = torch.cat([F.pad(tokens, (0, wide - tokens.shape[2])) for tokens in pair])
-        self.end, self.score = torch.cat((self.end, other.end)), torch.cat((self.score, other.score))
+        self.tokens = torch.cat([F.pad(tokens, (0, width - tokens.shape[2])) for tokens in pair])
+        self.end_columns, self.scores = (
+            torch.cat((self.end_columns, other.end_columns)),
+            torch.cat((self.scores, other.scores)),
+        )
 
-    def select(self, stay: Tensor) -> None:
-        self.tokens, self.end, self.score = self.tokens[stay], self.end[stay], self.score[stay]
+    def select(self, rows: Tensor) -> None:
+        self.tokens, self.end_columns, self.scores = self.tokens[rows], self.end_columns[rows], self.scores[rows]
 
-    def of(self, i: int, start: int) -> list[tuple[list[int], float]]:
+    def hypotheses(self, i: int, first_column: int) -> list[tuple[list[int], float]]:
         """The hypotheses of a sentence that began in the column `start`."""
-        rows = zip(self.tokens[i].tolist(), self.end[i].tolist(), self.score[i].tolist(), strict=True)
-        return [(ids[start:end], score) for ids, end, score in rows if score > NEVER]
+        rows = zip(self.tokens[i].tolist(), self.end_columns[i].tolist(), self.scores[i].tolist(), strict=True)
+        return [(ids[first_column:end], score) for ids, end, score in rows if score > NEG_INF]
 
 
 @dataclass
-class _Beams:
+class _BeamState:
     """Living, ended and given-up hypotheses of N sentences, k each; who came late has nothing in earlier columns."""
 
-    norms: Tensor  # what a log-probability is divided by, for every length
-    came: int
-    sentences: Tensor  # (N,)
-    taken: Tensor  # (N,)  how many tokens the living ones have
+    length_penalties: Tensor  # what a log-probability is divided by, for every length
+    admitted: int
+    sentence_indices: Tensor  # (N,)
+    output_lengths: Tensor  # (N,)  how many tokens the living ones have
     tokens: Tensor  # (N, k, t)
-    last: Tensor  # (N, k)
-    score: Tensor  # (N, k)  log-probabilities of the living
-    ended: _Pool
-    given_up: _Pool
+    last_tokens: Tensor  # (N, k)
+    scores: Tensor  # (N, k)  log-probabilities of the living
+    finished: _HypothesisPool
+    abandoned: _HypothesisPool
 
     @staticmethod
-    def none(k: int, norms: Tensor) -> "_Beams":
-        device = norms.device
-        ended, given_up = _Pool.empty(0, k, 0, device), _Pool.empty(0, k, 0, device)
-        nobody = torch.zeros(0, dtype=torch.long, device=device)
-        return _Beams(norms, 0, nobody, nobody, ended.tokens, ended.end, ended.score, ended, given_up)
+    def empty(k: int, length_penalties: Tensor) -> "_BeamState":
+        device = length_penalties.device
+        finished, abandoned = _HypothesisPool.empty(0, k, 0, device), _HypothesisPool.empty(0, k, 0, device)
+        no_sentences = torch.zeros(0, dtype=torch.long, device=device)
+        return _BeamState(
+            length_penalties,
+            0,
+            no_sentences,
+            no_sentences,
+            finished.tokens,
+            finished.end_columns,
+            finished.scores,
+            finished,
+            abandoned,
+        )
 
-    def welcome(self, count: int, bos: int) -> bool:
+    def admit(self, count: int, bos: int) -> bool:
         """So many sentences come in, the next ones in order; whether anybody is here."""
         if count:
-            k, device = self.last.shape[1], self.last.device
-            first = self.tokens.shape[2] - int(max(self.taken, default=0))
-            columns = self.tokens.shape[2] - first
-            new = torch.arange(self.came, self.came + count, device=device)
-            score = torch.full((count, k), NEVER, device=device)
-            score[:, 0] = 0.0  # all beams are equal at first: let one of them live
-            self.came += count
-            self.sentences, self.taken = torch.cat((self.sentences, new)), torch.cat((self.taken, new * 0))
-            before = nothing(count * k, columns, device).unflatten(0, (count, k))
-            self.tokens = torch.cat((self.tokens[:, :, first:], before))
-            self.last = torch.cat((self.last, self.last.new_full((count, k), bos)))
-            self.score = torch.cat((self.score, score))
-            for pool in (self.ended, self.given_up):
-                pool.join(_Pool.empty(count, k, columns, device), first)
-        return len(self.last) > 0
+            k, device = self.last_tokens.shape[1], self.last_tokens.device
+            first_column = self.tokens.shape[2] - int(max(self.output_lengths, default=0))
+            columns = self.tokens.shape[2] - first_column
+            new_sentences = torch.arange(self.admitted, self.admitted + count, device=device)
+            scores = torch.full((count, k), NEG_INF, device=device)
+            scores[:, 0] = 0.0  # all beams are equal at first: let one of them live
+            self.admitted += count
+            self.sentence_indices, self.output_lengths = (
+                torch.cat((self.sentence_indices, new_sentences)),
+                torch.cat((self.output_lengths, new_sentences * 0)),
+            )
+            filler = filler_tokens(count * k, columns, device).unflatten(0, (count, k))
+            self.tokens = torch.cat((self.tokens[:, :, first_column:], filler))
+            self.last_tokens = torch.cat((self.last_tokens, self.last_tokens.new_full((count, k), bos)))
+            self.scores = torch.cat((self.scores, scores))
+            for pool in (self.finished, self.abandoned):
+                pool.extend(_HypothesisPool.empty(count, k, columns, device), first_column)
+        return len(self.last_tokens) > 0
 
     def advance(self, scores: Tensor, tokens: Tensor, eos: int) -> Tensor:
         """Take in the likeliest next tokens (N·k, j), at least 2k if there are as many; where each beam came from."""
-        k, each = self.last.shape[1], tokens.shape[1]
-        self.taken = self.taken + 1
-        totals = (self.score[:, :, None] + scores.unflatten(0, (-1, k))).flatten(1)  # (N, k·j)
-        total, flat = totals.topk(min(2 * k, k * each))  # (N, 2k)
-        origin, token = flat // each, tokens.view(len(totals), -1).gather(1, flat)
-        ends = token == eos
-        ended = total.masked_fill(~ends, NEVER)[:, :k] / self._norm()
-        self.ended.add(_take(self.tokens, origin[:, :k]), ended)
-        self.score, chosen = total.masked_fill(ends, NEVER).topk(k)  # at most k of the 2k end, so k can go on
-        origin, self.last = origin.gather(1, chosen), token.gather(1, chosen)
-        self.tokens = torch.cat((_take(self.tokens, origin), self.last[:, :, None]), dim=2)
-        return origin
+        k, candidates_per_beam = self.last_tokens.shape[1], tokens.shape[1]
+        self.output_lengths = self.output_lengths + 1
+        totals = (self.scores[:, :, None] + scores.unflatten(0, (-1, k))).flatten(1)  # (N, k·j)
+        top_scores, flat_indices = totals.topk(min(2 * k, k * candidates_per_beam))  # (N, 2k)
+        parent_beams, top_tokens = (
+            flat_indices // candidates_per_beam,
+            tokens.view(len(totals), -1).gather(1, flat_indices),
+        )
+        is_eos = top_tokens == eos
+        finished_scores = top_scores.masked_fill(~is_eos, NEG_INF)[:, :k] / self._length_penalty()
+        self.finished.add(_gather_beams(self.tokens, parent_beams[:, :k]), finished_scores)
+        self.scores, top_indices = top_scores.masked_fill(is_eos, NEG_INF).topk(
+            k
+        )  # at most k of the 2k end, so k can go on
+        parent_beams, self.last_tokens = parent_beams.gather(1, top_indices), top_tokens.gather(1, top_indices)
+        self.tokens = torch.cat((_gather_beams(self.tokens, parent_beams), self.last_tokens[:, :, None]), dim=2)
+        return parent_beams
 
-    def give_up(self, which: Tensor) -> None:
+    def abandon(self, mask: Tensor) -> None:
         """Beams (N, k) that loop or are too long stop living."""
-        if bool(which.any()):
-            self.given_up.add(self.tokens, self.score.masked_fill(~which, NEVER) / self._norm())
-            self.score = self.score.masked_fill(which, NEVER)
+        if bool(mask.any()):
+            self.abandoned.add(self.tokens, self.scores.masked_fill(~mask, NEG_INF) / self._length_penalty())
+            self.scores = self.scores.masked_fill(mask, NEG_INF)
 
-    def decided(self) -> Tensor:
+    def decided_sentences(self) -> Tensor:
         """Sentences (N,) whose k ended hypotheses are all at least as good as any living one is now."""
-        best_living = self.score.max(dim=1).values / self._norm()[:, 0]
-        return (self.ended.score.min(dim=1).values >= best_living) | (best_living == NEVER)
+        best_living = self.scores.max(dim=1).values / self._length_penalty()[:, 0]
+        return (self.finished.scores.min(dim=1).values >= best_living) | (best_living == NEG_INF)
 
-    def select(self, stay: Tensor) -> None:
-        self.sentences, self.taken, self.tokens = self.sentences[stay], self.taken[stay], self.tokens[stay]
-        self.last, self.score = self.last[stay], self.score[stay]
-        self.ended.select(stay)
-        self.given_up.select(stay)
+    def select(self, rows: Tensor) -> None:
+        self.sentence_indices, self.output_lengths, self.tokens = (
+            self.sentence_indices[rows],
+            self.output_lengths[rows],
+            self.tokens[rows],
+        )
+        self.last_tokens, self.scores = self.last_tokens[rows], self.scores[rows]
+        self.finished.select(rows)
+        self.abandoned.select(rows)
 
-    def _norm(self) -> Tensor:
-        return self.norms[self.taken][:, None]  # (N, 1)
+    def _length_penalty(self) -> Tensor:
+        return self.length_penalties[self.output_lengths][:, None]  # (N, 1)
 
 
-def _take(tokens: Tensor, origin: Tensor) -> Tensor:
+def _gather_beams(tokens: Tensor, beam_indices: Tensor) -> Tensor:
     """Rows (N, j, t) of beams (N, k, t)."""
-    return tokens.gather(1, origin[:, :, None].expand(-1, -1, tokens.shape[2]))
+    return tokens.gather(1, beam_indices[:, :, None].expand(-1, -1, tokens.shape[2]))

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from regard.decode.limits import Limits, nothing, unwind
-from regard.decode.stepper import Hypothesis, Stepper, remaining
+from regard.decode.limits import Limits, filler_tokens, trim_loop
+from regard.decode.stepper import Hypothesis, Stepper, compact_rows
 from regard.kernels import topk
 
-Chooser = Callable[[Tensor, Tensor, Tensor], Tensor]
+TokenChooser = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Scores (R, V), which sentences these rows are (R,), how many tokens they have -> tokens (R,)."""
-Gain = Callable[[Tensor, Tensor], Tensor]
+TokenScorer = Callable[[Tensor, Tensor], Tensor]
 """Scores (R, V) and the chosen tokens (R,) -> their log-probabilities (R,)."""
 
 
 @dataclass(frozen=True)
-class Greedy:
+class GreedySearch:
     """The likeliest token at each step."""
 
     limits: Limits = field(default_factory=Limits)
@@ -25,85 +25,96 @@ class Greedy:
     """Without it scores are nan, and nobody need sum over the vocabulary."""
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
-        gain = log_probability if self.scored else unknown
-        return walk(stepper, self.limits, lambda scores, rows, taken: topk(scores, 1)[1][:, 0], gain)
+        score_tokens = token_log_probs if self.scored else nan_scores
+        return generate_sequences(
+            stepper, self.limits, lambda scores, rows, taken: topk(scores, 1)[1][:, 0], score_tokens
+        )
 
 
-def log_probability(scores: Tensor, chosen: Tensor) -> Tensor:
+def token_log_probs(scores: Tensor, tokens: Tensor) -> Tensor:
     """Of tokens (R,) with the given scores (R, V)."""
-    return scores.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+    return scores.log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
 
 
-def unknown(scores: Tensor, chosen: Tensor) -> Tensor:
+def nan_scores(scores: Tensor, tokens: Tensor) -> Tensor:
     """The log-probability of tokens that nobody asks for."""
-    return scores.new_full(chosen.shape, torch.nan)
+    return scores.new_full(tokens.shape, torch.nan)
 
 
-def walk(stepper: Stepper, limits: Limits, choose: Chooser, gain: Gain = log_probability) -> list[list[Hypothesis]]:
+def generate_sequences(
+    stepper: Stepper, limits: Limits, choose_tokens: TokenChooser, score_tokens: TokenScorer = token_log_probs
+) -> list[list[Hypothesis]]:
     """One path for each sentence; rows leave as they finish, and others take their places."""
-    lengths, caps = stepper.lengths, limits.caps(stepper)
-    done: list[list[Hypothesis]] = [[] for _ in lengths]
-    paths = _Paths.none(lengths.device)
-    while paths.welcome(stepper.admit(1), stepper.bos):
-        scores = stepper.step(paths.last)  # (R, V)
-        chosen = choose(scores, paths.sentences, paths.taken)
-        paths.take(chosen, gain(scores, chosen))
-        ended = paths.last == stepper.eos
-        looped = limits.looping(paths.tokens, paths.taken, lengths[paths.sentences]) & ~ended
-        leave = ended | looped | (paths.taken >= caps[paths.sentences])
-        for i in leave.nonzero()[:, 0].tolist():
-            ids, score = paths.of(i)
-            done[int(paths.sentences[i])] = [
-                Hypothesis(tuple(ids[:-1] if ended[i] else unwind(ids, limits.rounds)), score)
+    source_lengths, max_lengths = stepper.source_lengths, limits.max_lengths(stepper)
+    results: list[list[Hypothesis]] = [[] for _ in source_lengths]
+    sequences = _SequenceBatch.empty(source_lengths.device)
+    while sequences.admit(stepper.admit(1), stepper.bos):
+        scores = stepper.step(sequences.last_tokens)  # (R, V)
+        tokens = choose_tokens(scores, sequences.sentence_indices, sequences.output_lengths)
+        sequences.append(tokens, score_tokens(scores, tokens))
+        is_eos = sequences.last_tokens == stepper.eos
+        is_looping = (
+            limits.detect_loops(sequences.tokens, sequences.output_lengths, source_lengths[sequences.sentence_indices])
+            & ~is_eos
+        )
+        finished = is_eos | is_looping | (sequences.output_lengths >= max_lengths[sequences.sentence_indices])
+        for i in finished.nonzero()[:, 0].tolist():
+            ids, score = sequences.tokens_and_score(i)
+            results[int(sequences.sentence_indices[i])] = [
+                Hypothesis(tuple(ids[:-1] if is_eos[i] else trim_loop(ids, limits.loop_repeats)), score)
             ]
-        if bool(leave.any()):
-            stay = remaining(leave)
-            stepper.select(stay)
-            paths.select(stay)
-    return done
+        if bool(finished.any()):
+            kept_rows = compact_rows(finished)
+            stepper.select(kept_rows)
+            sequences.select(kept_rows)
+    return results
 
 
 @dataclass
-class _Paths:
+class _SequenceBatch:
     """R outputs that grow by one column at a time; those that came late have nothing in the columns before."""
 
-    came: int
-    sentences: Tensor  # (R,)
-    taken: Tensor  # (R,) how many tokens each has
+    admitted: int
+    sentence_indices: Tensor  # (R,)
+    output_lengths: Tensor  # (R,) how many tokens each has
     tokens: Tensor  # (R, t)
-    last: Tensor  # (R,)
-    total: Tensor  # (R,) log-probability
+    last_tokens: Tensor  # (R,)
+    total_log_probs: Tensor  # (R,) log-probability
 
     @staticmethod
-    def none(device: torch.device) -> "_Paths":
-        empty = torch.zeros(0, dtype=torch.long, device=device)
-        return _Paths(0, empty, empty, empty[:, None][:, :0], empty, torch.zeros(0, device=device))
+    def empty(device: torch.device) -> "_SequenceBatch":
+        no_rows = torch.zeros(0, dtype=torch.long, device=device)
+        return _SequenceBatch(0, no_rows, no_rows, no_rows[:, None][:, :0], no_rows, torch.zeros(0, device=device))
 
-    def welcome(self, count: int, bos: int) -> bool:
+    def admit(self, count: int, bos: int) -> bool:
         """So many sentences come in, the next ones in order; whether anybody is here."""
         if count:
-            device = self.last.device
-            self.tokens = self.tokens[:, self.tokens.shape[1] - int(max(self.taken, default=0)) :]
-            new = torch.arange(self.came, self.came + count, device=device)
-            self.came += count
-            self.sentences = torch.cat((self.sentences, new))
-            self.taken = torch.cat((self.taken, new * 0))
-            self.tokens = torch.cat((self.tokens, nothing(count, self.tokens.shape[1], device)))
-            self.last = torch.cat((self.last, torch.full_like(new, bos)))
-            self.total = torch.cat((self.total, self.total.new_zeros(count)))
-        return len(self.last) > 0
+            device = self.last_tokens.device
+            self.tokens = self.tokens[:, self.tokens.shape[1] - int(max(self.output_lengths, default=0)) :]
+            new_sentences = torch.arange(self.admitted, self.admitted + count, device=device)
+            self.admitted += count
+            self.sentence_indices = torch.cat((self.sentence_indices, new_sentences))
+            self.output_lengths = torch.cat((self.output_lengths, new_sentences * 0))
+            self.tokens = torch.cat((self.tokens, filler_tokens(count, self.tokens.shape[1], device)))
+            self.last_tokens = torch.cat((self.last_tokens, torch.full_like(new_sentences, bos)))
+            self.total_log_probs = torch.cat((self.total_log_probs, self.total_log_probs.new_zeros(count)))
+        return len(self.last_tokens) > 0
 
-    def take(self, chosen: Tensor, gained: Tensor) -> None:
+    def append(self, tokens: Tensor, log_probs: Tensor) -> None:
         """One more token (R,) each, and its log-probability."""
-        self.total = self.total + gained
-        self.tokens = torch.cat((self.tokens, chosen[:, None]), dim=1)
-        self.last, self.taken = chosen, self.taken + 1
+        self.total_log_probs = self.total_log_probs + log_probs
+        self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)
+        self.last_tokens, self.output_lengths = tokens, self.output_lengths + 1
 
-    def of(self, i: int) -> tuple[list[int], float]:
+    def tokens_and_score(self, i: int) -> tuple[list[int], float]:
         """A row's tokens, and its log-probability for each of them."""
-        taken = int(self.taken[i])
-        return self.tokens[i, -taken:].tolist(), float(self.total[i]) / taken
+        length = int(self.output_lengths[i])
+        return self.tokens[i, -length:].tolist(), float(self.total_log_probs[i]) / length
 
-    def select(self, stay: Tensor) -> None:
-        self.sentences, self.taken, self.tokens = self.sentences[stay], self.taken[stay], self.tokens[stay]
-        self.last, self.total = self.last[stay], self.total[stay]
+    def select(self, rows: Tensor) -> None:
+        self.sentence_indices, self.output_lengths, self.tokens = (
+            self.sentence_indices[rows],
+            self.output_lengths[rows],
+            self.tokens[rows],
+        )
+        self.last_tokens, self.total_log_probs = self.last_tokens[rows], self.total_log_probs[rows]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.decode.stepper import Stepper
 
-LONGEST_CYCLE = 8
+MAX_CYCLE_LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -19,42 +19,42 @@ class Limits:
 
     factor: float = 2.0
     extra: int = 16
-    rounds: int = 4
+    loop_repeats: int = 4
     """So many rounds of the same few tokens are a loop, if the output is longer than its source by then."""
 
-    def caps(self, stepper: Stepper) -> Tensor:
+    def max_lengths(self, stepper: Stepper) -> Tensor:
         """The most tokens, eos included, for each source; never more than the model has places for."""
-        return ((stepper.lengths * self.factor).long() + self.extra).clamp(max=stepper.longest)
+        return ((stepper.source_lengths * self.factor).long() + self.extra).clamp(max=stepper.max_output_length)
 
-    def looping(self, tokens: Tensor, taken: Tensor, lengths: Tensor) -> Tensor:
+    def detect_loops(self, tokens: Tensor, output_lengths: Tensor, source_lengths: Tensor) -> Tensor:
         """Which rows (R, t), of which the last `taken` are tokens, end in a loop: (R,) of bool.
 
         A source that repeats itself may be echoed.
         """
-        longer = taken > lengths
+        longer = output_lengths > source_lengths
         if not bool(longer.any()):
             return longer
-        return longer & (cycle(tokens, self.rounds) > 0)
+        return longer & (cycle_lengths(tokens, self.loop_repeats) > 0)
 
 
-def cycle(tokens: Tensor, rounds: int) -> Tensor:
+def cycle_lengths(tokens: Tensor, loop_repeats: int) -> Tensor:
     """The shortest cycle that the end of each row (N, t) repeats `rounds` times; 0 where there is none: (N,)."""
-    found = torch.zeros(len(tokens), dtype=torch.long, device=tokens.device)
-    for period in range(min(LONGEST_CYCLE, tokens.shape[1] // rounds), 0, -1):
-        tail = tokens[:, -period * rounds :]
+    periods = torch.zeros(len(tokens), dtype=torch.long, device=tokens.device)
+    for period in range(min(MAX_CYCLE_LENGTH, tokens.shape[1] // loop_repeats), 0, -1):
+        tail = tokens[:, -period * loop_repeats :]
         repeats = (tail[:, period:] == tail[:, :-period]).all(dim=1)
-        found = torch.where(repeats, period, found)
-    return found
+        periods = torch.where(repeats, period, periods)
+    return periods
 
 
-def nothing(rows: int, columns: int, device: torch.device) -> Tensor:
+def filler_tokens(rows: int, columns: int, device: torch.device) -> Tensor:
     """What stands in the columns before a row's first token: numbers that no token has, all different."""
     return -1 - torch.arange(columns, device=device).expand(rows, -1)
 
 
-def unwind(ids: list[int], rounds: int) -> list[int]:
+def trim_loop(ids: list[int], loop_repeats: int) -> list[int]:
     """An output that ended in a loop, with one round of it left."""
-    period = _period(ids, rounds)
+    period = _cycle_length(ids, loop_repeats)
     if not period:
         return ids
     while len(ids) >= 2 * period and ids[-period:] == ids[-2 * period : -period]:
@@ -62,10 +62,10 @@ def unwind(ids: list[int], rounds: int) -> list[int]:
     return ids
 
 
-def _period(ids: list[int], rounds: int) -> int:
+def _cycle_length(ids: list[int], loop_repeats: int) -> int:
     """`cycle` of one row."""
-    for period in range(1, min(LONGEST_CYCLE, len(ids) // rounds) + 1):
-        end = ids[len(ids) - period * rounds :]
-        if end[period:] == end[:-period]:
+    for period in range(1, min(MAX_CYCLE_LENGTH, len(ids) // loop_repeats) + 1):
+        tail = ids[len(ids) - period * loop_repeats :]
+        if tail[period:] == tail[:-period]:
             return period
     return 0

@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.decode.greedy import walk
+from regard.decode.greedy import generate_sequences
 from regard.decode.limits import Limits
 from regard.decode.stepper import Hypothesis, Stepper
 from regard.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sampling:
     """Sampling with temperature, from the `top_k` likeliest tokens or those that make up `top_p` (0, 1: from all)."""
 
     temperature: float = 1.0
@@ -36,24 +36,24 @@ class Sample:
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         # One stream of numbers a sentence: what is drawn for it does not depend on its neighbours in the batch.
-        longest = int(self.limits.caps(stepper).max())
-        draws = [np.random.default_rng([self.seed, i]).random(longest) for i in stepper.numbers.tolist()]
-        chance = torch.from_numpy(np.stack(draws))
+        max_length = int(self.limits.max_lengths(stepper).max())
+        draws = [np.random.default_rng([self.seed, i]).random(max_length) for i in stepper.global_indices.tolist()]
+        uniforms = torch.from_numpy(np.stack(draws))
 
-        def choose(scores: Tensor, sentences: Tensor, taken: Tensor) -> Tensor:
-            return self.draw(scores, chance[sentences.cpu(), taken.cpu()])
+        def choose_tokens(scores: Tensor, sentence_indices: Tensor, output_lengths: Tensor) -> Tensor:
+            return self.draw(scores, uniforms[sentence_indices.cpu(), output_lengths.cpu()])
 
-        return walk(stepper, self.limits, choose)
+        return generate_sequences(stepper, self.limits, choose_tokens)
 
-    def draw(self, scores: Tensor, chance: Tensor) -> Tensor:
+    def draw(self, scores: Tensor, uniforms: Tensor) -> Tensor:
         """Scores (N, V) and a number in [0, 1) for each row (N,) -> tokens (N,)."""
         device = scores.device
-        scores, chance = scores.cpu().double(), chance.cpu()  # not every device has float64
-        ranked, order = (scores / self.temperature).sort(dim=-1, descending=True)
-        p = ranked.softmax(dim=-1)
+        scores, uniforms = scores.cpu().double(), uniforms.cpu()  # not every device has float64
+        sorted_scores, order = (scores / self.temperature).sort(dim=-1, descending=True)
+        p = sorted_scores.softmax(dim=-1)
         if self.top_k:
             p[:, self.top_k :] = 0
         p[p.cumsum(dim=-1) - p >= self.top_p] = 0  # keep a token if those before it do not make up top_p yet
-        mass = p.cumsum(dim=-1)
-        at = (mass <= chance[:, None] * mass[:, -1:]).sum(dim=-1, keepdim=True)
-        return order.gather(1, at.clamp(max=scores.shape[-1] - 1))[:, 0].to(device)
+        cumulative = p.cumsum(dim=-1)
+        sampled_ranks = (cumulative <= uniforms[:, None] * cumulative[:, -1:]).sum(dim=-1, keepdim=True)
+        return order.gather(1, sampled_ranks.clamp(max=scores.shape[-1] - 1))[:, 0].to(device)

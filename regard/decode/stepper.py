@@ -12,21 +12,21 @@ class Stepper(Protocol):
 
     bos: int
     eos: int
-    lengths: Tensor
+    source_lengths: Tensor
     """How long the source of each of the N sentences is, waiting ones included (N,)."""
-    longest: int
+    max_output_length: int
     """The longest output that the model has places for."""
-    numbers: Tensor
+    global_indices: Tensor
     """Which sentence of the whole job each is (N,): what is random must not depend on its neighbours."""
 
-    def admit(self, width: int) -> int:
+    def admit(self, rows_per_sentence: int) -> int:
         """Let waiting sentences in, so many rows each, below those that are there, if it pays: how many came.
 
         Some come whenever nobody is left inside and somebody waits.
         """
         ...
 
-    def step(self, last: Tensor) -> Tensor:
+    def step(self, last_tokens: Tensor) -> Tensor:
         """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities but for a constant."""
         ...
 
@@ -51,9 +51,9 @@ class Search(Protocol):
         ...
 
 
-def remaining(leave: Tensor) -> Tensor:
+def compact_rows(finished: Tensor) -> Tensor:
     """The rows that stay when some of them leave (R,), the last ones in the places of those: so few of them move."""
-    count = int((~leave).sum())
-    rows = torch.arange(count, device=leave.device)
-    rows[leave[:count]] = (~leave[count:]).nonzero()[:, 0] + count
+    count = int((~finished).sum())
+    rows = torch.arange(count, device=finished.device)
+    rows[finished[:count]] = (~finished[count:]).nonzero()[:, 0] + count
     return rows

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.inspection.example import Example, bare_side
 from regard.inspection.flow.decompose import HIDDEN, allowed, distance_share
 from regard.inspection.trace import Look, Model, Trace, sites, trace
-from regard.model.positions import Absolute, SelectedHeads, Concatenated, Positions, Relative, Rotary
+from regard.model.positions import Absolute, Concatenated, Positions, Relative, Rotary, SelectedHeads
 from regard.model.taps import alter
 from regard.model.transformer import TokenEmbedding, device_of
 

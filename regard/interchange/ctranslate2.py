@@ -28,7 +28,7 @@ from regard.model.layers import (
     RMSNorm,
     gelu_tanh,
 )
-from regard.model.positions import T5Bias, Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary
+from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
 from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
 
 PLACES = 1024

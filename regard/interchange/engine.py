@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.tokenizer import EOS, Tokenizers
-from regard.decode import Beam, Greedy, Limits, Search
-from regard.decode.limits import unwind
+from regard.decode import BeamSearch, GreedySearch, Limits, Search
+from regard.decode.limits import trim_loop
 from regard.errors import ConfigError
 from regard.interchange.ctranslate2 import PLACES, library, words
 from regard.tasks.translate import Translation
@@ -37,7 +37,7 @@ class Engine:
         ids = self.tokenizers.source.encode([texts[i] for i in full])
         if not full:
             return found
-        options, limits = self._options(search or Beam())
+        options, limits = self._options(search or BeamSearch())
         longest = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
         results = self._engine.translate_batch(
             [[self._source[piece] for piece in (*row, EOS)] for row in ids],
@@ -56,14 +56,14 @@ class Engine:
         return found
 
     def _translation(self, pieces: Sequence[str], score: float, limits: Limits) -> Translation:
-        ids = unwind([self._ids[piece] for piece in pieces], limits.rounds)
+        ids = trim_loop([self._ids[piece] for piece in pieces], limits.loop_repeats)
         return Translation(self.tokenizers.target.decode(ids), score)
 
     @staticmethod
     def _options(search: Search) -> tuple[dict[str, Any], Limits]:
-        if isinstance(search, Greedy):
+        if isinstance(search, GreedySearch):
             return {"beam_size": 1, "length_penalty": 1.0, "return_scores": search.scored}, search.limits
-        if isinstance(search, Beam):
+        if isinstance(search, BeamSearch):
             options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
             return options | {"patience": PATIENCE, "return_scores": True}, search.limits
         raise ConfigError("--sample: CTranslate2 draws otherwise each time; leave --engine out, or --sample")

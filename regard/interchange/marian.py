@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard import config as settings
-from regard.config import SMALLEST_VOCABULARY, Config
+from regard.config import MIN_VOCAB_SIZE, Config
 from regard.data.remapped_sentencepiece import MARKS, Renumbered
 from regard.data.tokenizer import Tokenizers
 from regard.errors import DataError, FormatError
@@ -164,7 +164,7 @@ def _config(folder: Folder, c: Mapping[str, Any], tokenizers: Tokenizers) -> Con
     data = {
         # Longer codes are of a kind that no file of pairs has: whoever fine-tunes may name the language.
         **{side: code for side, code in languages.items() if re.fullmatch("[a-z]{2}", code)},
-        "vocabulary": max(tokenizers.target.size, SMALLEST_VOCABULARY),
+        "vocabulary": max(tokenizers.target.size, MIN_VOCAB_SIZE),
         "joint": tokenizers.joint,
         "max_length": c["max_position_embeddings"],
     }

@@ -15,21 +15,21 @@ from regard import config as settings
 from regard.config import Config, ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import EOS, PAD
-from regard.decode import Beam, Greedy, Limits
-from regard.hardware import memory, multiply_rate
+from regard.decode import BeamSearch, GreedySearch, Limits
+from regard.hardware import available_memory, measure_matmul_flops
 from regard.jobs.load import KINDS, cores, use_threads
 from regard.jobs.train.prepare import write_pieces
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import open_run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import Steps
+from regard.tasks.translate import ModelStepper
 from regard.training import optim
-from regard.training.loss import Learner
-from regard.training.planning.cost import Lengths, operations
+from regard.training.loss import LossModule
+from regard.training.planning.cost import MeanLengths, training_flops
 
 SENTENCES = 128  # to translate
-SHORT = Lengths(15.0, 16.0)
+SHORT = MeanLengths(15.0, 16.0)
 FAIR = 0.95  # of a speed that is as good as the whole
 
 
@@ -39,7 +39,7 @@ class Subject:
 
     model: ModelConfig
     vocabulary: int = 8000
-    lengths: Lengths = SHORT
+    lengths: MeanLengths = SHORT
 
     def build(self) -> EncoderDecoder:
         torch.manual_seed(1)
@@ -64,7 +64,7 @@ def of_run(folder: Path, changes: Sequence[str]) -> tuple[Config, Subject]:
     config = settings.override(run.load_config(), changes)
     data = write_pieces(run, config)
     pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
-    lengths = Lengths(*(len(side.values) / pairs + 1 for side in sides))
+    lengths = MeanLengths(*(len(side.values) / pairs + 1 for side in sides))
     return config, Subject(config.model, data.tokenizers.target.size, lengths)
 
 
@@ -72,8 +72,8 @@ def bench(config: Config, subject: Subject, seconds: float = 10.0) -> Iterator[s
     """Lines for people, as they are found. `seconds` is how long each speed is measured."""
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     threads = use_threads(config.train.threads)
-    half = _with_threads(max(1, threads // 2), multiply_rate)
-    rate = multiply_rate()
+    half = _with_threads(max(1, threads // 2), measure_matmul_flops)
+    rate = measure_matmul_flops()
     yield _machine(threads)
     yield f"matrix products: {rate / 1e9:,.0f} GFLOP a second in float32"
     pieces, share = training(config, subject, seconds)
@@ -83,7 +83,7 @@ def bench(config: Config, subject: Subject, seconds: float = 10.0) -> Iterator[s
     yield f"training: {pieces:,.0f} target pieces a second in batches of {batch:,}, {share:.2f} of what products allow"
     speeds: dict[str, float] = {}
     for kind in KINDS:
-        for name, search in (("greedy", Greedy(scored=False)), ("beam 5", Beam())):
+        for name, search in (("greedy", GreedySearch(scored=False)), ("beam 5", BeamSearch())):
             speeds[kind] = decoding(subject, kind, search, seconds)
             numbers = "float32" if kind == "none" else kind
             yield f"translating, {name}, {numbers}: {speeds[kind]:,.0f} pieces a second on each core"
@@ -94,10 +94,10 @@ def training(config: Config, subject: Subject, seconds: float) -> tuple[float, f
     """Target pieces a second, and the share of the rate that matrix products reach in between."""
     c = config.train
     model = subject.build()
-    learner = Learner(model, c.label_smoothing, packed=c.path != "plain")
+    learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free != "plain")
     optimizers = optim.build(c, model)
     batch = _batch(subject, c.batch_tokens)
-    work = operations(subject.model, subject.vocabulary, _mean(batch)) * len(batch.source)
+    work = training_flops(subject.model, subject.vocabulary, _mean(batch)) * len(batch.source)
     times: list[float] = []
     rates: list[float] = []
     end = time.perf_counter() + seconds
@@ -106,17 +106,17 @@ def training(config: Config, subject: Subject, seconds: float) -> tuple[float, f
         (learner(batch).objective / batch.tokens).backward()
         optimizers.step(0.01)
         times.append(time.perf_counter() - start)
-        rates.append(multiply_rate(tries=1))
+        rates.append(measure_matmul_flops(tries=1))
     update = statistics.median(times[2:])  # the first ones make room
     return batch.tokens / update, work / update / statistics.median(rates)
 
 
-def decoding(subject: Subject, kind: str, search: Greedy | Beam, seconds: float) -> float:
+def decoding(subject: Subject, kind: str, search: GreedySearch | BeamSearch, seconds: float) -> float:
     """Pieces a second that one thread writes."""
     stepwise = IncrementalDecoder(subject.build().eval(), KINDS[kind])
     sources = subject.sentences(SENTENCES, subject.lengths.source)
     search = replace(
-        search, limits=Limits(factor=1.0, extra=0, rounds=1000)
+        search, limits=Limits(factor=1.0, extra=0, loop_repeats=1000)
     )  # what learnt nothing never ends by itself
 
     def measure() -> float:
@@ -124,7 +124,7 @@ def decoding(subject: Subject, kind: str, search: Greedy | Beam, seconds: float)
         end = time.perf_counter() + seconds
         while len(speeds) < 2 or time.perf_counter() < end:
             start = time.perf_counter()
-            found = search.search(Steps(stepwise, sources, range(len(sources))))
+            found = search.search(ModelStepper(stepwise, sources, range(len(sources))))
             speeds.append(sum(len(one[0].ids) for one in found) / (time.perf_counter() - start))
         return statistics.median(speeds[1:])
 
@@ -149,7 +149,7 @@ def advice(threads: int, busy: float, half: float, eight_bits: float) -> Iterato
 
 
 def _machine(threads: int) -> str:
-    free = f", {memory() / 2**30:.0f} GB free" if memory() else ""
+    free = f", {available_memory() / 2**30:.0f} GB free" if available_memory() else ""
     return f"machine: {threads} threads, {torch.backends.cpu.get_cpu_capability()}{free}, torch {torch.__version__}"
 
 
@@ -164,10 +164,10 @@ def _batch(subject: Subject, tokens: int) -> Batch:
     return collate(sources, targets)
 
 
-def _mean(batch: Batch) -> Lengths:
+def _mean(batch: Batch) -> MeanLengths:
     sides = (batch.source, batch.target_out)
     source, target = (float((side != PAD).sum()) / len(side) for side in sides)
-    return Lengths(source, target)
+    return MeanLengths(source, target)
 
 
 def _with_threads(count: int, measure: Callable[[], float]) -> float:

@@ -40,9 +40,9 @@ def _line(folder: Path) -> list[Run]:
     name = str(folder)
     while name and is_run(Path(name)) and Path(name) not in [run.folder for run in found]:
         found.append(Run(Path(name)))
-        name = found[-1].load_config().train.origin
+        name = found[-1].load_config().train.init_from
     return found
 
 
 def _sources(run: Run) -> Iterable[str]:
-    return Texts(run.store, "train.source") if run.texts_ready.exists() else ()
+    return Texts(run.store, "train.source") if run.texts_manifest.exists() else ()

@@ -21,13 +21,13 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
     runs.require_free(folder, overwrite)
     theirs = open_folder(path)
     trained = importer(theirs)(theirs)
-    making = runs.begin(folder, trained.config)
+    making = runs.stage(folder, trained.config)
     try:
         notes = _fill(making, trained, str(path))
     except BaseException:
         runs.discard(making)
         raise
-    runs.settle(making, folder)
+    runs.commit(making, folder)
     return notes
 
 
@@ -42,9 +42,9 @@ def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
     weights.load_into(model, trained.tensors, where)  # whatever does not fit is named here
     runs.write_text(run.config, settings.dump(trained.config))
     run.write_json(run.versions, versions())
-    with runs.aside(run.weights(0)) as aside:
+    with runs.atomic_write(run.weights(0)) as aside:
         weights.write(weights.tensors_of(model), aside)
-    run.seal(run.weights(0))
+    run.record_checksums(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
     use = "translates" if isinstance(trained, Trained) else "embeds text"
     return [f"{where}: {count_parameters(model):,} parameters, {pieces:,} pieces; it {use}"]
@@ -57,7 +57,7 @@ def export_run(folder: Path, to: str, out: Path, quantize: str = "none") -> None
         raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
     translator = load(folder, "cpu")
     trained = Trained(Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers)
-    making = out.with_name(out.name + runs.MAKING)
+    making = out.with_name(out.name + runs.STAGING_SUFFIX)
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     try:

@@ -16,7 +16,7 @@ from regard.jobs.load import load
 from regard.jobs.look.page import attention
 from regard.jobs.train.events import Event, Finished
 from regard.jobs.train.fit import Stop, fit
-from regard.run import Run, aside, require_free
+from regard.run import Run, atomic_write, require_free
 
 SHOWN = 4
 
@@ -122,7 +122,7 @@ def _config(corpus: Path, size: Size, seed: int) -> Config:
 
 
 def _write(path: Path, pairs: Sequence[GoldPair]) -> None:
-    with aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in rows(pairs))
 
 

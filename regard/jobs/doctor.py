@@ -9,7 +9,7 @@ from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.formats import Pair, are_two_texts
 from regard.jobs.train.prepare import stream
-from regard.run import aside
+from regard.run import atomic_write
 
 
 def write_clean(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
@@ -46,5 +46,5 @@ def _write(paths: list[Path], pairs: list[Pair]) -> None:
 
 
 def _lines(path: Path, lines: list[str]) -> None:
-    with aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)

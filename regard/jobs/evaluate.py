@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from regard.decode import Search
-from regard.evaluation import METRICS, Evaluation, Sentence, evaluate
+from regard.evaluation import METRICS, Evaluation, SentenceResult, evaluate
 from regard.formats import Pair
 from regard.metrics import Metric
 from regard.run import Run, write_text
@@ -30,7 +30,7 @@ def score_run(
     evaluation = judge(translator, pairs, search, metrics)
     run.write_json(run.scores(name), as_dict(evaluation) | {"files": list(files)})
     rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
-    write_text(run.sentences(name), "\n".join(rows) + "\n")
+    write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
     return evaluation
 
 
@@ -38,14 +38,14 @@ def judge(
     translator: Translator, pairs: Sequence[Pair], search: Search | None = None, metrics: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
     """Translate and score, and leave no trace."""
-    return evaluate(lambda texts: translator.translate(texts, search), pairs, translator.forced, metrics)
+    return evaluate(lambda texts: translator.translate(texts, search), pairs, translator.teacher_force, metrics)
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Scores as metric -> {value, low, high, signature}, and what they are to be read beside."""
     baselines = {
-        "copied": evaluation.baselines.copied.as_dict(),
-        "shuffled": evaluation.baselines.shuffled.as_dict(),
+        "copied": evaluation.baselines.copied_source.as_dict(),
+        "shuffled": evaluation.baselines.shuffled_translations.as_dict(),
         "length_ratio": evaluation.baselines.length_ratio,
     }
     return {
@@ -57,7 +57,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _row(sentence: Sentence) -> str:
+def _row(sentence: SentenceResult) -> str:
     texts = (sentence.source, sentence.reference, sentence.translation)
     return "\t".join([*map(_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
 

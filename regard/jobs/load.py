@@ -12,12 +12,12 @@ from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
-from regard.hardware import keep_memory, share_memory
+from regard.hardware import retain_freed_memory, use_single_malloc_arena
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_encoder
 from regard.model.transformer import EncoderDecoder, EncoderOnly
-from regard.run import Run, aside, open_run
+from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense
 from regard.tasks.embed import Embedder
@@ -88,15 +88,15 @@ def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
 def new_encoder(config: Config, pad: int) -> EncoderOnly:
     """A fresh encoder for these settings; its table may have more rows than its tokeniser has pieces."""
     torch.manual_seed(config.train.seed)
-    return build_encoder(config.model, config.data.vocabulary, pad)
+    return build_encoder(config.model, config.data.vocab_size, pad)
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     """One tokeniser for both sides, or one for each; imported ones bring tables of their pieces."""
-    if config.data.joint and not run.pieces().exists():
+    if config.data.joint_vocab and not run.vocab().exists():
         joint = _tokenizer(run, "")
         return Tokenizers(joint, joint)
-    shared = _table(run, "") if config.data.joint else None
+    shared = _table(run, "") if config.data.joint_vocab else None
     source, target = (_tokenizer(run, side, shared or _table(run, side)) for side in SIDES)
     return Tokenizers(source, target)
 
@@ -105,19 +105,19 @@ def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
     """Keep imported tokenisers in a run."""
     sides = dict(zip(SIDES, (tokenizers.source, tokenizers.target), strict=True))
     for side, tokenizer in sides.items():
-        with aside(run.tokenizer(side)) as path:
+        with atomic_write(run.tokenizer(side)) as path:
             path.write_bytes(tokenizer.model)
     for side, tokenizer in {"": tokenizers.source}.items() if tokenizers.joint else sides.items():
         if isinstance(tokenizer, Renumbered):
-            run.write_json(run.pieces(side), tokenizer.table)
-    run.seal(*run.tokenizer_files())
+            run.write_json(run.vocab(side), tokenizer.table)
+    run.record_checksums(*run.tokenizer_files())
 
 
 def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
     """Keep an encoder's tokeniser in a run."""
-    with aside(run.wordpiece) as path:
+    with atomic_write(run.wordpiece) as path:
         path.write_bytes(tokenizer.file)
-    run.seal(run.wordpiece)
+    run.record_checksums(run.wordpiece)
 
 
 def pick_device(name: str, number: int = 0) -> torch.device:
@@ -137,7 +137,7 @@ def pick_device(name: str, number: int = 0) -> torch.device:
 def use_threads(count: int, sharing: int = 1) -> int:
     """As set_threads, and keep the memory of tensors from now on."""
     threads = set_threads(count, sharing)
-    keep_memory()
+    retain_freed_memory()
     return threads
 
 
@@ -147,7 +147,7 @@ def set_threads(count: int, sharing: int = 1) -> int:
     # Numbers too small to matter cost a CPU a hundred times the work. A thread takes this over when it begins, so it
     # must be said before the first product.
     torch.set_flush_denormal(True)
-    share_memory()
+    use_single_malloc_arena()
     return torch.get_num_threads()
 
 
@@ -162,5 +162,5 @@ def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tok
 
 
 def _table(run: Run, side: str) -> tuple[str, ...] | None:
-    path = run.pieces(side)
+    path = run.vocab(side)
     return tuple(run.read_json(run.verify(path))) if path.exists() else None

@@ -13,7 +13,7 @@ from regard import run as runs
 from regard.config import Config
 from regard.data.batch import Batches, Place
 from regard.data.store import open_corpus
-from regard.decode import Greedy, Search
+from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair
 from regard.inspection.example import LONGEST, Example, pair_example
@@ -31,8 +31,8 @@ from regard.model.transformer import EncoderDecoder, count_parameters
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import optim
-from regard.training.loss import Learner
-from regard.training.planning.cost import Lengths, operations
+from regard.training.loss import LossModule
+from regard.training.planning.cost import MeanLengths, training_flops
 
 METHODS = ("importance", "gates")
 MEND_STEPS = 600
@@ -141,7 +141,7 @@ def _mend(
     """Train what is left for a while on the run's own pairs, at a gentle rate that falls to 0; the steps taken."""
     if not steps:
         return 0
-    if not run.pieces_ready.exists():
+    if not run.tokens_manifest.exists():
         yield Note(
             f"{run.folder}: keeps no training pairs, so what is left was not mended; train on with "
             f"`regard train FILES --from` the pruned run"
@@ -149,14 +149,14 @@ def _mend(
         return 0
     corpus, c = open_corpus(run.store, "train", translator.tokenizers), config.train
     batches = Batches(corpus, translator.tokenizers, c.batch_tokens, config.data.max_length, c.seed)
-    learner = Learner(model, c.label_smoothing, packed=next(model.parameters()).device.type == "cpu").train()
+    learner = LossModule(model, c.label_smoothing, padding_free=next(model.parameters()).device.type == "cpu").train()
     optimizers = optim.build(c, model)
     for number, (_, batch) in enumerate(batches.after(Place()), start=1):
         assert batch is not None
         torch.manual_seed(number)
         sums = learner(batch.to(next(model.parameters()).device))
         (sums.objective / batch.tokens).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), c.clip or torch.inf)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), c.clip_grad_norm or torch.inf)
         optimizers.step(GENTLE * (1 - (number - 1) / steps))
         if number % 100 == 0 or number == steps:
             yield Note(f"mending, step {number} of {steps}: loss {float(sums.loss) / batch.tokens:.3f}")
@@ -184,13 +184,13 @@ def _scored(
         translator.tokenizers.source.encode([p.source for p in pairs]),
         translator.tokenizers.target.encode(references),
     ]
-    lengths = Lengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
+    lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
     vocabulary = translator.tokenizers.target.size
     sizes = tuple(
         Size(
             sum(site.attention.heads for site in sites(model)),
             count_parameters(model),
-            operations(config.model, vocabulary, lengths) / 3,  # forward alone
+            training_flops(config.model, vocabulary, lengths) / 3,  # forward alone
             took,
         )
         for model, config, took in zip((translator.model, small), configs, (seconds, less), strict=True)
@@ -226,28 +226,28 @@ def _config(config: Config, removed: Sequence[str], origin: Path) -> Config:
 
 
 def _write(out: Run, origin: Run, config: Config, model: EncoderDecoder) -> None:
-    making = runs.begin(out.folder, config)
+    making = runs.stage(out.folder, config)
     try:
         files = origin.tokenizer_files()
         for path in files:
             shutil.copyfile(origin.verify(path), making.folder / path.name)
         runs.write_text(making.config, settings.dump(config))
         making.write_json(making.versions, versions())
-        with runs.aside(making.weights(0)) as aside:
+        with runs.atomic_write(making.weights(0)) as aside:
             weights.write(weights.tensors_of(model), aside)
-        making.seal(making.weights(0), *(making.folder / path.name for path in files))
+        making.record_checksums(making.weights(0), *(making.folder / path.name for path in files))
         best = {"weights": f"weights/{making.weights(0).name}", "step": 0, "cost": None, "metric": "loss"}
         making.write_json(making.best, best)
     except BaseException:
         runs.discard(making)
         raise
-    runs.settle(making, out.folder)
+    runs.commit(making, out.folder)
 
 
 def _translated(translator: Translator, pairs: Sequence[Pair], search: Search | None = None) -> tuple[list[str], float]:
     start = time.perf_counter()
     found = Translator(translator.model, translator.tokenizers).translate(
-        [pair.source for pair in pairs], search or Greedy(scored=False)
+        [pair.source for pair in pairs], search or GreedySearch(scored=False)
     )
     return found, time.perf_counter() - start
 
@@ -258,10 +258,10 @@ def _targets(pairs: Sequence[Pair]) -> list[str]:
 
 def training_store(run: Run) -> Run:
     """The run that keeps the training pairs: this one, or the one it was pruned from."""
-    origin = run.load_config().train.origin
-    if run.pieces_ready.exists() or not origin:
+    origin = run.load_config().train.init_from
+    if run.tokens_manifest.exists() or not origin:
         return run
-    return Run(Path(origin)) if Run(Path(origin)).pieces_ready.exists() else run
+    return Run(Path(origin)) if Run(Path(origin)).tokens_manifest.exists() else run
 
 
 def require_translator(config: Config, folder: Path) -> None:

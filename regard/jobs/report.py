@@ -6,7 +6,7 @@ from typing import Any
 from regard import config as settings
 from regard.config import Config
 from regard.data.corpora import words
-from regard.evaluation import Evaluation, Sentence
+from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.look.page import Attention, attention
 from regard.model.transformer import count_parameters
 from regard.report import (
@@ -108,7 +108,10 @@ def _scores(evaluation: Evaluation) -> Grid:
     """Every score with its signature, and below them BLEU where there is no translator at all."""
     base = evaluation.baselines
     named = [(score.name, score) for score in evaluation.scores.values()]
-    named += [("BLEU of the source copied", base.copied), ("BLEU of other sentences' translations", base.shuffled)]
+    named += [
+        ("BLEU of the source copied", base.copied_source),
+        ("BLEU of other sentences' translations", base.shuffled_translations),
+    ]
     rows: list[dict[str, Value]] = [
         {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
         for name, score in named
@@ -139,7 +142,7 @@ def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Val
     }
 
 
-def _extremes(sentences: list[Sentence], config: Config, spread: Chart) -> list[Any]:
+def _extremes(sentences: list[SentenceResult], config: Config, spread: Chart) -> list[Any]:
     ranked = sorted(sentences, key=lambda s: s.chrf)
     return [
         Figure(spread),
@@ -150,7 +153,7 @@ def _extremes(sentences: list[Sentence], config: Config, spread: Chart) -> list[
     ]
 
 
-def _cards(sentences: list[Sentence], config: Config) -> Translations:
+def _cards(sentences: list[SentenceResult], config: Config) -> Translations:
     cards = [
         Translation(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
         for s in sentences
@@ -158,7 +161,7 @@ def _cards(sentences: list[Sentence], config: Config) -> Translations:
     return Translations(cards, config.data.source, config.data.target)
 
 
-def _looks(translator: Translator, sentences: list[Sentence]) -> list[Attention]:
+def _looks(translator: Translator, sentences: list[SentenceResult]) -> list[Attention]:
     """The attention of the first sentence that a heat map shows well; of its reference where nothing was written."""
     fitting = [s for s in sentences if len(words(s.source)) in READABLE]
     for chosen in fitting + sentences:

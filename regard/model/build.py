@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.model.attention import Attention, masked_softmax, hard_attention
+from regard.model.attention import Attention, hard_attention, masked_softmax
 from regard.model.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -18,20 +18,20 @@ from regard.model.layers import (
     RMSNorm,
     gelu_tanh,
 )
-from regard.model.positions import SelectedHeads, Positions
+from regard.model.positions import Positions, SelectedHeads
 from regard.model.positions.build import SCHEMES, Shape
 from regard.model.transformer import (
     Decoder,
     DecoderOnly,
-    TokenEmbedding,
     EncoderDecoder,
     EncoderOnly,
     FirstTokenPooling,
+    NoTokenTypes,
     Pooler,
     Projection,
-    TransformerStack,
+    TokenEmbedding,
     TokenTypes,
-    NoTokenTypes,
+    TransformerStack,
 )
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

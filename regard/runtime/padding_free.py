@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from regard.kernels import (
-    PaddingLayout,
     FastDropout,
     NoDropout,
+    PaddingLayout,
     attention_saved_weights,
     pack_heads,
     to_additive_mask,
@@ -21,8 +21,8 @@ from regard.kernels import (
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer
-from regard.model.transformer import TokenEmbedding, EncoderDecoder
-from regard.runtime.linears import LiveLinears, Linears
+from regard.model.transformer import EncoderDecoder, TokenEmbedding
+from regard.runtime.linears import Linears, LiveLinears
 
 
 @dataclass(frozen=True)

@@ -14,31 +14,31 @@ from torch import Tensor, nn
 from regard.data.batch import Place
 from regard.errors import RunError
 from regard.model import weights
-from regard.run import Run, aside
+from regard.run import Run, atomic_write
 from regard.training.ema import Ema
 from regard.training.optim import Optimizers
 
-OPTIMIZER, AVERAGE = "optimizer:", "average:"
+OPTIMIZER_PREFIX, EMA_PREFIX = "optimizer:", "average:"
 
 
 @dataclass(frozen=True)
-class State:
+class TrainingState:
     """Where a run stands."""
 
     step: int = 0
-    place: Place = field(default_factory=Place)
+    data_position: Place = field(default_factory=Place)
     elapsed: float = 0.0
     log_bytes: int = 0
     best_step: int | None = None
     best_cost: float | None = None
-    worse: int = 0
+    validations_without_improvement: int = 0
     """Checks since the best one."""
 
-    def judged(self, step: int, cost: float) -> "State":
+    def after_validation(self, step: int, cost: float) -> "TrainingState":
         """The state after a check."""
         if self.best_cost is None or cost < self.best_cost:
             return replace(self, best_step=step, best_cost=cost, worse=0)
-        return replace(self, worse=self.worse + 1)
+        return replace(self, worse=self.validations_without_improvement + 1)
 
 
 @dataclass
@@ -49,87 +49,91 @@ class Checkpoints:
     model: nn.Module
     optimizers: Optimizers
     ema: Ema
-    every: int
-    keep: int
+    save_every: int
+    keep_last: int
 
-    def collect(self) -> None:
+    def gather_shards(self) -> None:
         """Bring here what other processes hold: nothing, unless each has a share."""
 
     @contextmanager
-    def judged(self) -> Iterator[dict[str, Tensor]]:
+    def evaluation_weights(self) -> Iterator[dict[str, Tensor]]:
         """The weights that are judged and translated with."""
-        with self.ema.applied():
+        with self.ema.averaged_weights():
             yield weights.tensors_of(self.model)
 
-    def kept(self) -> dict[str, Tensor]:
+    def resume_tensors(self) -> dict[str, Tensor]:
         """What else is needed to go on."""
-        moments = {OPTIMIZER + name: tensor for name, tensor in self.optimizers.tensors().items()}
-        return moments | {AVERAGE + name: tensor for name, tensor in self.ema.tensors().items()}
+        moments = {OPTIMIZER_PREFIX + name: tensor for name, tensor in self.optimizers.state_tensors().items()}
+        return moments | {EMA_PREFIX + name: tensor for name, tensor in self.ema.state_tensors().items()}
 
-    def take(self, judged: Mapping[str, Tensor], where: str) -> None:
+    def load_weights(self, tensors: Mapping[str, Tensor], where: str) -> None:
         """Give the model these weights."""
-        weights.load_into(self.model, judged, where)
+        weights.load_into(self.model, tensors, where)
 
-    def place(self, tensor: Tensor, like: Tensor) -> Tensor:
+    def place_tensor(self, tensor: Tensor, like: Tensor) -> Tensor:
         """A saved tensor where its parameter lives."""
         return tensor.to(like.device)
 
-    def save(self, state: State) -> None:
+    def save(self, state: TrainingState) -> None:
         """Write everything aside and rename it; it counts once latest.json names it. Then make room."""
         step = state.step
-        with self.judged() as tensors, aside(self.run.weights(step)) as path:
+        with self.evaluation_weights() as tensors, atomic_write(self.run.weights(step)) as path:
             weights.write(tensors, path)
-        with aside(self.run.resume_tensors(step)) as path:
-            weights.write(self.kept(), path)
+        with atomic_write(self.run.resume_tensors(step)) as path:
+            weights.write(self.resume_tensors(), path)
         self.run.write_json(self.run.resume_state(step), asdict(state))
-        self.run.seal(self.run.weights(step), self.run.resume_tensors(step), self.run.resume_state(step))
+        self.run.record_checksums(self.run.weights(step), self.run.resume_tensors(step), self.run.resume_state(step))
         self.run.write_json(self.run.latest, {"step": step})
-        self._prune(state)
+        self._delete_old(state)
 
-    def load(self) -> State:
+    def load(self) -> TrainingState:
         """Take up the latest checkpoint; a run that has none yet starts at 0."""
         if not self.run.latest.exists():
             if self.run.best.exists():  # which is never written before latest.json
                 raise RunError(f"{self.run.latest}: missing. Restore it from a copy, or train again with --overwrite.")
-            return State()
+            return TrainingState()
         step = int(self.run.read_json(self.run.latest)["step"])
-        state = _state(self.run, self.run.verify(self.run.resume_state(step)))
-        judged = weights.read(self.run.verify(self.run.weights(step)))
+        state = _read_state(self.run, self.run.verify(self.run.resume_state(step)))
+        evaluation_weights = weights.read(self.run.verify(self.run.weights(step)))
         tensors = weights.read(self.run.verify(self.run.resume_tensors(step)))
-        self.take(judged, str(self.run.weights(step)))
-        self.optimizers.restore(_of(OPTIMIZER, tensors), self.place)
-        self.ema.restore(judged, _of(AVERAGE, tensors), self.place)
-        self._prune(state)
+        self.load_weights(evaluation_weights, str(self.run.weights(step)))
+        self.optimizers.restore(_select_prefix(OPTIMIZER_PREFIX, tensors), self.place_tensor)
+        self.ema.restore(evaluation_weights, _select_prefix(EMA_PREFIX, tensors), self.place_tensor)
+        self._delete_old(state)
         return state
 
-    def to_average(self, last: int) -> list[Path]:
+    def paths_to_average(self, last_step: int) -> list[Path]:
         """The weights that the final average is made of: the last few regular checkpoints and the final one."""
-        steps = [step for step in self.run.saved_steps() if self._regular(step) or step == last]
-        return [self.run.weights(step) for step in steps if step <= last][-self.keep :]
+        steps = [step for step in self.run.saved_steps() if self._is_regular(step) or step == last_step]
+        return [self.run.weights(step) for step in steps if step <= last_step][-self.keep_last :]
 
-    def _regular(self, step: int) -> bool:
-        return step % self.every == 0
+    def _is_regular(self, step: int) -> bool:
+        return step % self.save_every == 0
 
-    def _prune(self, state: State) -> None:
+    def _delete_old(self, state: TrainingState) -> None:
         """Keep what averaging, the best and the latest checkpoint need, and nothing that was never completed."""
-        saved = [step for step in self.run.saved_steps() if step <= state.step]
-        needed = {state.step, state.best_step, *[step for step in saved if self._regular(step)][-self.keep :]}
-        in_use = self.run.read_json(self.run.best)["weights"] if self.run.best.exists() else ""
+        saved_steps = [step for step in self.run.saved_steps() if step <= state.step]
+        needed_steps = {
+            state.step,
+            state.best_step,
+            *[step for step in saved_steps if self._is_regular(step)][-self.keep_last :],
+        }
+        best_weights = self.run.read_json(self.run.best)["weights"] if self.run.best.exists() else ""
         for path in (self.run.folder / "weights").glob("[0-9]*"):
-            if int(path.stem) not in needed and path.name != Path(in_use).name:
+            if int(path.stem) not in needed_steps and path.name != Path(best_weights).name:
                 path.unlink(missing_ok=True)
         for path in (self.run.folder / "resume").glob("[0-9]*"):
             if int(path.stem) != state.step:
                 path.unlink(missing_ok=True)
 
 
-def _of(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _select_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _state(run: Run, path: Path) -> State:
+def _read_state(run: Run, path: Path) -> TrainingState:
     fields = run.read_json(path)
     try:
-        return State(**{**fields, "place": Place(**fields["place"])})
+        return TrainingState(**{**fields, "place": Place(**fields["place"])})
     except (TypeError, KeyError) as error:
         raise RunError(f"{path}: not the state of a run ({error})") from None

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.model.weights import load_into, tensors_of
-from regard.training.optim import Place
+from regard.training.optim import TensorPlacer
 
 
 class Ema:
@@ -17,19 +17,21 @@ class Ema:
         """Take the latest weights in."""
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def averaged_weights(self) -> Iterator[None]:
         """The model with averaged weights, for as long as the block lasts."""
         yield
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_tensors(self) -> dict[str, Tensor]:
         """What must be kept besides the judged weights to go on."""
         return {}
 
-    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor], place: Place) -> None:
+    def restore(
+        self, evaluation_weights: Mapping[str, Tensor], state: Mapping[str, Tensor], place_tensor: TensorPlacer
+    ) -> None:
         """Go on from saved weights."""
 
 
-class Decayed(Ema):
+class ExponentialMovingAverage(Ema):
     """average ← decay · average + (1 - decay) · weights, with a faster start."""
 
     def __init__(self, model: nn.Module, decay: float):
@@ -46,7 +48,7 @@ class Decayed(Ema):
             self._average[name].lerp_(parameter, 1 - decay)
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def averaged_weights(self) -> Iterator[None]:
         raw = {name: tensor.clone() for name, tensor in tensors_of(self._model).items()}
         load_into(self._model, self._average, "the moving average")
         try:
@@ -54,17 +56,21 @@ class Decayed(Ema):
         finally:
             load_into(self._model, raw, "the weights")
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_tensors(self) -> dict[str, Tensor]:
         raw = {f"raw.{name}": tensor for name, tensor in tensors_of(self._model).items()}
         return raw | {"updates": torch.tensor(self._updates)}
 
-    def restore(self, judged: Mapping[str, Tensor], kept: Mapping[str, Tensor], place: Place) -> None:
-        homes = tensors_of(self._model)
-        self._average = {name: place(tensor, homes[name]).clone() for name, tensor in judged.items()}
-        self._updates = int(kept["updates"])
-        raw = {name: place(kept[f"raw.{name}"], homes[name]) for name in homes}
+    def restore(
+        self, evaluation_weights: Mapping[str, Tensor], state: Mapping[str, Tensor], place_tensor: TensorPlacer
+    ) -> None:
+        parameters = tensors_of(self._model)
+        self._average = {
+            name: place_tensor(tensor, parameters[name]).clone() for name, tensor in evaluation_weights.items()
+        }
+        self._updates = int(state["updates"])
+        raw = {name: place_tensor(state[f"raw.{name}"], parameters[name]) for name in parameters}
         load_into(self._model, raw, "the saved weights")
 
 
 def build(model: nn.Module, decay: float) -> Ema:
-    return Decayed(model, decay) if decay else Ema()
+    return ExponentialMovingAverage(model, decay) if decay else Ema()

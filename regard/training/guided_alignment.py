@@ -14,7 +14,7 @@ from regard.data.tokenizer import PAD
 
 
 @dataclass(frozen=True)
-class Guide:
+class GuidedAlignment:
     """-Σ a log w: the cross-entropy of a head's weights w with alignments a.  Chen et al. 2016."""
 
     lexicon: Lexicon
@@ -25,13 +25,13 @@ class Guide:
     def loss(self, scores: Tensor, batch: Batch) -> Tensor:
         """What to add to the objective of a batch, given the head's scores (B, T, S)."""
         source, target = batch.source, batch.target_out
-        shares = self.lexicon.align(source.cpu().numpy(), target.cpu().numpy())  # (B, T, S)
-        lowest = torch.finfo(scores.dtype).min
-        log_weights = scores.masked_fill((source == PAD)[:, None, :], lowest).log_softmax(dim=-1)
-        each = (torch.from_numpy(shares).to(scores) * log_weights).sum(dim=-1)  # (B, T)
-        return -self.weight * each[target != PAD].sum()
+        alignment = self.lexicon.align(source.cpu().numpy(), target.cpu().numpy())  # (B, T, S)
+        min_score = torch.finfo(scores.dtype).min
+        log_weights = scores.masked_fill((source == PAD)[:, None, :], min_score).log_softmax(dim=-1)
+        log_likelihoods = (torch.from_numpy(alignment).to(scores) * log_weights).sum(dim=-1)  # (B, T)
+        return -self.weight * log_likelihoods[target != PAD].sum()
 
 
-def middle(layers: int) -> int:
+def guided_layer(layers: int) -> int:
     """The layer to guide: early enough for those above it to build on what it finds."""
     return (layers - 1) // 2

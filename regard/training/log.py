@@ -8,30 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from regard.training.loop import Step
-from regard.training.validate import Check
+from regard.training.validate import Validation
 
 
 class Log:
     """Appends to a log whose end is known, so that a resumed run can take up where its checkpoint stood."""
 
-    def __init__(self, path: Path, keep: int = 0):
+    def __init__(self, path: Path, keep_bytes: int = 0):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         with path.open("r+b") as file:
-            file.truncate(_whole(file.read(keep)))
+            file.truncate(_complete_lines_size(file.read(keep_bytes)))
         self._file = path.open("a", encoding="utf-8", newline="\n")
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         self._file.flush()
         return self._file.tell()
 
-    def step(self, step: Step) -> None:
+    def write_step(self, step: Step) -> None:
         fields = asdict(step)
         self._write({"kind": "step", **fields, "place": list(fields["place"].values())})
 
-    def check(self, check: Check) -> None:
-        fields = asdict(check) | {"bleu": check.bleu.as_dict() if check.bleu else None}
+    def write_validation(self, validation: Validation) -> None:
+        fields = asdict(validation) | {"bleu": validation.bleu.as_dict() if validation.bleu else None}
         self._write({"kind": "check", **fields})
 
     def flush(self) -> None:
@@ -44,14 +44,14 @@ class Log:
         self._file.write(json.dumps(record) + "\n")
 
 
-class Silent(Log):
+class NullLog(Log):
     """The log of a process that does not speak for all: nothing is written."""
 
     def __init__(self) -> None:
         """No file."""
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         return 0
 
     def flush(self) -> None:
@@ -72,6 +72,6 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def _whole(raw: bytes) -> int:
+def _complete_lines_size(raw: bytes) -> int:
     """How many bytes are whole lines."""
     return raw.rfind(b"\n") + 1

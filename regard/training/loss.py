@@ -11,10 +11,10 @@ from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
 from regard.runtime.padding_free import PaddingFree
-from regard.training.guided_alignment import Guide
+from regard.training.guided_alignment import GuidedAlignment
 
 
-class Sums(NamedTuple):
+class LossTotals(NamedTuple):
     """Totals over the real tokens of a batch."""
 
     objective: Tensor
@@ -28,41 +28,43 @@ class Sums(NamedTuple):
 class TokenLoss(nn.Module):
     """The loss owns the projection, so that padding is never projected."""
 
-    def __init__(self, output: Projection, smoothing: float):
+    def __init__(self, output: Projection, label_smoothing: float):
         super().__init__()
         self.output = output
-        self.smoothing = smoothing
+        self.label_smoothing = label_smoothing
 
-    def forward(self, states: Tensor, gold: Tensor) -> Sums:
+    def forward(self, states: Tensor, labels: Tensor) -> LossTotals:
         """States (N, D) and what they should predict (N,) -> totals."""
-        return self.sums(self.predict(states), gold)
+        return self.totals(self.predict(states), labels)
 
     def predict(self, states: Tensor) -> Tensor:
         """Log-probabilities: (N, D) -> (N, V)."""
         return self.output(states).log_softmax(dim=-1)
 
-    def sums(self, logp: Tensor, gold: Tensor) -> Sums:
+    def totals(self, log_probs: Tensor, labels: Tensor) -> LossTotals:
         """Totals of predictions (N, V)."""
-        loss = F.nll_loss(logp, gold, reduction="sum")
-        spread = -logp.mean(dim=-1).sum()  # cross-entropy with the uniform distribution
-        objective = (1 - self.smoothing) * loss + self.smoothing * spread
+        loss = F.nll_loss(log_probs, labels, reduction="sum")
+        uniform_loss = -log_probs.mean(dim=-1).sum()  # cross-entropy with the uniform distribution
+        objective = (1 - self.label_smoothing) * loss + self.label_smoothing * uniform_loss
         with torch.no_grad():
-            correct = (logp.argmax(dim=-1) == gold).sum()
-        return Sums(objective, loss.detach(), correct)
+            correct = (log_probs.argmax(dim=-1) == labels).sum()
+        return LossTotals(objective, loss.detach(), correct)
 
 
 class ChunkedLoss(TokenLoss):
     """The same loss without ever holding all logits: less memory, and faster where a cache is small."""
 
-    def forward(self, states: Tensor, gold: Tensor) -> Sums:
+    def forward(self, states: Tensor, labels: Tensor) -> LossTotals:
         if not states.requires_grad:
-            chunks = zip(states.split(CHUNK), gold.split(CHUNK), strict=True)
-            parts = [super(ChunkedLoss, self).forward(*rows) for rows in chunks]
-            return Sums(*(torch.stack(sums).sum(dim=0) for sums in zip(*parts, strict=True)))
-        return Sums(*chunked_cross_entropy(states, self.output.weight, self.output.bias, gold, self.smoothing))
+            chunks = zip(states.split(CHUNK), labels.split(CHUNK), strict=True)
+            chunk_totals = [super(ChunkedLoss, self).forward(*rows) for rows in chunks]
+            return LossTotals(*(torch.stack(sums).sum(dim=0) for sums in zip(*chunk_totals, strict=True)))
+        return LossTotals(
+            *chunked_cross_entropy(states, self.output.weight, self.output.bias, labels, self.label_smoothing)
+        )
 
 
-class Padded:
+class PaddedForward:
     """A model as its layers say: the plain path, with the face of `Packed`."""
 
     def __init__(self, model: EncoderDecoder):
@@ -71,42 +73,50 @@ class Padded:
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
         return self.model(source, target)[target != self.model.pad]
 
-    def watched(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+    def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
         name = f"decoder.{layer}.cross.scores"
-        with record(self.model, name) as seen:
+        with record(self.model, name) as activations:
             states = self(source, target)
-        return states, seen[name][:, 0]
+        return states, activations[name][:, 0]
 
 
-class Learner(nn.Module):
+class LossModule(nn.Module):
     """Model and loss in one forward, as wrappers for several devices want it."""
 
-    def __init__(self, model: EncoderDecoder, smoothing: float, packed: bool = False, guide: Guide | None = None):
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        label_smoothing: float,
+        padding_free: bool = False,
+        guided_alignment: GuidedAlignment | None = None,
+    ):
         super().__init__()
         self.model = model
-        self.path = PaddingFree(model) if packed else Padded(model)
-        self.loss = (ChunkedLoss if packed else TokenLoss)(model.output, smoothing)
-        self.guide = guide
+        self.forward_path = PaddingFree(model) if padding_free else PaddedForward(model)
+        self.loss = (ChunkedLoss if padding_free else TokenLoss)(model.output, label_smoothing)
+        self.guided_alignment = guided_alignment
 
-    def forward(self, batch: Batch) -> Sums:
-        states, extra = self.states(batch)
-        sums = self.loss(states, self.gold(batch))
-        return sums._replace(objective=sums.objective + extra)
+    def forward(self, batch: Batch) -> LossTotals:
+        states, alignment_loss = self.states(batch)
+        totals = self.loss(states, self.labels(batch))
+        return totals._replace(objective=totals.objective + alignment_loss)
 
     def states(self, batch: Batch) -> tuple[Tensor, Tensor | float]:
         """The states (N, D) of the target's real tokens, and what the guide adds to the objective."""
-        if self.guide is None or not self.training:
-            return self.path(batch.source, batch.target_in), 0.0
-        states, scores = self.path.forward_with_scores(batch.source, batch.target_in, self.guide.layer)
-        return states, self.guide.loss(scores, batch)
+        if self.guided_alignment is None or not self.training:
+            return self.forward_path(batch.source, batch.target_in), 0.0
+        states, scores = self.forward_path.forward_with_scores(
+            batch.source, batch.target_in, self.guided_alignment.layer
+        )
+        return states, self.guided_alignment.loss(scores, batch)
 
-    def gold(self, batch: Batch) -> Tensor:
+    def labels(self, batch: Batch) -> Tensor:
         """The real tokens to predict: (N,)."""
         return batch.target_out[batch.target_out != self.model.pad]
 
 
-class RDrop(Learner):
+class RDrop(LossModule):
     """Every batch twice, with other dropout; the two predictions p and q are drawn together.
 
     (ce(p) + ce(q)) / 2 + weight · (KL(p‖q) + KL(q‖p)) / 4: the loss of Liang et al. 2021 with its weight α, halved as a
@@ -114,21 +124,26 @@ class RDrop(Learner):
     """
 
     def __init__(
-        self, model: EncoderDecoder, smoothing: float, weight: float, packed: bool = False, guide: Guide | None = None
+        self,
+        model: EncoderDecoder,
+        label_smoothing: float,
+        kl_weight: float,
+        padding_free: bool = False,
+        guided_alignment: GuidedAlignment | None = None,
     ):
-        super().__init__(model, smoothing, packed, guide)
-        self.weight = weight
+        super().__init__(model, label_smoothing, padding_free, guided_alignment)
+        self.kl_weight = kl_weight
 
-    def forward(self, batch: Batch) -> Sums:
+    def forward(self, batch: Batch) -> LossTotals:
         if not self.training:
             return super().forward(batch)
-        gold = self.gold(batch)
-        states, extra = self.states(batch.twice())  # (2N, D)
+        labels = self.labels(batch)
+        states, alignment_loss = self.states(batch.twice())  # (2N, D)
         p, q = (self.loss.predict(half) for half in states.chunk(2))
-        first, second = self.loss.sums(p, gold), self.loss.sums(q, gold)
-        apart = ((p.exp() - q.exp()) * (p - q)).sum()  # KL(p‖q) + KL(q‖p)
-        return Sums(
-            (first.objective + second.objective + extra) / 2 + self.weight * apart / 4,
+        first, second = self.loss.totals(p, labels), self.loss.totals(q, labels)
+        symmetric_kl = ((p.exp() - q.exp()) * (p - q)).sum()  # KL(p‖q) + KL(q‖p)
+        return LossTotals(
+            (first.objective + second.objective + alignment_loss) / 2 + self.kl_weight * symmetric_kl / 4,
             (first.loss + second.loss) / 2,
             (first.correct + second.correct) / 2,
         )

@@ -14,34 +14,34 @@ class Precision:
     """The numbers that weights are, and those that products are made in."""
 
     device: torch.device
-    weights: torch.dtype = torch.float32
-    products: torch.dtype | None = None
+    weight_dtype: torch.dtype = torch.float32
+    autocast_dtype: torch.dtype | None = None
 
     def __str__(self) -> str:
-        return str(self.products or self.weights).removeprefix("torch.")
+        return str(self.autocast_dtype or self.weight_dtype).removeprefix("torch.")
 
     def context(self) -> AbstractContextManager[object]:
         """Around the forward pass of a batch."""
-        if self.products is None:
+        if self.autocast_dtype is None:
             return contextlib.nullcontext()
-        return torch.autocast(self.device.type, self.products)
+        return torch.autocast(self.device.type, self.autocast_dtype)
 
 
-def choose(name: str, device: torch.device) -> Precision:
+def resolve_precision(name: str, device: torch.device) -> Precision:
     """What a setting means on a device."""
     if name == "auto":
         name = "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
     if name == "bfloat16":
-        return Precision(device, products=torch.bfloat16)
-    return Precision(device, weights=getattr(torch, name))
+        return Precision(device, autocast_dtype=torch.bfloat16)
+    return Precision(device, weight_dtype=getattr(torch, name))
 
 
-def packs(path: str, precision: Precision, sharded: bool) -> bool:
+def uses_padding_free(padding_free: str, precision: Precision, sharded: bool) -> bool:
     """Whether a batch is computed without its padding: by kernels for CPUs and for the numbers that weights are."""
-    able = precision.device.type == "cpu" and precision.products is None and not sharded
-    if path == "packed" and not able:
+    supported = precision.device.type == "cpu" and precision.autocast_dtype is None and not sharded
+    if padding_free == "packed" and not supported:
         raise ConfigError(
             "train.path=packed: is for CPUs, for float32 and float64, and for models that every process holds whole; "
             "leave it out, or say train.path=plain"
         )
-    return able and path != "plain"
+    return supported and padding_free != "plain"

@@ -8,17 +8,17 @@ import torch
 
 from regard.data.batch import Batch, in_order
 from regard.data.store import Corpus
-from regard.decode import Greedy
+from regard.decode import GreedySearch
 from regard.metrics import Score, bleu
 from regard.model.transformer import device_of
 from regard.tasks.translate import Translator
-from regard.training.loss import Learner
+from regard.training.loss import LossModule
 
 SHUFFLED_BATCHES = 4
 
 
 @dataclass(frozen=True)
-class Check:
+class Validation:
     """What the dev set said."""
 
     step: int
@@ -26,9 +26,9 @@ class Check:
     accuracy: float  # share of real target tokens
     bleu: Score | None
     seconds: float
-    shuffled: float | None = None  # the loss where each sentence is given the source of another
-    distinct: float | None = None  # share of different translations among those of different sources
-    decoding: float = 0.0  # seconds that each of those translations took
+    shuffled_source_loss: float | None = None  # the loss where each sentence is given the source of another
+    distinct_ratio: float | None = None  # share of different translations among those of different sources
+    seconds_per_translation: float = 0.0  # seconds that each of those translations took
 
     def cost(self, metric: str) -> float:
         """What is to be made small."""
@@ -39,52 +39,65 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Checker:
+class Validator:
     """Looks at a dev set in the same way every time."""
 
-    learner: Learner
+    loss_module: LossModule
     translator: Translator
     dev: Corpus
     sentences: int
-    budget: int
+    batch_tokens: int
 
-    def check(self, step: int) -> Check:
+    def validate(self, step: int) -> Validation:
         start = time.perf_counter()
-        batches = [batch for _, batch in in_order(self.dev, self.budget)]
-        loss, accuracy = self._told(batches)
-        told = time.perf_counter()
-        score, distinct = self._decoded()
-        decoding = (time.perf_counter() - told) / max(1, min(self.sentences, len(self.dev)))
-        shuffled = self._shuffled(batches, loss)
-        return Check(step, loss, accuracy, score, time.perf_counter() - start, shuffled, distinct, decoding)
+        batches = [batch for _, batch in in_order(self.dev, self.batch_tokens)]
+        loss, accuracy = self._evaluate_teacher_forced(batches)
+        decoding_start = time.perf_counter()
+        score, distinct_ratio = self._evaluate_decoding()
+        seconds_per_translation = (time.perf_counter() - decoding_start) / max(1, min(self.sentences, len(self.dev)))
+        shuffled_source_loss = self._shuffled_source_loss(batches, loss)
+        return Validation(
+            step,
+            loss,
+            accuracy,
+            score,
+            time.perf_counter() - start,
+            shuffled_source_loss,
+            distinct_ratio,
+            seconds_per_translation,
+        )
 
-    def _told(self, batches: Iterable[Batch]) -> tuple[float, float]:
+    def _evaluate_teacher_forced(self, batches: Iterable[Batch]) -> tuple[float, float]:
         """Loss and accuracy where the model is told the beginning of each reference."""
         loss, correct, tokens = 0.0, 0.0, 0
-        self.learner.eval()
+        self.loss_module.eval()
         with torch.inference_mode():
             for batch in batches:
-                sums = self.learner(batch.to(device_of(self.learner)))
-                loss += float(sums.loss)
-                correct += float(sums.correct)
+                totals = self.loss_module(batch.to(device_of(self.loss_module)))
+                loss += float(totals.loss)
+                correct += float(totals.correct)
                 tokens += batch.tokens
-        self.learner.train()
+        self.loss_module.train()
         return loss / tokens, correct / tokens
 
-    def _shuffled(self, batches: list[Batch], loss: float) -> float | None:
+    def _shuffled_source_loss(self, batches: list[Batch], loss: float) -> float | None:
         """The loss if sources were shuffled: that of a few batches, raised as much as it rises there."""
-        several = [batch for batch in batches if len(batch.source) > 1]
-        chosen = several[:: max(1, len(several) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
-        if not chosen:
+        candidate_batches = [batch for batch in batches if len(batch.source) > 1]
+        sampled_batches = candidate_batches[:: max(1, len(candidate_batches) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
+        if not sampled_batches:
             return None
-        rolled = [replace(batch, source=batch.source.roll(1, dims=0)) for batch in chosen]
-        return loss + self._told(rolled)[0] - self._told(chosen)[0]
+        shuffled_batches = [replace(batch, source=batch.source.roll(1, dims=0)) for batch in sampled_batches]
+        return (
+            loss
+            + self._evaluate_teacher_forced(shuffled_batches)[0]
+            - self._evaluate_teacher_forced(sampled_batches)[0]
+        )
 
-    def _decoded(self) -> tuple[Score | None, float | None]:
+    def _evaluate_decoding(self) -> tuple[Score | None, float | None]:
         pairs = self.dev.pairs(self.sentences)
         if not pairs:
             return None, None
-        translations = self.translator.translate([pair.source for pair in pairs], Greedy(scored=False))
-        different = len({pair.source for pair in pairs})
-        distinct = len(set(translations)) / different if different > 4 else None
-        return bleu(translations, [pair.target for pair in pairs]), distinct
+        translations = self.translator.translate([pair.source for pair in pairs], GreedySearch(scored=False))
+        distinct_sources = len({pair.source for pair in pairs})
+        distinct_ratio = len(set(translations)) / distinct_sources if distinct_sources > 4 else None
+        return bleu(translations, [pair.target for pair in pairs]), distinct_ratio

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from regard.data.unigram import unigram_loss
-from regard.decode import Beam
+from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
 from regard.evaluation import METRICS, Evaluation, evaluate
 from regard.formats import Pair, read_lines, read_pairs
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def compare(
-    paths: Sequence[Path], files: Sequence[str], search: Beam | None = None, device: str = "auto"
+    paths: Sequence[Path], files: Sequence[str], search: BeamSearch | None = None, device: str = "auto"
 ) -> Comparison:
     """Translate, score and test; the runs are left as they are."""
     if not files:
@@ -128,7 +128,7 @@ def _read(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
     return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED))
 
 
-def _judged(path: Path, name: str, pairs: Sequence[Pair], search: Beam | None, device: str) -> System:
+def _judged(path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str) -> System:
     run = open_run(path)
     evaluation = judge(load(path, device), pairs, search, SCORED)
     return System(name, evaluation, run, costs(run, evaluation))
@@ -139,7 +139,7 @@ def costs(run: Run, evaluation: Evaluation) -> Measured | None:
     if not run.log.exists() or not any(record["kind"] == "step" for record in log.read(run.log)):
         return None
     unigram = None
-    if run.pieces_ready.exists():
+    if run.tokens_manifest.exists():
         data = write_pieces(run, run.load_config())
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
     return summary(run, as_dict(evaluation), unigram)

@@ -14,7 +14,7 @@ from regard.jobs.load import load
 from regard.jobs.train.prepare import write_pieces
 from regard.run import Run
 from regard.training import alarms, log
-from regard.training.validate import Check
+from regard.training.validate import Validation
 
 SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 
@@ -87,35 +87,37 @@ def summary(run: Run, found: Mapping[str, Any], unigram: float | None) -> Measur
         speed=sum(step["tokens"] for step in steps) / seconds,
         loss=loss if loss is not None else look.loss if look else None,
         unigram=unigram,
-        shuffled=look.shuffled if look else None,
+        shuffled=look.shuffled_source_loss if look else None,
         scores=scores,
         pads_counted=found.get("pads_counted"),
         collapsed=collapse(look, unigram, scores, found.get("baselines")),
-        decoding=median(timed) if (timed := [check.decoding for check in checks if check.decoding]) else None,
+        decoding=median(timed)
+        if (timed := [check.seconds_per_translation for check in checks if check.seconds_per_translation])
+        else None,
     )
 
 
-def looks(run: Run) -> list[Check]:
+def looks(run: Run) -> list[Validation]:
     """Every look at dev that the log of a run holds."""
     records = log.read(run.log) if run.log.exists() else ()
     return [check_of(record) for record in records if record["kind"] == "check"]
 
 
-def best_look(run: Run, checks: Sequence[Check]) -> Check | None:
+def best_look(run: Run, checks: Sequence[Validation]) -> Validation | None:
     """The look at dev that the weights which translate had: a later one may be of weights that nobody uses.
 
     The log does not hold the look at an average, which is better than every other: there the best of them stands in.
     """
     best = run.read_json(run.best) if run.best.exists() else {}
     same = [check for check in checks if check.step == best.get("step")]
-    if same and best["weights"] != run.average.name:
+    if same and best["weights"] != run.average_weights.name:
         return same[-1]
     metric = best.get("metric", "loss") if all(check.bleu for check in checks) else "loss"
     return min(checks, key=lambda check: check.cost(metric), default=None)
 
 
 def collapse(
-    look: Check | None,
+    look: Validation | None,
     unigram: float | None,
     scores: Mapping[str, Mapping[str, Any]],
     baselines: Mapping[str, Any] | None,
@@ -125,19 +127,19 @@ def collapse(
         return ""
     reasons = []
     if unigram is not None:
-        seen = alarms.Seen([look], [0.0], unigram, warmed_up=True)
+        seen = alarms.TrainingHistory([look], [0.0], unigram, warmed_up=True)
         if alarms.above_unigram(seen):
             reasons.append(
                 f"its dev loss of {look.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
                 f"that only knows how frequent each piece is"
             )
-        if look.shuffled is not None and look.shuffled - look.loss <= 0.02 * look.loss:
+        if look.shuffled_source_loss is not None and look.shuffled_source_loss - look.loss <= 0.02 * look.loss:
             reasons.append(
-                f"it ignores its source: with the sources of other sentences its dev loss is {look.shuffled:.2f} "
+                f"it ignores its source: with the sources of other sentences its dev loss is {look.shuffled_source_loss:.2f} "
                 f"instead of {look.loss:.2f}"
             )
-        if alarms.same_output(seen):
-            reasons.append(f"only {look.distinct or 0:.0%} of its translations of different dev sentences differ")
+        if alarms.repeats_output(seen):
+            reasons.append(f"only {look.distinct_ratio or 0:.0%} of its translations of different dev sentences differ")
     if baselines and "bleu" in scores:
         score, chance = scores["bleu"], baselines["shuffled"]
         if score["value"] <= chance["high"] and not reasons:
@@ -172,13 +174,13 @@ def _epochs(steps: Sequence[Mapping[str, Any]]) -> float:
     return float(epoch + batch / max(1, longest))
 
 
-def check_of(record: Mapping[str, Any]) -> Check:
+def check_of(record: Mapping[str, Any]) -> Validation:
     """A line of the log as the check that wrote it."""
     from regard.metrics import Score
 
     fields = {name: value for name, value in record.items() if name != "kind"}
     score = fields.pop("bleu")
-    return Check(**fields, bleu=Score("BLEU", **score) if score else None)
+    return Validation(**fields, bleu=Score("BLEU", **score) if score else None)
 
 
 def read_sentences(path: Path) -> list[dict[str, str]]:

@@ -197,7 +197,7 @@ def configured(base: Config, point: Mapping[str, Plain]) -> Config:
     """The base settings with a combination put into them."""
     table = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
     for name, value in point.items():
-        settings.place(table, name, value)
+        settings.set_nested(table, name, value)
     return settings.build(table)
 
 

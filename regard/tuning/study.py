@@ -163,9 +163,9 @@ class Study(Settings):
         """The base settings with the budget of a trial, and the metric that chooses its checkpoint."""
         table = self.base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
         for name, value in self.each.given().items():
-            settings.place(table, f"train.{name}", value)
-        if "train.metric" not in settings.given(self.base) and self.metric in ("bleu", "chrf"):
-            settings.place(table, "train.metric", "bleu")
+            settings.set_nested(table, f"train.{name}", value)
+        if "train.metric" not in settings.explicit_settings(self.base) and self.metric in ("bleu", "chrf"):
+            settings.set_nested(table, "train.metric", "bleu")
         return settings.build(table)
 
     def config(self, point: Mapping[str, Plain], seed: int = 0) -> Config:
@@ -251,7 +251,7 @@ def check(study: Study, where: str = "") -> None:
 def _try(study: Study, name: str, value: Plain) -> None:
     """A setting that does not exist, or a value that no setting of its name can have, whatever the others are."""
     table: dict[str, Any] = {}
-    settings.place(table, name, value)
+    settings.set_nested(table, name, value)
     if name.startswith(("model.heads", "model.dim")):  # which only fit or do not fit together
         table["model"] = {"dim": value, "heads": 1} if name == "model.dim" else {"dim": value, "heads": value}
     settings.build(table, f"space: {name}={value}: " if study.sampler != "sets" else "sets: ")
@@ -323,7 +323,7 @@ def _sentence(error: Any) -> str:
     """A complaint in the words of this program; those about base settings as `regard train` says them."""
     place = [str(part) for part in error["loc"]]
     if place[:1] == ["base"] and len(place) > 1:
-        return settings.sentence(error | {"loc": place[1:]})
+        return settings.format_error(error | {"loc": place[1:]})
     if error["type"] == "extra_forbidden":
         return f"unknown entry '{'.'.join(place)}'; a study has: {', '.join(Study.model_fields)}"
     if error["type"] == "literal_error" and place == ["metric"]:

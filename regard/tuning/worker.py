@@ -13,7 +13,7 @@ from regard.jobs.load import pick_device
 from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Checked, Event, Interrupted, Note, Progress
 from regard.run import Run, is_run
-from regard.training.validate import Check
+from regard.training.validate import Validation
 from regard.tuning import storage as storages
 from regard.tuning.claims import Claims
 from regard.tuning.events import Began, Done, Ended, Happening, Idle, Planned, Stopped, Went
@@ -266,7 +266,7 @@ class Training:
             with contextlib.suppress(*storages.errors()):
                 self.trial.set_user_attr(NOW, asdict(self.glimpse))
 
-    def _look(self, check: Check) -> None:
+    def _look(self, check: Validation) -> None:
         """Tell the pruner how dev looks, and ask whether that is too weak."""
         value = seen(check, self.bench.study.metric)
         if value is None or self.part in self.trial.storage.get_trial(self.trial._trial_id).intermediate_values:
@@ -297,7 +297,7 @@ class Training:
             self.bench.found.tell(self.trial, state=state, skip_if_finished=True)
 
 
-def seen(check: Check, metric: str) -> float | None:
+def seen(check: Validation, metric: str) -> float | None:
     """The metric as a look at dev has it; chrF is not computed there, and BLEU stands in for it."""
     if metric in ("loss", "accuracy"):
         return check.loss if metric == "loss" else 100 * check.accuracy

@@ -11,7 +11,7 @@ from regard.data.batch import Place
 from regard.jobs.train.events import Checked, Progress
 from regard.metrics import Score
 from regard.training.loop import Step
-from regard.training.validate import Check
+from regard.training.validate import Validation
 from regard.tuning.events import Began, Done, Ended, Planned, Went
 from regard.tuning.folder import StudyFolder
 from regard.tuning.measure import Measured
@@ -23,7 +23,7 @@ HAPPENED = [
     Planned("mine", "bleu", (Result(1, "set 1", "waiting", POINT), Result(2, "set 2", "waiting", {"model.layers": 4}))),
     Began(1, "set 1", POINT, False),
     Went(1, 0, Progress(Step(42, Place(), 3.0, 0.4, 100, 1.0, 1.0, 0.5), 0.5, 61.0)),
-    Went(1, 0, Checked(Check(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
+    Went(1, 0, Checked(Validation(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
 ]
 
 

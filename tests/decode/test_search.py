@@ -9,13 +9,13 @@ from torch import Tensor
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import BOS, EOS, PAD
-from regard.decode import Beam, Greedy, Limits, Sample
-from regard.decode.limits import _period, cycle, unwind
-from regard.decode.stepper import remaining
+from regard.decode import BeamSearch, GreedySearch, Limits, Sampling
+from regard.decode.limits import _cycle_length, cycle_lengths, trim_loop
+from regard.decode.stepper import compact_rows
 from regard.errors import ConfigError
 from regard.model.build import build
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
-from regard.tasks.translate import Steps
+from regard.tasks.translate import ModelStepper
 
 V = 7
 
@@ -24,26 +24,30 @@ class Chain:
     """The next token depends on the last one alone, and on which sentence it is."""
 
     bos, eos = BOS, EOS
-    longest = 1000
+    max_output_length = 1000
 
     def __init__(self, tables: Tensor, length: int = 3, room: int = 1000):
         self.tables = tables.log_softmax(-1)  # (N, V, V)
-        self.lengths = torch.full((len(tables),), length)
-        self.numbers = torch.arange(len(tables))
+        self.source_lengths = torch.full((len(tables),), length)
+        self.global_indices = torch.arange(len(tables))
         self.room = room
         self.width = 1
-        self.came = 0
+        self.admitted = 0
         self.rows = torch.zeros(0, dtype=torch.long)
 
-    def admit(self, width: int) -> int:
-        self.width = width
-        new = min(self.room - len(self.rows) // width, len(self.tables) - self.came)
-        self.rows = torch.cat((self.rows, torch.arange(self.came, self.came + new).repeat_interleave(width)))
-        self.came += new
+    def admit(self, rows_per_sentence: int) -> int:
+        self.width = rows_per_sentence
+        new = min(self.room - len(self.rows) // rows_per_sentence, len(self.tables) - self.admitted)
+        self.rows = torch.cat(
+            (self.rows, torch.arange(self.admitted, self.admitted + new).repeat_interleave(rows_per_sentence))
+        )
+        self.admitted += new
         return new
 
-    def step(self, last: Tensor) -> Tensor:
-        return self.tables[self.rows, last] + last[:, None]  # a constant for each row, which must not matter
+    def step(self, last_tokens: Tensor) -> Tensor:
+        return (
+            self.tables[self.rows, last_tokens] + last_tokens[:, None]
+        )  # a constant for each row, which must not matter
 
     def select(self, rows: Tensor) -> None:
         self.rows = self.rows[rows]
@@ -65,8 +69,8 @@ def score(table: Tensor, ids: tuple[int, ...], alpha: float) -> float:
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
-    limits = Limits(factor=0, extra=4, rounds=99)
-    found = Beam(size=400, alpha=alpha, limits=limits).search(chain(5))
+    limits = Limits(factor=0, extra=4, loop_repeats=99)
+    found = BeamSearch(size=400, alpha=alpha, limits=limits).search(chain(5))
     tokens = [t for t in range(V) if t not in (PAD, BOS, EOS)]
     for table, hypotheses in zip(chain(5).tables, found, strict=True):
         outputs = [ids for n in range(4) for ids in itertools.product(tokens, repeat=n)]
@@ -76,7 +80,7 @@ def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
 
 
 def test_scores_are_of_the_ids_they_stand_with_and_fall():
-    found = Beam(size=5, nbest=5, limits=Limits(extra=99, rounds=99)).search(chain(11))
+    found = BeamSearch(size=5, nbest=5, limits=Limits(extra=99, loop_repeats=99)).search(chain(11))
     for table, hypotheses in zip(chain(11).tables, found, strict=True):
         assert hypotheses == sorted(hypotheses, key=lambda h: -h.score)
         assert len({h.ids for h in hypotheses}) == len(hypotheses)
@@ -86,19 +90,19 @@ def test_scores_are_of_the_ids_they_stand_with_and_fall():
 
 def test_there_are_always_as_many_as_asked_for():
     stuck = looper(length=3)
-    assert [len(found) for found in Beam(3, nbest=3).search(stuck)] == [3]
-    for found in Beam(5, nbest=5, limits=Limits(factor=0, extra=2)).search(chain(11)):
+    assert [len(found) for found in BeamSearch(3, nbest=3).search(stuck)] == [3]
+    for found in BeamSearch(5, nbest=5, limits=Limits(factor=0, extra=2)).search(chain(11)):
         assert len(found) == 5
 
 
 def test_beam_of_one_is_greedy_on_a_chain():
-    beam, greedy = Beam(size=1).search(chain(29)), Greedy().search(chain(29))
+    beam, greedy = BeamSearch(size=1).search(chain(29)), GreedySearch().search(chain(29))
     assert [h[0].ids for h in beam] == [h[0].ids for h in greedy]
     assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
 
 
 @pytest.mark.parametrize("room", [1, 2, 3, 7])
-@pytest.mark.parametrize("search", [Greedy(), Beam(3, nbest=3, alpha=0.6), Sample(seed=3)], ids=repr)
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=3, alpha=0.6), Sampling(seed=3)], ids=repr)
 def test_room_changes_nothing(room: int, search):
     """Sentences that wait until others have left are translated as if all had come at once."""
     cramped = chain(17)
@@ -106,7 +110,7 @@ def test_room_changes_nothing(room: int, search):
     assert search.search(cramped) == search.search(chain(17))
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(2)], ids=repr)
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(2)], ids=repr)
 def test_a_loop_of_one_that_came_late_is_stopped_too(search):
     tables = torch.cat([chain(3).tables, looper(length=3).tables])
     found = search.search(Chain(tables, room=1))
@@ -114,10 +118,10 @@ def test_a_loop_of_one_that_came_late_is_stopped_too(search):
 
 
 def test_sentences_do_not_meet_in_a_beam():
-    together = Beam(size=3).search(chain(7))
+    together = BeamSearch(size=3).search(chain(7))
     tables = chain(7).tables
     for i in range(7):
-        assert Beam(size=3).search(Chain(tables[i : i + 1]))[0] == together[i]
+        assert BeamSearch(size=3).search(Chain(tables[i : i + 1]))[0] == together[i]
 
 
 @pytest.fixture(scope="module")
@@ -132,12 +136,14 @@ def model():
 SOURCES = [torch.randint(4, 31, (n,), generator=torch.Generator().manual_seed(n)).tolist() for n in (2, 11, 5, 7, 3)]
 
 
-def steps(model, sources: list[list[int]], first: int = 0, room: int = 4096) -> Steps:
-    return Steps(IncrementalDecoder(model), sources, range(first, first + len(sources)), room)
+def steps(model, sources: list[list[int]], first: int = 0, room: int = 4096) -> ModelStepper:
+    return ModelStepper(IncrementalDecoder(model), sources, range(first, first + len(sources)), room)
 
 
 @pytest.mark.parametrize(
-    "search", [Greedy(), Beam(3), Beam(4, nbest=4, alpha=0.6), Sample(seed=3), Sample(0.5, 5, 0.9)], ids=repr
+    "search",
+    [GreedySearch(), BeamSearch(3), BeamSearch(4, nbest=4, alpha=0.6), Sampling(seed=3), Sampling(0.5, 5, 0.9)],
+    ids=repr,
 )
 def test_a_batch_of_many_equals_one_by_one(model, search):
     with torch.inference_mode():
@@ -148,7 +154,7 @@ def test_a_batch_of_many_equals_one_by_one(model, search):
             assert [h.score for h in alone] == pytest.approx([h.score for h in together[i]])
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(3, nbest=2), Sample(seed=3)], ids=repr)
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=2), Sampling(seed=3)], ids=repr)
 @pytest.mark.parametrize("room", [1, 24, 36, 72, 108])
 def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, room: int):
     sources = SOURCES * 3
@@ -161,7 +167,7 @@ def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, roo
 
 def test_without_scores_the_same_is_found(model):
     with torch.inference_mode():
-        scored, plain = (Greedy(scored=wanted).search(steps(model, SOURCES)) for wanted in (True, False))
+        scored, plain = (GreedySearch(scored=wanted).search(steps(model, SOURCES)) for wanted in (True, False))
     assert [one.ids for (one,) in scored] == [one.ids for (one,) in plain]
     assert all(one.score < 0 for (one,) in scored)
     assert all(math.isnan(one.score) for (one,) in plain)
@@ -169,7 +175,7 @@ def test_without_scores_the_same_is_found(model):
 
 def test_those_that_stay_move_only_into_gaps():
     for leave in itertools.product((False, True), repeat=7):
-        rows = remaining(torch.tensor(leave)).tolist()
+        rows = compact_rows(torch.tensor(leave)).tolist()
         assert sorted(rows) == [i for i in range(7) if not leave[i]]
         assert all(row == i or leave[i] for i, row in enumerate(rows))
 
@@ -196,24 +202,24 @@ def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
 
 def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
     with torch.inference_mode():
-        together = Beam(3).search(steps(model, SOURCES))
+        together = BeamSearch(3).search(steps(model, SOURCES))
         monkeypatch.setattr("regard.tasks.translate.NUMBERS", 2 * 3 * 31)  # sentences, beams, pieces
         walking = steps(model, SOURCES)
         assert (walking.admit(3), walking.admit(3)) == (2, 0)
-        apart = Beam(3).search(steps(model, SOURCES))
+        apart = BeamSearch(3).search(steps(model, SOURCES))
     assert [h[0].ids for h in apart] == [h[0].ids for h in together]
 
 
 def test_beam_of_one_is_greedy_on_a_model(model):
     with torch.inference_mode():
-        beam, greedy = Beam(1).search(steps(model, SOURCES)), Greedy().search(steps(model, SOURCES))
+        beam, greedy = BeamSearch(1).search(steps(model, SOURCES)), GreedySearch().search(steps(model, SOURCES))
     assert [h[0].ids for h in beam] == [h[0].ids for h in greedy]
     assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
 
 
 def test_greedy_is_the_argmax_of_the_whole_model_at_every_step(model):
     with torch.inference_mode():
-        for source, (found,) in zip(SOURCES, Greedy().search(steps(model, SOURCES)), strict=True):
+        for source, (found,) in zip(SOURCES, GreedySearch().search(steps(model, SOURCES)), strict=True):
             target = torch.tensor([[BOS, *found.ids]])
             logits = model.output(model(torch.tensor([[*source, EOS]]), target))[0]
             logits[:, [PAD, BOS]] = -torch.inf
@@ -222,15 +228,15 @@ def test_greedy_is_the_argmax_of_the_whole_model_at_every_step(model):
 
 def test_no_output_holds_a_special_token(model):
     with torch.inference_mode():
-        for found in Beam(4, nbest=4).search(steps(model, SOURCES)):
+        for found in BeamSearch(4, nbest=4).search(steps(model, SOURCES)):
             assert all(i not in (PAD, BOS, EOS) for h in found for i in h.ids)
 
 
 def test_length_is_capped(model):
     never = chain(2)
     never.tables[:, :, EOS] = -math.inf
-    limits = Limits(factor=1, extra=2, rounds=99)
-    for search in (Greedy(limits), Beam(3, limits=limits), Sample(limits=limits)):
+    limits = Limits(factor=1, extra=2, loop_repeats=99)
+    for search in (GreedySearch(limits), BeamSearch(3, limits=limits), Sampling(limits=limits)):
         stepper = Chain(never.tables.clone(), length=3)
         assert [len(h[0].ids) for h in search.search(stepper)] == [5, 5]
 
@@ -238,9 +244,9 @@ def test_length_is_capped(model):
 def test_no_output_is_longer_than_the_model_has_places_for():
     never = chain(2)
     never.tables[:, :, EOS] = -math.inf
-    for search in (Greedy(), Beam(3), Sample()):
+    for search in (GreedySearch(), BeamSearch(3), Sampling()):
         stepper = Chain(never.tables.clone(), length=3)
-        stepper.longest = 4
+        stepper.max_output_length = 4
         assert max(len(h[0].ids) for h in search.search(stepper)) <= 4
 
 
@@ -256,7 +262,7 @@ class Counted(Chain):
     """A chain that ends after so many tokens."""
 
     def __init__(self, chain: Chain, end: int):
-        super().__init__(chain.tables, int(chain.lengths[0]))
+        super().__init__(chain.tables, int(chain.source_lengths[0]))
         self.left = end
 
     def step(self, last: Tensor) -> Tensor:
@@ -266,60 +272,60 @@ class Counted(Chain):
         return torch.full((len(last), V), -torch.inf).index_fill(1, torch.tensor([EOS]), 0.0)
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(1)], ids=repr)
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
 def test_a_loop_is_stopped_and_unwound(search):
     (found,) = search.search(looper(length=3))
     assert found[0].ids == (4, 5)
 
 
 def test_a_wider_beam_does_not_end_in_a_loop_either():
-    (found,) = Beam(3).search(looper(length=3))
-    assert int(cycle(torch.tensor([found[0].ids]), 4)[0]) == 0
+    (found,) = BeamSearch(3).search(looper(length=3))
+    assert int(cycle_lengths(torch.tensor([found[0].ids]), 4)[0]) == 0
 
 
 def test_a_source_that_repeats_itself_may_be_echoed():
-    (found,) = Greedy().search(Counted(looper(length=40), 30))
+    (found,) = GreedySearch().search(Counted(looper(length=40), 30))
     assert found[0].ids == (4, 5) * 15
 
 
 def test_cycles_are_found_at_the_end_only():
     tokens = torch.tensor([[1, 2, 3, 3, 3, 3], [3, 3, 3, 3, 1, 2], [1, 2, 1, 2, 1, 2], [1, 2, 3, 4, 5, 6]])
-    assert cycle(tokens, 3).tolist() == [1, 0, 2, 0]
-    assert unwind([9, 1, 2, 1, 2, 1, 2], 3) == [9, 1, 2]
-    assert unwind([9, 1, 2, 1, 2], 3) == [9, 1, 2, 1, 2]
-    assert unwind([], 3) == []
+    assert cycle_lengths(tokens, 3).tolist() == [1, 0, 2, 0]
+    assert trim_loop([9, 1, 2, 1, 2, 1, 2], 3) == [9, 1, 2]
+    assert trim_loop([9, 1, 2, 1, 2], 3) == [9, 1, 2, 1, 2]
+    assert trim_loop([], 3) == []
     for row in itertools.product((1, 2), repeat=9):
-        assert _period(list(row), 3) == int(cycle(torch.tensor([row]), 3))
+        assert _cycle_length(list(row), 3) == int(cycle_lengths(torch.tensor([row]), 3))
 
 
 def test_sampling_follows_the_probabilities():
     p = torch.tensor([0.5, 0.3, 0.15, 0.05])
     chance = (torch.arange(10_000) + 0.5).double() / 10_000
-    drawn = Sample().draw(p.log().expand(10_000, -1), chance)
+    drawn = Sampling().draw(p.log().expand(10_000, -1), chance)
     assert torch.bincount(drawn).tolist() == [5000, 3000, 1500, 500]
-    cold = torch.bincount(Sample(temperature=0.5).draw(p.log().expand(10_000, -1), chance), minlength=4) / 1e4
+    cold = torch.bincount(Sampling(temperature=0.5).draw(p.log().expand(10_000, -1), chance), minlength=4) / 1e4
     torch.testing.assert_close(cold, p**2 / (p**2).sum(), atol=1e-3, rtol=0)
-    assert torch.bincount(Sample(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
-    assert len(torch.bincount(Sample(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
-    assert len(torch.bincount(Sample(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
+    assert torch.bincount(Sampling(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
+    assert len(torch.bincount(Sampling(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
+    assert len(torch.bincount(Sampling(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
 
 
 def test_sampling_repeats_with_its_seed_and_only_then():
-    one, same, other = (Sample(seed=s).search(chain(11, length=9)) for s in (1, 1, 2))
+    one, same, other = (Sampling(seed=s).search(chain(11, length=9)) for s in (1, 1, 2))
     assert one == same != other
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Beam(0), "beam=0: must be at least 1"),
-        (lambda: Beam(alpha=math.nan), "alpha=nan: must be between 0 and 10"),
-        (lambda: Beam(alpha=1000), "alpha=1000: must be between 0 and 10"),
-        (lambda: Sample(seed=-1), "seed=-1: must be 0 or more"),
-        (lambda: Sample(temperature=math.nan), "temperature=nan: must be above 0"),
-        (lambda: Beam(3, nbest=4), "nbest=4: must be between 1 and the beam, which is 3"),
-        (lambda: Sample(temperature=0), "temperature=0: must be above 0"),
-        (lambda: Sample(top_p=1.5), "top_p=1.5"),
+        (lambda: BeamSearch(0), "beam=0: must be at least 1"),
+        (lambda: BeamSearch(alpha=math.nan), "alpha=nan: must be between 0 and 10"),
+        (lambda: BeamSearch(alpha=1000), "alpha=1000: must be between 0 and 10"),
+        (lambda: Sampling(seed=-1), "seed=-1: must be 0 or more"),
+        (lambda: Sampling(temperature=math.nan), "temperature=nan: must be above 0"),
+        (lambda: BeamSearch(3, nbest=4), "nbest=4: must be between 1 and the beam, which is 3"),
+        (lambda: Sampling(temperature=0), "temperature=0: must be above 0"),
+        (lambda: Sampling(top_p=1.5), "top_p=1.5"),
     ],
 )
 def test_searches_that_cannot_be_are_refused(make, message):
@@ -331,7 +337,7 @@ def test_searches_that_cannot_be_are_refused(make, message):
 def test_a_models_scores_are_those_of_the_ids_they_stand_with(model, alpha: float):
     """A beam that went on with the memory of another would not score what its own words are worth."""
     with torch.inference_mode():
-        search = Beam(4, alpha, nbest=4, limits=Limits(rounds=99))
+        search = BeamSearch(4, alpha, nbest=4, limits=Limits(loop_repeats=99))
         for source, found in zip(SOURCES, search.search(steps(model, SOURCES)), strict=True):
             for h in found:
                 target = torch.tensor([[BOS, *h.ids]])

@@ -31,7 +31,7 @@ from regard.model.taps import alter
 from regard.model.transformer import count_parameters
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.padding_free import PaddingFree
-from regard.training.planning.cost import Lengths, operations, parameters
+from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_flops
 
 from .conftest import SIZE, config_of, model_of
 
@@ -220,9 +220,9 @@ def test_parameters_and_operations_fall_as_computed(positions, bias):
     pruned = config.model_copy(update={"pruned": SOME})
     counts = [count_parameters(build(c, SIZE, SIZE, joint=True, pad=PAD)) for c in (config, pruned)]
     assert counts[0] - counts[1] == len(SOME) * (4 * 24 * 8 + (3 * 8 if bias else 0))
-    assert counts == [parameters(c, SIZE, SIZE, joint=True).total for c in (config, pruned)]
-    lengths = Lengths(11.0, 7.0)
-    fallen = operations(config, SIZE, lengths) - operations(pruned, SIZE, lengths)
+    assert counts == [compute_parameter_counts(c, SIZE, SIZE, joint_vocab=True).total for c in (config, pruned)]
+    lengths = MeanLengths(11.0, 7.0)
+    fallen = training_flops(config, SIZE, lengths) - training_flops(pruned, SIZE, lengths)
     encoder, own = 4 * 11 * 24 * 8 + 2 * 11 * 11 * 8, 4 * 7 * 24 * 8 + 2 * 7 * 7 * 8
     cross = 2 * (11 + 7) * 24 * 8 + 2 * 11 * 7 * 8
     assert fallen == pytest.approx(6 * (3 * encoder + own + cross))

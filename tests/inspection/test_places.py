@@ -13,7 +13,7 @@ from regard.inspection.positions import monotony, places
 from regard.inspection.trace import sites, trace
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
-from regard.model.positions import relative_position_bucket, alibi_slopes
+from regard.model.positions import alibi_slopes, relative_position_bucket
 from tests.inspection.conftest import KINDS, SIZE, config_of, model_of, name_of
 
 P, H, K, D = 13, 3, 8, 24

@@ -20,7 +20,7 @@ from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
 from regard.jobs.train.init_from import inherit
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
-from regard.run import Run, begin
+from regard.run import Run, stage
 from tests.interchange.conftest import randomise
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g"] * 5
@@ -66,10 +66,10 @@ def test_imported_tokenisers_are_kept_in_a_run(tmp_path: Path, joint: bool):
     trained, _ = some(joint)
     marian_export.write(trained, tmp_path)
     back = marian.read(open_folder(tmp_path))
-    run = begin(tmp_path / "run", back.config)
+    run = stage(tmp_path / "run", back.config)
     save_tokenizers(run, back.tokenizers)
     kept = load_tokenizers(run, back.config)
-    assert kept.joint == joint and all(run.sealed(path) for path in run.tokenizer_files())
+    assert kept.joint == joint and all(run.has_checksum(path) for path in run.tokenizer_files())
     assert (kept.source.table, kept.target.table) == (back.tokenizers.source.table, back.tokenizers.target.table)
     assert kept.target.encode(FRENCH) == back.tokenizers.target.encode(FRENCH)
 
@@ -139,7 +139,7 @@ def test_an_import_is_fine_tuned_gently(tmp_path: Path):
     trained, _ = some(True)
     exporter("marian")(trained, tmp_path)
     import_folder(tmp_path, tmp_path / "run")
-    assert inherit(Run(tmp_path / "run"), Config()).train.rate == 5e-5
+    assert inherit(Run(tmp_path / "run"), Config()).train.learning_rate == 5e-5
 
 
 def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):

@@ -21,7 +21,7 @@ from regard.jobs.load import load_encoder
 from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
-from regard.tasks.embed import mean_of
+from regard.tasks.embed import mean_pooling
 from tests.interchange.conftest import HF, randomise
 
 transformers = pytest.importorskip("transformers", reason=HF)
@@ -109,7 +109,7 @@ def test_texts_are_embedded_as_they_would_be_there_and_long_ones_are_cut(folder:
 def test_the_mean_counts_real_tokens_alone():
     states, real = torch.randn(3, 5, 7), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]).bool()
     expected = (states[0].mean(0), states[1, :2].mean(0), torch.zeros(7))
-    assert_close(mean_of(states, real), torch.stack(expected))
+    assert_close(mean_pooling(states, real), torch.stack(expected))
 
 
 def test_older_names_and_files_say_the_same(folder: Path, tmp_path):

@@ -10,12 +10,12 @@ from regard.config import ModelConfig
 from regard.data import tokenizer
 from regard.data.corpora import english_french
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
-from regard.decode import Greedy, Limits
+from regard.decode import GreedySearch, Limits
 from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import Steps
+from regard.tasks.translate import ModelStepper
 from tests.model.conftest import SCHEMES, positions
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
@@ -74,8 +74,8 @@ def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[
     lengths = {"min_decoding_length": 0, "max_decoding_length": LONGEST, "max_input_length": 0}
     results = theirs.translate_batch(rows, beam_size=1, **lengths)
     with torch.inference_mode():
-        ours = Greedy(Limits(0, LONGEST, rounds=99)).search(
-            Steps(IncrementalDecoder(model), sources, range(len(sources)))
+        ours = GreedySearch(Limits(0, LONGEST, loop_repeats=99)).search(
+            ModelStepper(IncrementalDecoder(model), sources, range(len(sources)))
         )
     return [
         (list(one.ids), [number(word) for word in other.hypotheses[0]])
@@ -157,13 +157,15 @@ def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
     small, large = ((tmp_path / name / "model.bin").stat().st_size for name in ("int8", "none"))
     assert small < 0.5 * large
     engine = Engine(tmp_path / "int8", tokenizers, workers=1, longest=60)
-    assert len({found[0].text for found in engine.candidates(TEXTS, Greedy())}) > 2
+    assert len({found[0].text for found in engine.candidates(TEXTS, GreedySearch())}) > 2
 
 
 def test_a_score_that_nobody_wants_is_not_computed(tokenizers, tmp_path):
     ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, places=60)
     engine = Engine(tmp_path, tokenizers, workers=1, longest=60)
-    scored, plain = ([one for (one,) in engine.candidates(TEXTS, Greedy(scored=wanted))] for wanted in (True, False))
+    scored, plain = (
+        [one for (one,) in engine.candidates(TEXTS, GreedySearch(scored=wanted))] for wanted in (True, False)
+    )
     assert [one.text for one in scored] == [one.text for one in plain]
     assert all(one.score < 0 for one in scored)
     assert all(math.isnan(one.score) for one in plain)

@@ -16,7 +16,7 @@ from regard.cli import main
 from regard.data.batch import pad
 from regard.data.corpora import english_french
 from regard.data.tokenizer import BOS, EOS, PAD
-from regard.decode import Beam, Greedy
+from regard.decode import BeamSearch, GreedySearch
 from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError
 from regard.interchange.marian import NEVER, Vocabulary
@@ -28,7 +28,7 @@ from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import Steps, Translator
+from regard.tasks.translate import ModelStepper, Translator
 from tests.interchange.conftest import HF, randomise
 
 transformers = pytest.importorskip("transformers", reason=HF)
@@ -41,7 +41,7 @@ SIZES = {
     "decoder_attention_heads": 3, "encoder_ffn_dim": 13, "decoder_ffn_dim": 13,
 }  # fmt: skip
 LONGEST = 47
-OPEN = Limits(factor=0.0, extra=LONGEST, rounds=10**6)  # no guard of ours that theirs has not
+OPEN = Limits(factor=0.0, extra=LONGEST, loop_repeats=10**6)  # no guard of ours that theirs has not
 
 
 def spm(texts: list[str], size: int) -> bytes:
@@ -121,8 +121,10 @@ def generated(theirs, tokenizer, texts: list[str], beams: int) -> list[tuple[lis
     return [([i for i in row if i not in marks], c.eos_token_id in row) for row in out.tolist()]
 
 
-def searched(translator: Translator, texts: list[str], search: Greedy | Beam) -> list[list[int]]:
-    steps = Steps(IncrementalDecoder(translator.model), translator.tokenizers.source.encode(texts), range(len(texts)))
+def searched(translator: Translator, texts: list[str], search: GreedySearch | BeamSearch) -> list[list[int]]:
+    steps = ModelStepper(
+        IncrementalDecoder(translator.model), translator.tokenizers.source.encode(texts), range(len(texts))
+    )
     return [list(found[0].ids) for found in search.search(steps)]
 
 
@@ -135,7 +137,7 @@ def same(folder: Path, translator: Translator, beams: int, texts: list[str] = TE
     tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
     translator.model.double()
     ours = numbers(folder)
-    found = searched(translator, texts, Greedy(OPEN) if beams == 1 else Beam(beams, limits=OPEN))
+    found = searched(translator, texts, GreedySearch(OPEN) if beams == 1 else BeamSearch(beams, limits=OPEN))
     pairs = list(zip(generated(theirs, tokenizer, texts, beams), found, strict=True))
     compared = [(ours[ids].tolist(), mine) for (ids, ended), mine in pairs if ended or beams == 1]
     assert [ids for ids, _ in compared] == [mine for _, mine in compared]
@@ -249,7 +251,7 @@ def test_an_imported_run_is_fine_tuned_exported_and_read_by_transformers(folder:
     before, after = (load(path, "cpu") for path in (run, tmp_path / "tuned"))
     assert after.tokenizers.joint and after.tokenizers.source.table == before.tokenizers.source.table
     held = list(SPLITS.test)
-    losses = [sum(forced.loss for forced in translator.forced(held)) for translator in (before, after)]
+    losses = [sum(forced.loss for forced in translator.teacher_force(held)) for translator in (before, after)]
     assert losses[1] < losses[0]
     export_run(tmp_path / "tuned", "marian", tmp_path / "back")
     assert len(same(tmp_path / "back", after, beams=1)) == len(TEXTS)
@@ -269,7 +271,9 @@ def test_a_run_trained_here_is_read_by_transformers(tmp_path, joint: bool):
     given = tokenizer(TEXTS, return_tensors="pt", padding=True)
     out = theirs.generate(**given, num_beams=1, max_length=LONGEST + 1, do_sample=False)
     texts = tokenizer.batch_decode(out, skip_special_tokens=True, use_source_tokenizer=False)
-    assert [text.strip() for text in texts] == [text.strip() for text in translator.translate(TEXTS, Greedy(OPEN))]
+    assert [text.strip() for text in texts] == [
+        text.strip() for text in translator.translate(TEXTS, GreedySearch(OPEN))
+    ]
     agree(tmp_path / "out", translator)
     import_folder(tmp_path / "out", tmp_path / "again")
     agree(tmp_path / "out", load(tmp_path / "again", "cpu"))
@@ -281,7 +285,7 @@ def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp
     assert look.pieces.shape == (len(look.target_pieces), len(look.source_pieces))
     assert "".join(look.source_words) == TEXTS[0].replace(" ", "")
     assert bool((look.words.sum(1) > 0.5).all())
-    assert translator.forced(SPLITS.dev[:2])[0].loss > 0
+    assert translator.teacher_force(SPLITS.dev[:2])[0].loss > 0
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", str(run), str(pairs(tmp_path, 7)), "--beam", "1", "--json", "--device", "cpu"])
     assert ended.value.code == 0 and json.loads(capsys.readouterr().out)["bleu"]["signature"]
@@ -292,7 +296,7 @@ def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
     from regard.jobs.translate.engine import engine
 
-    search = Greedy(Limits(factor=1.0, extra=3, rounds=10**6))
+    search = GreedySearch(Limits(factor=1.0, extra=3, loop_repeats=10**6))
     theirs = [found[0].text for text in TEXTS for found in engine(run, "none", 1).candidates([text], search)]
     ours = load(run, "cpu").translate(TEXTS, search)
     assert theirs == ours and len(set(ours)) > 3

@@ -24,7 +24,7 @@ from regard.jobs.train.fit import fit
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.transformer import EncoderDecoder
-from regard.run import Run, aside
+from regard.run import Run, atomic_write
 
 ENDINGS = "aeio"
 STEMS = {
@@ -258,7 +258,7 @@ def rewrite(folder: Path, change: Callable[[EncoderDecoder, Tokenizer], None]) -
             layer.feed.out.weight.zero_()
             layer.feed.out.bias.zero_()
         change(model, translator.tokenizers.source)
-    with aside(run.weights(0)) as path:
+    with atomic_write(run.weights(0)) as path:
         weights.write(weights.tensors_of(model), path)
-    run.seal(run.weights(0))
+    run.record_checksums(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})

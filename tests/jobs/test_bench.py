@@ -5,7 +5,7 @@ import re
 
 from regard.config import Config, ModelConfig
 from regard.data.tokenizer import PAD
-from regard.decode import Greedy
+from regard.decode import GreedySearch
 from regard.jobs.bench import Subject, _batch, advice, bench, decoding, of_nothing, of_run
 from regard.jobs.train.fit import fit
 
@@ -43,7 +43,7 @@ def test_only_pieces_that_were_written_are_counted(monkeypatch):
     clock = iter(range(10_000))
     monkeypatch.setattr("regard.jobs.bench.time.perf_counter", lambda: float(next(clock)))
     written = sum(len(source) + 1 for source in SMALL.sentences(128, SMALL.lengths.source))  # as many as it may
-    assert 0.5 * written < decoding(SMALL, "none", Greedy(), 0.0) <= written
+    assert 0.5 * written < decoding(SMALL, "none", GreedySearch(), 0.0) <= written
 
 
 def test_a_batch_has_the_padding_of_real_ones():

@@ -8,7 +8,7 @@ import torch
 
 import regard
 from regard.config import Config
-from regard.decode import Beam, Greedy
+from regard.decode import BeamSearch, GreedySearch
 from regard.errors import ConfigError, DataError, RegardError, RunError
 from regard.jobs.load import load
 from regard.jobs.train import fit as job
@@ -105,16 +105,16 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     sources, targets = (
         (tmp_path / f"few.{language}").read_text(encoding="utf-8").strip().split("\n") for language in ("en", "fr")
     )
-    assert load(tmp_path / "run").translate(sources, Greedy()) == targets
-    eight_bits = load(tmp_path / "run", quantize="int8").translate(sources, Greedy())
+    assert load(tmp_path / "run").translate(sources, GreedySearch()) == targets
+    eight_bits = load(tmp_path / "run", quantize="int8").translate(sources, GreedySearch())
     assert sum(map(str.__eq__, eight_bits, targets)) >= 60
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
     for quantize, right in (("none", 64), ("int8", 45)):
-        found = engine(tmp_path / "run", quantize, 1).candidates(sources, Greedy())
+        found = engine(tmp_path / "run", quantize, 1).candidates(sources, GreedySearch())
         assert sum(one[0].text == target for one, target in zip(found, targets, strict=True)) >= right
-    beams = engine(tmp_path / "run", "none", 2).candidates(["", *sources], Beam(3, nbest=2))
+    beams = engine(tmp_path / "run", "none", 2).candidates(["", *sources], BeamSearch(3, nbest=2))
     assert [len(one) for one in beams] == [1] + [2] * 64
-    ours = load(tmp_path / "run").candidates(sources, Beam(3, nbest=2))
+    ours = load(tmp_path / "run").candidates(sources, BeamSearch(3, nbest=2))
     for one, other in zip(beams[1:], ours, strict=True):
         assert one[0].text == other[0].text
         assert one[0].score == pytest.approx(other[0].score, abs=1e-3)
@@ -129,7 +129,7 @@ def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
         assert path.exists(), path
     assert {p.suffix for p in run.charts.iterdir()} == {".png", ".svg"}
     assert {p.stem for p in run.charts.iterdir()} == {"loss", "accuracy", "bleu", "sentences", "attention"}
-    rows = run.sentences("test").read_text(encoding="utf-8").split("\n")
+    rows = run.sentence_scores("test").read_text(encoding="utf-8").split("\n")
     assert rows[0].split("\t") == ["source", "reference", "translation", "bleu", "chrf"] and len(rows) == 31
     moved = tmp_path / "elsewhere"
     run.folder.rename(moved)
@@ -160,7 +160,7 @@ def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
     run = Run(tmp_path / "run")
     files = [run.weights(step) for step in (10, 15, 20, 25, 30)]
     mean = weights.average_weights(files)
-    kept = weights.read(run.average)
+    kept = weights.read(run.average_weights)
     assert all(torch.equal(mean[name], kept[name]) for name in mean)
 
 
@@ -251,14 +251,14 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import in_order
     from regard.jobs.train.prepare import write_pieces
-    from regard.training.loss import Learner
+    from regard.training.loss import LossModule
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
     dev = write_pieces(Run(tmp_path / "run"), config).dev
-    told = translator.forced(dev.pairs())
-    learner = Learner(translator.model, 0.0).eval()
+    told = translator.teacher_force(dev.pairs())
+    learner = LossModule(translator.model, 0.0).eval()
     sums = [learner(batch) for _, batch in in_order(dev, 256)]
     assert sum(one.loss for one in told) == pytest.approx(sum(float(s.loss) for s in sums), rel=1e-4)
     assert sum(one.correct for one in told) == sum(int(s.correct) for s in sums)
@@ -274,7 +274,7 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
     pairs = write_pieces(Run(tmp_path / "run"), config).dev.pairs()[:13]
-    found = evaluate(lambda texts: texts, pairs, translator.forced)
+    found = evaluate(lambda texts: texts, pairs, translator.teacher_force)
     encode = translator.tokenizers.source.encode
     batch = collate(encode([p.source for p in pairs]), encode([p.target for p in pairs]))
     logp = translator.model.output(translator.model(batch.source, batch.target_in)).log_softmax(dim=-1).detach()
@@ -285,10 +285,10 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
             right += piece in (PAD, int(guess.argmax()))
             loss += 0.0 if piece == PAD else -float(guess[piece])
     places = batch.target_out.numel()
-    assert found.pads_counted.places == batch.target_out.shape[1] and 0 < pads < places
+    assert found.pads_counted.positions == batch.target_out.shape[1] and 0 < pads < places
     assert found.pads_counted.accuracy == pytest.approx(100 * right / places)
     assert found.pads_counted.loss == pytest.approx(loss / places, rel=1e-4)
-    assert found.pads_counted.pads == pytest.approx(100 * pads / places)
+    assert found.pads_counted.pad_percent == pytest.approx(100 * pads / places)
     assert found.pads_counted.loss < found.loss and found.pads_counted.accuracy > found.scores["accuracy"].value
 
 

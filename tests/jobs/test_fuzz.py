@@ -55,7 +55,7 @@ def test_no_wrong_pair_is_trained_on_silently(tmp_path: Path, count: int):
         for name, raw in zip(("a.en", "a.fr"), sides, strict=True):
             (folder / name).write_bytes(raw)
         config = settings.build({"data": {"train": [str(folder / "a.en"), str(folder / "a.fr")]}})
-        run = runs.begin(folder / "run", config)
+        run = runs.stage(folder / "run", config)
         try:
             write_texts(run, config)
         except RegardError as error:

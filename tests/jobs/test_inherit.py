@@ -38,7 +38,7 @@ def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin)
     assert note.startswith(f"from {origin}: tokenizer.model, sizes of the model, and its weights ")
     run, old = Run(tmp_path / "run"), Run(origin)
     assert run.tokenizer().read_bytes() == old.tokenizer().read_bytes()
-    assert run.load_config().model.dim == 32 and run.load_config().data.vocabulary == 400
+    assert run.load_config().model.dim == 32 and run.load_config().data.vocab_size == 400
     theirs = weights.read(old.folder / old.read_json(old.best)["weights"])
     mine = weights.read(run.weights(1))
     assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in theirs)
@@ -49,11 +49,13 @@ def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin)
 
 def test_a_gentle_rate_is_chosen_unless_one_is_given(tmp_path, files, origin):
     list(job.fit(tmp_path / "a", bare(files, "train.steps=1"), False, never, origin))
-    assert Run(tmp_path / "a").load_config().train.rate == pytest.approx(0.002)  # a quarter of what width 32 can stand
+    assert Run(tmp_path / "a").load_config().train.learning_rate == pytest.approx(
+        0.002
+    )  # a quarter of what width 32 can stand
     list(job.fit(tmp_path / "c", bare(files, "train.steps=1"), False, never, tmp_path / "a"))
-    assert Run(tmp_path / "c").load_config().train.rate == pytest.approx(0.002)  # a third run learns as fast
+    assert Run(tmp_path / "c").load_config().train.learning_rate == pytest.approx(0.002)  # a third run learns as fast
     list(job.fit(tmp_path / "b", bare(files, "train.steps=1", "train.rate=0.1"), False, never, origin))
-    assert Run(tmp_path / "b").load_config().train.rate == 0.1
+    assert Run(tmp_path / "b").load_config().train.learning_rate == 0.1
 
 
 def test_what_contradicts_the_weights_is_refused(tmp_path, files, origin):
@@ -105,7 +107,7 @@ def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
     train(tmp_path / "whole", config)
     run = Run(tmp_path / "whole")
     run.write_json(run.checksums, {})
-    for path in (run.pieces_ready, run.latest, run.best):
+    for path in (run.tokens_manifest, run.latest, run.best):
         path.unlink()
     assert isinstance(list(job.resume(run.folder, [], never))[-1], Finished)
 

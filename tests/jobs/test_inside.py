@@ -113,8 +113,8 @@ def test_looks_through_training_do_not_change_it(run, files, tmp_path):
     list(fit(tmp_path / "quiet", quiet, False, lambda: False))
     names = [Run(folder).weights(12).read_bytes() for folder in (run, tmp_path / "quiet")]
     assert names[0] == names[1]
-    assert not Run(tmp_path / "quiet").heads.exists()
-    (first, *_) = [json.loads(line) for line in Run(run).heads.read_text().strip().split("\n")]
+    assert not Run(tmp_path / "quiet").head_history.exists()
+    (first, *_) = [json.loads(line) for line in Run(run).head_history.read_text().strip().split("\n")]
     assert set(first["heads"]["encoder.0.self.1"]) == {"entropy", "confidence", "role", "lift"}
 
 

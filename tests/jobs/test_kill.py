@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.run import ASIDE, Run
+from regard.run import TEMPORARY_SUFFIX, Run
 from tests.jobs.conftest import TINY
 from tests.jobs.test_fit import assert_same
 
@@ -37,7 +37,7 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
 def wait_until_saving(process: subprocess.Popen[bytes], folder: Path, patience: float) -> None:
     end = time.monotonic() + patience
     while time.monotonic() < end and process.poll() is None:
-        if folder.is_dir() and any(folder.rglob(f"*{ASIDE}")):
+        if folder.is_dir() and any(folder.rglob(f"*{TEMPORARY_SUFFIX}")):
             return
 
 
@@ -57,7 +57,7 @@ def disturbed(files: Path, out: Path, steps: int, kills: int, seed: int) -> list
         if process.returncode == 0:
             return met
         assert process.returncode == -signal.SIGKILL, error
-        saving = any(out.rglob(f"*{ASIDE}")) if out.is_dir() else False
+        saving = any(out.rglob(f"*{TEMPORARY_SUFFIX}")) if out.is_dir() else False
         saved = Run(out).latest.exists()
         met.append("during a save" if saving else "after a save" if saved else "before the first save")
 
@@ -75,7 +75,7 @@ def test_killed_and_resumed_ends_as_if_undisturbed(files: Path, tmp_path: Path, 
     assert len(met) == kills
     assert "before the first save" in met
     assert_same(tmp_path / "whole", tmp_path / "killed")
-    assert not list((tmp_path / "killed").rglob(f"*{ASIDE}"))
+    assert not list((tmp_path / "killed").rglob(f"*{TEMPORARY_SUFFIX}"))
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(files: Path, tmp_path: Path):

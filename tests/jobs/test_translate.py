@@ -6,7 +6,7 @@ import pytest
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD, Tokenizers, train
-from regard.decode import Greedy
+from regard.decode import GreedySearch
 from regard.errors import DataError
 from regard.formats import open_document
 from regard.jobs.translate.text import Longest, translate_document, translate_lines
@@ -30,7 +30,7 @@ class Echo:
 
 
 def lines(echo: Echo, texts: list[str], longest: Longest) -> list[str]:
-    return [found[0].text for found in translate_lines(echo, texts, Greedy(), longest, lambda n: f"x:{n}")]
+    return [found[0].text for found in translate_lines(echo, texts, GreedySearch(), longest, lambda n: f"x:{n}")]
 
 
 def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
@@ -63,10 +63,10 @@ def test_a_model_in_training_translates_without_dropout_and_goes_on_training():
     config = ModelConfig(dim=32, layers=1, heads=2, ffn=64, dropout=0.5)
     model = build(config, tokenizers.source.size, tokenizers.target.size, joint=True, pad=PAD)
     translator = Translator(model.eval(), tokenizers)
-    expected = translator.translate(words, Greedy())
+    expected = translator.translate(words, GreedySearch())
     assert not model.training
     model.train()
-    assert translator.translate(words, Greedy()) == expected
+    assert translator.translate(words, GreedySearch()) == expected
     assert all(part.training for part in model.modules())
 
 
@@ -81,7 +81,7 @@ def test_a_unit_that_was_cut_is_translated_segment_by_segment(tmp_path: Path):
     (tmp_path / "in.xlf").write_text(before, encoding="utf-8")
     document = open_document(tmp_path / "in.xlf", "en", "fr")
     assert [segment.note.rpartition(":")[2] for segment in document.segments] == ["3", "3"]
-    filled = translate_document(Echo(), document, tmp_path / "out.xlf", Greedy(), Longest(256))
+    filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), Longest(256))
     assert (filled.count, filled.left) == (2, [])
     marked, two = ' state="needs-review-translation"', '<mrk mtype="seg" mid="2">TWO DOGS.</mrk>'
     after = SEGMENTED.format(codes=' target-language="fr"', state=marked, one="ONE CAT.", second=two)
@@ -99,7 +99,7 @@ def test_a_letter_that_the_file_cannot_hold_costs_its_entry_alone(tmp_path: Path
             return [[Translation(text.replace("oe", "œ"), -1.0)] for text in texts]
 
     filled = translate_document(
-        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(256)
+        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(256)
     )
     assert filled.count == 1 and len(filled.left) == 1
     assert "which ISO-8859-1 lacks" in filled.left[0][1] and filled.left[0][0].endswith(":4")
@@ -111,7 +111,7 @@ def test_a_segment_that_is_too_long_is_refused_with_its_own_line(tmp_path: Path)
     line = len(PO.splitlines()) + 2
     with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 pieces"):
         translate_document(
-            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(31, refuse=True)
+            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(31, refuse=True)
         )
 
 
@@ -140,7 +140,9 @@ msgstr ""
 
 def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
     (tmp_path / "in.po").write_text(PO, encoding="utf-8")
-    filled = translate_document(Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", Greedy(), Longest(256))
+    filled = translate_document(
+        Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(256)
+    )
     out = (tmp_path / "out.po").read_text(encoding="utf-8")
     assert out.startswith(PO[: PO.index('msgid "the cat"')])
     assert '#, fuzzy\nmsgid "the cat"\nmsgstr "THE CAT"\n' in out

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.errors import ConfigError
-from regard.kernels.int8 import BACKENDS, MIN_ONEDNN_ROWS, MIN_ONEDNN_COLUMNS, int8_linear, quantize
+from regard.kernels.int8 import BACKENDS, MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS, int8_linear, quantize
 
 room = importlib.import_module("regard.kernels.int8")  # in its package the name is the function's
 makers = pytest.mark.parametrize("make", BACKENDS.values(), ids=BACKENDS)

@@ -7,8 +7,8 @@ from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
 from regard.kernels import (
-    PaddingLayout,
     FastDropout,
+    PaddingLayout,
     attention_saved_weights,
     feed_forward_relu,
     pack_heads,

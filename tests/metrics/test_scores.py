@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from regard.errors import DataError
-from regard.evaluation import Forced, evaluate, pads_counted
+from regard.evaluation import TeacherForcingResult, evaluate, score_with_pads
 from regard.formats import Pair
 from regard.metrics import accuracy, bleu, bleu_as_in_papers, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
 from regard.metrics.rouge import longest_common
@@ -89,8 +89,8 @@ def test_any_function_can_be_evaluated():
     found = evaluate(lambda texts: texts, pairs)
     assert found.scores["bleu"] == bleu(HYPOTHESES, REFERENCES) and found.scores["chrf"] == chrf(HYPOTHESES, REFERENCES)
     assert set(found.scores) == {"bleu", "chrf", "ter", "rouge"} and found.loss is None
-    assert found.baselines.copied == found.scores["bleu"]  # this system copies
-    assert found.baselines.shuffled.value < found.scores["bleu"].value
+    assert found.baselines.copied_source == found.scores["bleu"]  # this system copies
+    assert found.baselines.shuffled_translations.value < found.scores["bleu"].value
     assert found.baselines.length_ratio == pytest.approx(sum(map(len, HYPOTHESES)) / sum(map(len, REFERENCES)))
     assert [s.translation for s in found.sentences] == HYPOTHESES
     assert found.sentences[0].bleu == sentence_bleu(HYPOTHESES[0], REFERENCES[0])
@@ -106,10 +106,12 @@ def test_rouge_is_the_longest_common_subsequence():
 
 
 def test_pads_flatter_only_where_there_are_some():
-    even = pads_counted([Forced(7, 3, 11.0), Forced(7, 2, 13.0)])
-    assert (even.accuracy, even.loss, even.places, even.pads) == pytest.approx((500 / 14, 24 / 14, 7, 0))
-    uneven = pads_counted([Forced(7, 3, 11.0), Forced(2, 0, 13.0)])
-    assert (uneven.accuracy, uneven.loss, uneven.places, uneven.pads) == pytest.approx((800 / 14, 24 / 14, 7, 500 / 14))
+    even = score_with_pads([TeacherForcingResult(7, 3, 11.0), TeacherForcingResult(7, 2, 13.0)])
+    assert (even.accuracy, even.loss, even.positions, even.pad_percent) == pytest.approx((500 / 14, 24 / 14, 7, 0))
+    uneven = score_with_pads([TeacherForcingResult(7, 3, 11.0), TeacherForcingResult(2, 0, 13.0)])
+    assert (uneven.accuracy, uneven.loss, uneven.positions, uneven.pad_percent) == pytest.approx(
+        (800 / 14, 24 / 14, 7, 500 / 14)
+    )
 
 
 def test_accuracy_is_a_ratio_of_sums():

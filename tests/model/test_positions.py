@@ -8,22 +8,22 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.errors import ModelError
-from regard.model.attention import Attention, attend, score, hard_attention
+from regard.model.attention import Attention, attend, hard_attention, score
 from regard.model.layers import EncoderLayer, PreNorm
 from regard.model.positions import (
-    T5Bias,
     ALiBi,
-    LearnedBias,
     Concatenated,
     Learned,
+    LearnedBias,
     Positions,
     Relative,
     Rotary,
     Sinusoidal,
-    relative_positions,
-    relative_position_bucket,
-    sinusoid,
+    T5Bias,
     alibi_slopes,
+    relative_position_bucket,
+    relative_positions,
+    sinusoid,
 )
 from tests.model.conftest import ABSOLUTE, SCHEMES, make, positions
 

@@ -11,7 +11,7 @@ from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.cache import Cache
 from regard.model.taps import record, taps
-from regard.model.transformer import EncoderDecoder, drop_words, count_parameters
+from regard.model.transformer import EncoderDecoder, count_parameters, drop_words
 from tests.model.conftest import SCHEMES, positions
 
 

@@ -7,15 +7,15 @@ from regard.config import ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import PAD
 from regard.model.build import build
-from regard.training.loss import Learner
+from regard.training.loss import LossModule
 
 V = 23
 
 
-def make_learner(smoothing: float = 0.1, packed: bool = False, **settings) -> Learner:
+def make_learner(smoothing: float = 0.1, packed: bool = False, **settings) -> LossModule:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
-    return Learner(build(config, V, V, joint=True, pad=PAD).double(), smoothing, packed)
+    return LossModule(build(config, V, V, joint=True, pad=PAD).double(), smoothing, packed)
 
 
 def make_batch(lengths: list[int], seed: int = 5) -> Batch:
@@ -28,5 +28,5 @@ def make_batch(lengths: list[int], seed: int = 5) -> Batch:
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "packed"])
-def learner(request: pytest.FixtureRequest) -> Learner:
+def learner(request: pytest.FixtureRequest) -> LossModule:
     return make_learner(packed=request.param)

@@ -7,21 +7,21 @@ from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import EOS, Tokenizers, train
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.training.alarms import Pace, Watch
-from regard.training.validate import Check
+from regard.training.alarms import ThroughputMonitor, TrainingMonitor
+from regard.training.validate import Validation
 
 
-def check(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Check:
-    return Check(step, loss, 0.5, None, 1.0, shuffled, distinct)
+def check(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Validation:
+    return Validation(step, loss, 0.5, None, 1.0, shuffled, distinct)
 
 
-def watch() -> Watch:
-    return Watch(unigram=6.0, warmup=100)
+def watch() -> TrainingMonitor:
+    return TrainingMonitor(unigram_loss=6.0, warmup=100)
 
 
 def test_all_is_well():
     watching = watch()
-    said = [watching.look(check(100 * i, 5.0 / i), 5.5 / i) for i in range(1, 9)]
+    said = [watching.update(check(100 * i, 5.0 / i), 5.5 / i) for i in range(1, 9)]
     assert said == [[]] * 8
 
 
@@ -35,30 +35,32 @@ def test_all_is_well():
 )
 def test_an_alarm_fires_once_and_only_after_the_warm_up(seen, words):
     watching = watch()
-    early = Check(150, seen.loss, 0.5, None, 1.0, seen.shuffled, seen.distinct)
-    assert watching.look(early, 5.0) == []
-    (text,) = watching.look(seen, 5.0)
+    early = Validation(150, seen.loss, 0.5, None, 1.0, seen.shuffled, seen.distinct)
+    assert watching.update(early, 5.0) == []
+    (text,) = watching.update(seen, 5.0)
     assert all(word in text for word in words)
-    assert watching.look(seen, 5.0) == []
+    assert watching.update(seen, 5.0) == []
 
 
 def test_learning_by_heart_is_noticed():
     watching = watch()
-    said = [watching.look(check(i * 200, dev), tr) for i, (dev, tr) in enumerate([(3.0, 3.0), (3.1, 2.5), (3.2, 2.0)])]
+    said = [
+        watching.update(check(i * 200, dev), tr) for i, (dev, tr) in enumerate([(3.0, 3.0), (3.1, 2.5), (3.2, 2.0)])
+    ]
     assert said == [[], [], []]
-    (text,) = watching.look(check(800, 3.3), 1.5)
+    (text,) = watching.update(check(800, 3.3), 1.5)
     assert "from 3.000 to 3.300" in text and "model.dropout" in text
     rising_together = watch()
-    assert not any(rising_together.look(check(i * 200, 3 + i / 10), 3 + i / 10) for i in range(6))
+    assert not any(rising_together.update(check(i * 200, 3 + i / 10), 3 + i / 10) for i in range(6))
 
 
 def test_a_slow_machine_is_noticed_after_minutes():
-    pace = Pace(expected=900.0)
-    assert not any(pace.look(200, 1.0) for _ in range(119))
-    assert "less than a third of the expected 900" in pace.look(200, 1.0)
-    assert pace.look(200, 1.0) == ""
-    bursts = Pace(expected=900.0)
-    assert not any(bursts.look(200 if i % 60 else 400, 1.0) for i in range(600))
+    pace = ThroughputMonitor(expected_tokens_per_second=900.0)
+    assert not any(pace.update(200, 1.0) for _ in range(119))
+    assert "less than a third of the expected 900" in pace.update(200, 1.0)
+    assert pace.update(200, 1.0) == ""
+    bursts = ThroughputMonitor(expected_tokens_per_second=900.0)
+    assert not any(bursts.update(200 if i % 60 else 400, 1.0) for i in range(600))
 
 
 def test_the_unigram_line_is_its_formula(tmp_path):

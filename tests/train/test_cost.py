@@ -4,10 +4,10 @@ import pytest
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.hardware import memory, multiply_rate
+from regard.hardware import available_memory, measure_matmul_flops
 from regard.model.build import build
 from regard.model.transformer import count_parameters
-from regard.training.planning.cost import Lengths, operations, parameters, training_bytes
+from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes, training_flops
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_parameters_are_those_of_the_model(settings, joint):
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, **settings})
     size = 29 if joint else 31
     model = build(config, 29, size, joint=joint, pad=PAD)
-    parts = parameters(config, 29, size, joint)
+    parts = compute_parameter_counts(config, 29, size, joint)
     assert parts.total == count_parameters(model)
     outputs = {name: p for name, p in model.named_parameters() if name.startswith("output")}
     assert parts.output == sum(p.numel() for p in outputs.values())
@@ -50,15 +50,15 @@ def test_parameters_are_those_of_the_model(settings, joint):
 
 
 def test_operations_grow_with_everything():
-    config, lengths = ModelConfig(dim=64, heads=4), Lengths(11, 13)
-    base = operations(config, 1000, lengths)
-    assert operations(ModelConfig(dim=128, heads=4), 1000, lengths) > 2 * base
-    assert operations(config, 2000, lengths) - base == pytest.approx(6 * 13 * 64 * 1000)
-    assert operations(config, 1000, Lengths(22, 26)) > 2 * base
-    parts = parameters(config, 1000, 1000, joint=True)
+    config, lengths = ModelConfig(dim=64, heads=4), MeanLengths(11, 13)
+    base = training_flops(config, 1000, lengths)
+    assert training_flops(ModelConfig(dim=128, heads=4), 1000, lengths) > 2 * base
+    assert training_flops(config, 2000, lengths) - base == pytest.approx(6 * 13 * 64 * 1000)
+    assert training_flops(config, 1000, MeanLengths(22, 26)) > 2 * base
+    parts = compute_parameter_counts(config, 1000, 1000, joint_vocab=True)
     assert training_bytes(config, parts, 1000, 2048) > 16 * parts.total
 
 
 def test_the_machine_says_what_it_can():
-    assert multiply_rate(1) > 1e8
-    assert memory() >= 0
+    assert measure_matmul_flops(1) > 1e8
+    assert available_memory() >= 0

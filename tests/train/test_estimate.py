@@ -4,27 +4,27 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.training.planning.cost import Lengths
-from regard.training.planning.estimate import estimate
+from regard.training.planning.cost import MeanLengths
+from regard.training.planning.estimate import estimate_training
 
-LENGTHS = Lengths(13.0, 17.0)
+LENGTHS = MeanLengths(13.0, 17.0)
 
 
 def cost(*changes: str, rate: float = 1e11):
-    return estimate(settings.override(Config(), list(changes)), 29_000, LENGTHS, 6000, rate)
+    return estimate_training(settings.override(Config(), list(changes)), 29_000, LENGTHS, 6000, rate)
 
 
 def test_minutes_and_steps_are_two_sides_of_one_thing():
     by_clock = cost("train.minutes=60")
     assert by_clock.minutes == pytest.approx(60)
-    by_steps = cost(f"train.steps={int(by_clock.updates)}")
+    by_steps = cost(f"train.steps={int(by_clock.steps)}")
     assert by_steps.minutes == pytest.approx(60, rel=1e-3)
-    assert by_clock.epochs * by_clock.updates_an_epoch == pytest.approx(by_clock.updates)
+    assert by_clock.epochs * by_clock.steps_per_epoch == pytest.approx(by_clock.steps)
 
 
 def test_pieces_a_second_are_those_of_an_epoch():
     one = cost("train.steps=100")
-    assert one.pieces_a_second * one.seconds_an_update * one.updates_an_epoch == pytest.approx(29_000 * 17.0)
+    assert one.tokens_per_second * one.seconds_per_step * one.steps_per_epoch == pytest.approx(29_000 * 17.0)
 
 
 def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
@@ -44,6 +44,6 @@ def test_it_is_told_in_words():
 
 def test_two_processes_need_half_of_the_updates_for_an_epoch():
     config = settings.override(Config(), ["train.epochs=3"])
-    one, two = (estimate(config, 29_000, LENGTHS, 6000, 1e11, ranks) for ranks in (1, 2))
-    assert two.updates == pytest.approx(one.updates / 2)
-    assert two.pieces_a_second == pytest.approx(2 * one.pieces_a_second)
+    one, two = (estimate_training(config, 29_000, LENGTHS, 6000, 1e11, ranks) for ranks in (1, 2))
+    assert two.steps == pytest.approx(one.steps / 2)
+    assert two.tokens_per_second == pytest.approx(2 * one.tokens_per_second)

@@ -8,15 +8,15 @@ from torch.testing import assert_close
 from regard.data.ibm_model1 import Lexicon
 from regard.data.tokenizer import PAD
 from regard.model.taps import record
-from regard.training.guided_alignment import Guide, middle
-from regard.training.loss import Learner, RDrop
+from regard.training.guided_alignment import GuidedAlignment, guided_layer
+from regard.training.loss import LossModule, RDrop
 from tests.train.conftest import V, make_batch, make_learner
 
 
-def guide(weight: float = 0.7) -> Guide:
+def guide(weight: float = 0.7) -> GuidedAlignment:
     lexicon = Lexicon(np.ones(V, np.float32), steepness=5.0)
     lexicon.counts[:] = np.random.default_rng(3).random(len(lexicon.counts))
-    return Guide(lexicon, weight, layer=1)
+    return GuidedAlignment(lexicon, weight, layer=1)
 
 
 def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
@@ -29,7 +29,7 @@ def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
     for b, t in (batch.target_out != PAD).nonzero().tolist():
         for s in (batch.source[b] != PAD).nonzero()[:, 0].tolist():
             expected -= shares[b, t, s] * weights[b, t, s].log().item()
-    guided = Learner(learner.model, 0.1, guide=guide())
+    guided = LossModule(learner.model, 0.1, guided_alignment=guide())
     assert (guided(batch).objective - learner(batch).objective).item() == pytest.approx(0.7 * expected, rel=1e-5)
     assert_close(guided(batch).loss, learner(batch).loss)
 
@@ -39,7 +39,9 @@ def test_both_paths_are_guided_alike(kind: str):
     model, batch = make_learner().model, make_batch([3, 7, 2])
     found = []
     for packed in (False, True):
-        learner = Learner(model, 0.1, packed, guide()) if kind == "plain" else RDrop(model, 0.1, 5.0, packed, guide())
+        learner = (
+            LossModule(model, 0.1, packed, guide()) if kind == "plain" else RDrop(model, 0.1, 5.0, packed, guide())
+        )
         model.zero_grad()
         learner(batch).objective.backward()
         found.append({name: p.grad.clone() for name, p in model.named_parameters()})
@@ -51,21 +53,21 @@ def test_twice_the_batch_guides_no_more_than_once():
     model, batch = make_learner().model, make_batch([3, 7, 2])
     extra = [
         make(guide()).forward(batch).objective - make(None).forward(batch).objective
-        for make in (lambda g: Learner(model, 0.1, False, g), lambda g: RDrop(model, 0.1, 5.0, False, g))
+        for make in (lambda g: LossModule(model, 0.1, False, g), lambda g: RDrop(model, 0.1, 5.0, False, g))
     ]
     assert_close(*extra)
 
 
 def test_nothing_is_guided_outside_training():
     learner, batch = make_learner(), make_batch([3, 7, 2])
-    guided = Learner(learner.model, 0.1, guide=guide()).eval()
+    guided = LossModule(learner.model, 0.1, guided_alignment=guide()).eval()
     with torch.no_grad():
         assert_close(guided(batch).objective, learner(batch).objective)
 
 
 def test_a_guided_head_comes_to_look_where_it_is_shown():
     learner, batch = make_learner(), make_batch([3, 7, 2, 5])
-    guided = Learner(learner.model, 0.1, packed=True, guide=guide(weight=2.0))
+    guided = LossModule(learner.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
     shares = torch.from_numpy(guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy()))
     real = batch.target_out != PAD
 
@@ -84,4 +86,4 @@ def test_a_guided_head_comes_to_look_where_it_is_shown():
 
 
 def test_the_middle_layer_is_guided():
-    assert [middle(n) for n in (1, 2, 3, 4, 6)] == [0, 0, 1, 1, 2]
+    assert [guided_layer(n) for n in (1, 2, 3, 4, 6)] == [0, 0, 1, 1, 2]

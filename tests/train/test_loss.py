@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.training.loss import ChunkedLoss, Learner, RDrop, TokenLoss
+from regard.training.loss import ChunkedLoss, LossModule, RDrop, TokenLoss
 from tests.model.conftest import SCHEMES, positions
 from tests.train.conftest import make_batch, make_learner
 
@@ -40,7 +40,7 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
     learner, batch = make_learner(smoothing, output_bias=biased), make_batch([3, 7, 2])
     states = torch.randn(batch.tokens, 22, dtype=torch.double, requires_grad=True)
-    output, gold = learner.model.output, learner.gold(batch)
+    output, gold = learner.model.output, learner.labels(batch)
     found = []
     for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
         found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, *output.parameters())))
@@ -49,7 +49,7 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
         assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-def test_more_padding_changes_neither_loss_nor_accuracy(learner: Learner):
+def test_more_padding_changes_neither_loss_nor_accuracy(learner: LossModule):
     batch = make_batch([3, 7, 2])
     wide = Batch(
         *(F.pad(x, (0, 5), value=PAD) for x in (batch.source, batch.target_in, batch.target_out)),
@@ -59,7 +59,7 @@ def test_more_padding_changes_neither_loss_nor_accuracy(learner: Learner):
         assert_close(mine, theirs)
 
 
-def test_accumulated_batches_equal_one_batch(learner: Learner):
+def test_accumulated_batches_equal_one_batch(learner: LossModule):
     lengths = [3, 7, 2, 5, 5, 11, 1, 4]
     whole = make_batch(lengths)
     parts = [cut(whole, slice(0, 3)), cut(whole, slice(3, 8))]
@@ -81,10 +81,10 @@ def cut(batch: Batch, rows: slice) -> Batch:
 def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     batch = make_batch([3, 7, 2])
     plain = make_learner()
-    same = RDrop(plain.model, 0.1, weight=5.0)
+    same = RDrop(plain.model, 0.1, kl_weight=5.0)
     for mine, theirs in zip(same(batch), plain(batch), strict=True):
         assert_close(mine.double(), theirs.double())
-    noisy = RDrop(make_learner(dropout=0.3).model, 0.1, weight=5.0)
+    noisy = RDrop(make_learner(dropout=0.3).model, 0.1, kl_weight=5.0)
     torch.manual_seed(1)
     found = noisy(batch)
     torch.manual_seed(1)
@@ -96,7 +96,7 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     assert float(kl.detach()) > 0.1
     assert_close(found.objective, ce / 2 + 5.0 * kl / 4)
     noisy.eval()
-    assert_close(noisy(batch).loss, Learner(noisy.model, 0.1).eval()(batch).loss)
+    assert_close(noisy(batch).loss, LossModule(noisy.model, 0.1).eval()(batch).loss)
 
 
 def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monkeypatch: pytest.MonkeyPatch):
@@ -139,7 +139,7 @@ def test_dropout_leaves_mean_and_variance_of_both_paths_alike():
     for packed in (False, True):
         learner = make_learner(packed=packed, dropout=0.3).train()
         with torch.no_grad():
-            found.append(learner.path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
+            found.append(learner.forward_path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
     plain, fast = found
     apart = (fast.mean(dim=0) - plain.mean(dim=0)) / ((fast.var(dim=0) + plain.var(dim=0)) / draws).sqrt()
     assert float(apart.abs().max()) < 5  # standard errors

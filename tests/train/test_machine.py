@@ -10,7 +10,7 @@ import torch
 
 from regard import hardware
 from regard.errors import ConfigError
-from regard.training.precision import Precision, choose, packs
+from regard.training.precision import Precision, resolve_precision, uses_padding_free
 
 FLUSHED = """
 import torch
@@ -27,17 +27,17 @@ print(int((tiny * 1.0).count_nonzero()))
 def test_remembered_files_do_not_count_as_used():
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0.5 * free < hardware._available() < total
+    assert 0.5 * free < hardware._system_available_memory() < total
 
 
 def test_a_container_has_what_it_may_use(tmp_path: Path):
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("700000\n")
     (tmp_path / "memory.stat").write_text("anon 500000\ninactive_file 150000\n")
-    assert hardware._allowed(tmp_path) == 450_000
+    assert hardware._cgroup_available_memory(tmp_path) == 450_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert hardware._allowed(tmp_path) is None
-    assert hardware._allowed(tmp_path / "none") is None
+    assert hardware._cgroup_available_memory(tmp_path) is None
+    assert hardware._cgroup_available_memory(tmp_path / "none") is None
 
 
 def test_tiny_numbers_are_zero_in_every_thread():
@@ -47,12 +47,14 @@ def test_tiny_numbers_are_zero_in_every_thread():
 
 def test_the_packed_path_is_for_whole_models_on_cpus():
     cpu = torch.device("cpu")
-    plain, half = choose("float32", cpu), choose("bfloat16", cpu)
-    assert packs("auto", plain, False) and packs("packed", choose("float64", cpu), False)
-    assert not packs("plain", plain, False)
+    plain, half = resolve_precision("float32", cpu), resolve_precision("bfloat16", cpu)
+    assert uses_padding_free("auto", plain, False) and uses_padding_free(
+        "packed", resolve_precision("float64", cpu), False
+    )
+    assert not uses_padding_free("plain", plain, False)
     elsewhere = Precision(torch.device("meta"))
     for precision, sharded in ((half, False), (plain, True), (elsewhere, False)):
-        assert not packs("auto", precision, sharded)
+        assert not uses_padding_free("auto", precision, sharded)
         with pytest.raises(ConfigError, match=r"train.path=packed: is for CPUs, .* train.path=plain"):
-            packs("packed", precision, sharded)
+            uses_padding_free("packed", precision, sharded)
     assert [str(precision) for precision in (plain, half)] == ["float32", "bfloat16"]

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from regard.config import TrainConfig
 from regard.model.weights import tensors_of
 from regard.training import ema, optim
-from regard.training.muon import Muon, orthogonalise
+from regard.training.muon import Muon, orthogonalize
 from regard.training.planning.budget import Budget
 from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt
 from tests.train.conftest import make_batch, make_learner
@@ -19,7 +19,7 @@ def test_newton_and_schulz_bring_singular_values_near_one():
     for shape in ((17, 31), (31, 17), (13, 13)):
         g = torch.randn(shape)
         u, _, v = torch.linalg.svd(g, full_matrices=False)
-        found = orthogonalise(g)
+        found = orthogonalize(g)
         values = torch.linalg.svdvals(found)
         assert float(values.min()) > 0.4 and float(values.max()) < 1.4
         assert float((found * (u @ v)).sum() / (found.norm() * (u @ v).norm())) > 0.95
@@ -42,8 +42,8 @@ def test_muon_leaves_the_tables_of_positions_to_adam():
     for kind in ("relative", "bias", "t5"):
         model = make_learner(positions={"kind": kind}).model
         optimizers = optim.build(TrainConfig(optimizer="muon"), model)
-        (muon, _), _ = optimizers.parts
-        names = [optimizers.names[p] for group in muon.param_groups for p in group["params"]]
+        (muon, _), _ = optimizers.optimizers_with_peak_lr
+        names = [optimizers.parameter_names[p] for group in muon.param_groups for p in group["params"]]
         assert names and not [name for name in names if "positions" in name]
 
 
@@ -58,7 +58,7 @@ def take_steps(learner, optimizers, count: int) -> None:
 def test_every_parameter_has_one_optimiser_and_learns(kind: str):
     learner = make_learner()
     optimizers = optim.build(TrainConfig(optimizer=kind), learner.model)
-    owned = [p for o, _ in optimizers.parts for group in o.param_groups for p in group["params"]]
+    owned = [p for o, _ in optimizers.optimizers_with_peak_lr for group in o.param_groups for p in group["params"]]
     assert len(owned) == len(set(owned)) == len(list(learner.model.parameters()))
     before = float(learner(make_batch([3, 7, 2])).loss)
     take_steps(learner, optimizers, 20)
@@ -71,7 +71,7 @@ def test_state_handed_over_by_name_goes_on_exactly(kind: str):
     whole, parted = make_learner(), make_learner()
     first = optim.build(config, whole.model)
     take_steps(whole, first, 5)
-    kept = {name: t.clone() for name, t in first.tensors().items()}
+    kept = {name: t.clone() for name, t in first.state_tensors().items()}
     parted.load_state_dict(whole.state_dict())
     second = optim.build(config, parted.model)
     second.restore(kept, lambda tensor, like: tensor)
@@ -83,7 +83,7 @@ def test_state_handed_over_by_name_goes_on_exactly(kind: str):
 
 def test_weight_decay_spares_biases_and_norms():
     learner = make_learner()
-    groups = optim.build(TrainConfig(), learner.model).parts[0][0].param_groups
+    groups = optim.build(TrainConfig(), learner.model).optimizers_with_peak_lr[0][0].param_groups
     assert all(p.ndim == 2 for p in groups[0]["params"]) and groups[0]["weight_decay"] > 0
     assert all(p.ndim == 1 for p in groups[1]["params"]) and groups[1]["weight_decay"] == 0
 
@@ -113,16 +113,19 @@ def test_a_moving_average_is_its_formula_and_goes_away_again():
         average.update()
         decay = min(0.5, (1 + n) / (10 + n))
         expected = decay * expected + (1 - decay) * (values[0] + n)
-    with average.applied():
+    with average.averaged_weights():
         assert_close(tensors_of(learner.model)[name], expected)
     assert_close(tensors_of(learner.model)[name], values[0] + 3)
 
 
 def test_a_budget_counts_steps_or_the_clock():
     assert Budget(10, None).progress(5) == 0.5
-    clock = Budget(None, 1.0, spent=30.0)
+    clock = Budget(None, 1.0, previous_seconds=30.0)
     assert clock.progress(99) == pytest.approx(0.5, abs=0.01)
-    clock.reserve = 30.0
+    clock.reserved_seconds = 30.0
     assert clock.progress(99) >= 1.0
-    assert Budget(10, 1.0, spent=59.9).progress(1) > 0.9
-    assert Budget(10, None).left(5, rate=2.0) == 2.5 and Budget(None, None).left(5, 1.0) == math.inf
+    assert Budget(10, 1.0, previous_seconds=59.9).progress(1) > 0.9
+    assert (
+        Budget(10, None).remaining_seconds(5, steps_per_second=2.0) == 2.5
+        and Budget(None, None).remaining_seconds(5, 1.0) == math.inf
+    )

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import torch.distributed as dist
 
-from regard.training.distributed.ddp import fresh
+from regard.training.distributed.ddp import open_fresh_store
 
 
 def met(store: dist.Store, late: dict[int, float]) -> list[bytes]:
@@ -14,7 +14,7 @@ def met(store: dist.Store, late: dict[int, float]) -> list[bytes]:
 
     def begin(rank: int) -> bytes:
         time.sleep(late.get(rank, 0))
-        place = fresh(store, rank, 3)
+        place = open_fresh_store(store, rank, 3)
         if rank == 0:
             place.set("said", str(time.monotonic_ns()))
         return place.get("said")

@@ -4,11 +4,11 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.training.planning.sizing import LADDER, Facts, choose
+from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs, suggest_settings
 
 
-def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> Facts:
-    return Facts(pairs, 92 * pairs, 97 * pairs, rate, memory)
+def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> SizingInputs:
+    return SizingInputs(pairs, 92 * pairs, 97 * pairs, rate, memory)
 
 
 def limited(minutes: float | None = 60, steps: int | None = None, *changes: str) -> Config:
@@ -16,13 +16,13 @@ def limited(minutes: float | None = 60, steps: int | None = None, *changes: str)
     return settings.override(Config(), [*(f"{k}={v}" for k, v in ends.items() if v is not None), *changes])
 
 
-def chosen(given: Facts, config: Config | None = None) -> dict[str, object]:
-    return {choice.name: choice.value for choice in choose(given, config or limited())}
+def chosen(given: SizingInputs, config: Config | None = None) -> dict[str, object]:
+    return {choice.name: choice.value for choice in suggest_settings(given, config or limited())}
 
 
 def test_every_choice_is_a_setting_and_has_a_reason():
     for given, config in ((facts(300), limited()), (facts(), limited()), (facts(3_000_000), limited(None, 10))):
-        choices = choose(given, config)
+        choices = suggest_settings(given, config)
         sized = settings.override(config, [f"{c.name}={c.value}" for c in choices])
         assert sized.model.dim % sized.model.heads == 0
         assert all(choice.reason for choice in choices)
@@ -40,7 +40,7 @@ def test_more_text_more_time_and_a_faster_machine_never_make_it_smaller():
 
 
 def test_short_sentences_feed_a_smaller_model():
-    captions, talks = Facts(29_000, 62 * 29_000, 68 * 29_000, 1.2e11), facts()
+    captions, talks = SizingInputs(29_000, 62 * 29_000, 68 * 29_000, 1.2e11), facts()
     assert chosen(captions)["model.dim"] < chosen(talks)["model.dim"]
 
 
@@ -78,9 +78,9 @@ def test_a_batch_fits_into_memory():
     little = facts(memory=300_000_000)
     assert chosen(facts())["train.batch_tokens"] == 1024
     assert 128 <= chosen(little)["train.batch_tokens"] < 1024
-    assert "memory" in next(c.reason for c in choose(little, limited()) if c.name == "train.batch_tokens")
+    assert "memory" in next(c.reason for c in suggest_settings(little, limited()) if c.name == "train.batch_tokens")
 
 
-@pytest.mark.parametrize("rung", LADDER, ids=lambda rung: str(rung.dim))
+@pytest.mark.parametrize("rung", SIZE_PRESETS, ids=lambda rung: str(rung.dim))
 def test_the_ladder_holds_models_that_can_be_built(rung):
     assert rung.config().dim % rung.heads == 0

@@ -80,7 +80,7 @@ def write_sentences(run: Run, good: float, rng: random.Random) -> None:
         words = [w if rng.random() > wrong else rng.choice("mnopq") for w in reference.split()]
         same = sum(a == b for a, b in zip(words, reference.split(), strict=True)) / len(words)
         rows.append(f"{reference}\t{reference}\t{' '.join(words)}\t{100 * same**2:.2f}\t{100 * same:.2f}")
-    write_text(run.sentences("dev"), "\n".join(rows) + "\n")
+    write_text(run.sentence_scores("dev"), "\n".join(rows) + "\n")
 
 
 def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> Bench:

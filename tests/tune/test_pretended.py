@@ -13,7 +13,7 @@ from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Checked, Interrupted, Progress
 from regard.run import Run
 from regard.training.loop import Step
-from regard.training.validate import Check
+from regard.training.validate import Validation
 from regard.tuning import claims, open_study, results, storage, worker
 from regard.tuning.events import Ended, Idle, Stopped, Went
 from regard.tuning.measure import Measured
@@ -38,7 +38,7 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         loss = losses[folder.name] = 10 * config.model.dropout + config.train.seed / 100
         for look in range(1, LOOKS + 1):
             yield Progress(Step(look, Place(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
-            yield Checked(Check(look, loss, 0.5, None, 0.1), False)
+            yield Checked(Validation(look, loss, 0.5, None, 0.1), False)
             if stop():
                 trained.append((folder.name, look))
                 yield Interrupted(Run(folder), look)

@@ -12,7 +12,7 @@ import torch
 from regard.metrics import Test as Significance
 from regard.model import weights
 from regard.run import Run, write_text
-from regard.training.validate import Check
+from regard.training.validate import Validation
 from regard.tuning.analysis.evidence import gather, importances, seed_tests
 from regard.tuning.analysis.findings import Curve, Evidence, analysis, effects, overfitting, turning_point
 from regard.tuning.analysis.findings import weights as weights_told
@@ -107,8 +107,8 @@ def test_a_report_of_64_trials_is_small(tmp_path: Path):
     bench.close()
 
 
-def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.9) -> Check:
-    return Check(100, loss, 0.3, None, 1.0, shuffled, distinct)
+def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.9) -> Validation:
+    return Validation(100, loss, 0.3, None, 1.0, shuffled, distinct)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
         (check(4.0), ""),
     ],
 )
-def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Check, reason: str):
+def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Validation, reason: str):
     found = collapse(seen, 5.8, {}, None)
     assert (reason in found) if reason else found == ""
 
@@ -141,7 +141,7 @@ def rising(folder: Path, best: dict) -> Run:
     for step, loss, other, score in seen:
         lines.append({"kind": "step", "number": step, "place": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
         bleu = {"value": score, "low": score, "high": score, "signature": "s"}
-        lines.append({"kind": "check", **asdict(Check(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
+        lines.append({"kind": "check", **asdict(Validation(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
     (run.folder / "weights").mkdir()
     weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
@@ -156,7 +156,7 @@ def rising(folder: Path, best: dict) -> Run:
 )  # fmt: skip
 def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
     run = rising(tmp_path, best)
-    weights.write({"a": torch.zeros(2, 3)}, run.average)
+    weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
     found = summary(run, {}, unigram=5.8)
     assert found.collapsed == "" and found.shuffled == shuffled  # its last look alone would say it has collapsed
     last = looks(run)[-1]

@@ -37,7 +37,7 @@ def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
             and config.model.layers == result.point["model.layers"]
         )
         assert result.value == pytest.approx(run.read_json(run.scores("dev"))["loss"])
-        assert run.sentences("dev").exists() and result.first.parameters > 10_000 and result.first.steps == 4
+        assert run.sentence_scores("dev").exists() and result.first.parameters > 10_000 and result.first.steps == 4
     assert "no better than the unigram line" in done.trials[2].collapsed and not done.trials[2].ranked
     again = finish(small(), tmp_path / "s")
     assert not [event for event in again if isinstance(event, Began | Ended)]

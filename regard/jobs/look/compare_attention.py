@@ -64,8 +64,8 @@ def _model(subject: Subject, example: Example, which: str) -> tuple[str, Model]:
                 f"give the folder of the run it came from"
             )
         model = subject.random()
-        if run.start.exists():  # a fine-tuned run began with somebody's weights
-            fill(model, run, run.start)
+        if run.initial_weights.exists():  # a fine-tuned run began with somebody's weights
+            fill(model, run, run.initial_weights)
         return "before training", model
     if which.isdecimal():
         steps = run.saved_steps()

@@ -13,7 +13,7 @@ from regard.config import Config, Head
 from regard.data.corpora import GoldPair, english_french
 from regard.data.corpora.gold import read_row
 from regard.data.store import open_corpus
-from regard.decode import Greedy
+from regard.decode import GreedySearch
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
 from regard.inspection.example import LONGEST, Example, by_spaces, pair_example, text_example
@@ -77,7 +77,7 @@ class Subject:
     def counts(self) -> Counts | None:
         """How often each piece stands in the training text, where the run has kept it."""
         store = training_store(self.run)
-        if not isinstance(self.reader, Translator) or not store.pieces_ready.exists():
+        if not isinstance(self.reader, Translator) or not store.tokens_manifest.exists():
             return None
         corpus = open_corpus(store.store, "train", self.reader.tokenizers)
         sides: list[Any] = []
@@ -173,7 +173,7 @@ def _with_links(example: Example, line: str, where: str) -> Example:
 def own_examples(subject: Subject, most: int = ENOUGH) -> tuple[list[Example], str]:
     """Sentences to measure on where none are given: the run's dev set, else the built-in corpus."""
     store = training_store(subject.run)
-    if isinstance(subject.reader, Translator) and store.pieces_ready.exists():
+    if isinstance(subject.reader, Translator) and store.tokens_manifest.exists():
         corpus = open_corpus(store.store, "dev", subject.reader.tokenizers)
         pairs = [(n, pair) for n, pair in enumerate(corpus.pairs(most)) if _told(subject, pair)]
         return _some(subject, pairs, "the run's dev set")
@@ -213,7 +213,7 @@ def grammar_examples(subject: Subject, most: int | None = None) -> list[Example]
     pairs = list(english_french.generate(most or ENOUGH, GRAMMAR_SEED))
     if not isinstance(subject.reader, Translator) or writes in ("", "fr"):
         return [_of_gold(subject, pair) for pair in pairs]
-    written = subject.reader.translate([pair.source for pair in pairs], Greedy(scored=False))
+    written = subject.reader.translate([pair.source for pair in pairs], GreedySearch(scored=False))
     own = [
         replace(pair, target=text or pair.target, target_links=()) for pair, text in zip(pairs, written, strict=True)
     ]

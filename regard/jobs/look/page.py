@@ -130,7 +130,7 @@ def common_of(subject: Subject, examples: Sequence[Example], most: int = 50) -> 
 
 def history(run: Run) -> list[dict[str, Any]]:
     """What was measured of heads through training, with the letter of each one's role then."""
-    moments = list(log.read(run.heads)) if run.heads.exists() else []
+    moments = list(log.read(run.head_history)) if run.head_history.exists() else []
     for moment in moments:
         for own in moment["heads"].values():
             own["letter"] = LETTERS.get(own["role"], NO_ROLE)

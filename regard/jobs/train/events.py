@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from regard.evaluation import Evaluation
 from regard.run import Run
 from regard.training.loop import Step
-from regard.training.validate import Check
+from regard.training.validate import Validation
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Progress:
 class Checked:
     """The dev set was looked at."""
 
-    check: Check
+    check: Validation
     best: bool
 
 

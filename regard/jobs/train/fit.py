@@ -13,7 +13,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
-from regard.hardware import keep_memory
+from regard.hardware import retain_freed_memory
 from regard.jobs.load import pick_device, set_threads
 from regard.jobs.train.estimate import require_memory, sized, told
 from regard.jobs.train.events import Event, Note
@@ -22,7 +22,7 @@ from regard.jobs.train.prepare import facts_of, write_pieces, write_texts
 from regard.jobs.train.session import Session, Stop
 from regard.jobs.versions import versions
 from regard.run import Run
-from regard.training.distributed.ddp import Many, Solo, launch, local_rank, meet
+from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
 
 __all__ = ["Stop", "fit", "resume"]
 
@@ -36,7 +36,7 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
     with _met(config) as ranks:
-        if ranks.agree(ranks.first and _ours(folder)):  # a process has died, and all were started again
+        if ranks.broadcast(ranks.is_main_process and _ours(folder)):  # a process has died, and all were started again
             run = runs.open_run(folder)
             yield from _go_on(run, run.load_config(), stop, ranks)
             return
@@ -50,10 +50,10 @@ def fit(folder: Path, config: Config, overwrite: bool, stop: Stop, origin: Path 
 def _ours(folder: Path) -> bool:
     """Whether the run there was made by the same torchrun that has started this process."""
     run = Run(folder)
-    return bool(launch()) and runs.is_run(folder) and run.read_json(run.versions).get("launch") == launch()
+    return bool(launch_id()) and runs.is_run(folder) and run.read_json(run.versions).get("launch") == launch_id()
 
 
-def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None, ranks: Solo) -> list[str]:
+def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None, ranks: SingleProcess) -> list[str]:
     """The run folder with everything that training needs; what there is to say about it."""
     runs.require_free(folder, overwrite)
     if origin:
@@ -62,13 +62,13 @@ def _make(folder: Path, config: Config, overwrite: bool, origin: Path | None, ra
         _require_translator(runs.open_run(origin).load_config())
         config = inherit(runs.open_run(origin), config)
     _require_translator(config)
-    making = runs.begin(folder, config)
+    making = runs.stage(folder, config)
     try:
         notes = _prepare(making, config, ranks)
     except BaseException:
         runs.discard(making)
         raise
-    runs.settle(making, folder)
+    runs.commit(making, folder)
     return notes
 
 
@@ -102,27 +102,27 @@ def resume(folder: Path, changes: list[str], stop: Stop) -> Iterator[Event]:
         yield from _go_on(run, config, stop, ranks)
 
 
-def _go_on(run: Run, config: Config, stop: Stop, ranks: Solo) -> Iterator[Event]:
+def _go_on(run: Run, config: Config, stop: Stop, ranks: SingleProcess) -> Iterator[Event]:
     begun, finished = time.perf_counter(), run.finished()
-    ranks.wait()  # until everybody has looked, before it changes
+    ranks.barrier()  # until everybody has looked, before it changes
     with contextlib.ExitStack() as held:
         yield from map(Note, _led(ranks, stop, lambda: _reopen(run, config, ranks, held)))
         yield from _train(run, run.load_config(), stop, ranks, begun, extended=finished)
 
 
-def _reopen(run: Run, config: Config, ranks: Solo, held: contextlib.ExitStack) -> list[str]:
-    held.enter_context(runs.held(run))
-    run.sweep()
+def _reopen(run: Run, config: Config, ranks: SingleProcess, held: contextlib.ExitStack) -> list[str]:
+    held.enter_context(runs.lock(run))
+    run.remove_temporary_files()
     if run.latest.exists():  # whatever was finished is no longer so
         run.write_json(run.latest, {"step": run.read_json(run.latest)["step"]})
     runs.write_text(run.config, settings.dump(config))
     return _prepare(run, config, ranks)
 
 
-def _led(ranks: Solo, stop: Stop, work: Callable[[], list[str]]) -> list[str]:
+def _led(ranks: SingleProcess, stop: Stop, work: Callable[[], list[str]]) -> list[str]:
     """What the first process does for all; the others wait, and end with it where it fails."""
-    if not ranks.first:
-        if not ranks.agree(False):
+    if not ranks.is_main_process:
+        if not ranks.broadcast(False):
             _linger(stop)
             raise RunError("the first process could not begin; it says why")
         return []
@@ -130,9 +130,9 @@ def _led(ranks: Solo, stop: Stop, work: Callable[[], list[str]]) -> list[str]:
         notes = work()
     except BaseException:
         with contextlib.suppress(RuntimeError):  # whoever is gone need not be told
-            ranks.agree(False)
+            ranks.broadcast(False)
         raise
-    ranks.agree(True)
+    ranks.broadcast(True)
     return notes
 
 
@@ -143,24 +143,24 @@ def _linger(stop: Stop) -> None:
 
 
 @contextlib.contextmanager
-def _met(config: Config) -> Iterator[Solo]:
+def _met(config: Config) -> Iterator[SingleProcess]:
     """The processes that train together, on their devices, for as long as they do."""
-    many: type[Many] = Many
+    many: type[MultiProcess] = MultiProcess
     if config.train.shard:
         if config.train.optimizer == "muon":
             raise ConfigError("train.shard=true and train.optimizer=muon: Muon needs whole matrices; take adamw")
-        from regard.training.distributed.fsdp import Sharded  # which is slow to import, and rarely wanted
+        from regard.training.distributed.fsdp import FSDPProcess  # which is slow to import, and rarely wanted
 
-        many = Sharded
-    ranks = meet(pick_device(config.train.device, local_rank()), many)
+        many = FSDPProcess
+    ranks = init_processes(pick_device(config.train.device, local_rank()), many)
     try:
         yield ranks
     finally:
         ranks.close()
 
 
-def _alone(run: Run, ranks: Solo) -> AbstractContextManager[None]:
-    return runs.held(run) if ranks.first else contextlib.nullcontext()
+def _alone(run: Run, ranks: SingleProcess) -> AbstractContextManager[None]:
+    return runs.lock(run) if ranks.is_main_process else contextlib.nullcontext()
 
 
 def _without_end(config: Config) -> Config:
@@ -168,16 +168,16 @@ def _without_end(config: Config) -> Config:
     return config.model_copy(update={"train": endless})
 
 
-def _prepare(run: Run, config: Config, ranks: Solo) -> list[str]:
+def _prepare(run: Run, config: Config, ranks: SingleProcess) -> list[str]:
     """Everything before the first step: what is taken from another run, texts, choices, pieces. Done once."""
     notes: list[str] = []
-    run.write_json(run.versions, versions() | ({"launch": launch()} if launch() else {}))
-    if config.train.origin and not run.sealed(run.start):
-        notes += take(runs.open_run(Path(config.train.origin)), run)
+    run.write_json(run.versions, versions() | ({"launch": launch_id()} if launch_id() else {}))
+    if config.train.init_from and not run.has_checksum(run.initial_weights):
+        notes += take(runs.open_run(Path(config.train.init_from)), run)
     begun = time.perf_counter()
     write_texts(run, config)
-    set_threads(config.train.threads, ranks.here)
-    config, choices = _sized(run, config, ranks.size)
+    set_threads(config.train.threads, ranks.local_world_size)
+    config, choices = _sized(run, config, ranks.world_size)
     data = write_pieces(run, config)
     require_memory(config, data.tokenizers.target.size)
     seconds = time.perf_counter() - begun
@@ -185,18 +185,20 @@ def _prepare(run: Run, config: Config, ranks: Solo) -> list[str]:
     return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]
 
 
-def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, extended: bool = False) -> Iterator[Event]:
-    threads = set_threads(config.train.threads, ranks.here)
+def _train(
+    run: Run, config: Config, stop: Stop, ranks: SingleProcess, begun: float, extended: bool = False
+) -> Iterator[Event]:
+    threads = set_threads(config.train.threads, ranks.local_world_size)
     try:
         session = Session(run, config, write_pieces(run, config), ranks, begun)
-        keep_memory()  # not before: what preparing takes goes back to the system
+        retain_freed_memory()  # not before: what preparing takes goes back to the system
         if extended:  # whoever trains on has decided that patience begins anew
             session.state = replace(session.state, worse=0)
-        if ranks.first:
+        if ranks.is_main_process:
             yield from session.notes()
             yield from map(Note, session.expected.lines())
             yield Note(_means(session, threads))
-            if config.train.shard and ranks.size == 1:
+            if config.train.shard and ranks.world_size == 1:
                 yield Note("train.shard=true: is for several processes (torchrun); alone it changes nothing")
         with contextlib.closing(session.log):
             yield from session.train(stop)
@@ -213,9 +215,15 @@ def _train(run: Run, config: Config, stop: Stop, ranks: Solo, begun: float, exte
 def _means(session: Session, threads: int) -> str:
     """On what and how training is computed."""
     ranks, given = session.ranks, session.config.train.threads
-    why = "as asked for" if given else "one a core" if ranks.here == 1 else f"the cores shared by {ranks.here}"
+    why = (
+        "as asked for"
+        if given
+        else "one a core"
+        if ranks.local_world_size == 1
+        else f"the cores shared by {ranks.local_world_size}"
+    )
     path = "real tokens alone (train.path=packed)" if session.packed else "padded batches (train.path=plain)"
-    many = f"{ranks.size} processes on " if ranks.size > 1 else "on "
+    many = f"{ranks.world_size} processes on " if ranks.world_size > 1 else "on "
     plural = "s" if threads > 1 else ""
     return f"{many}{ranks.device} with {threads} thread{plural} ({why}), {session.precision}, {path}"
 

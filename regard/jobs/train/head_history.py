@@ -52,11 +52,11 @@ class HeadWatch:
             }
             for one in facts
         }
-        with self.run.heads.open("a", encoding="utf-8", newline="\n") as file:
+        with self.run.head_history.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps({"step": step, "heads": heads}) + "\n")
 
     def forget_after(self, step: int) -> None:
         """Drop what a run that was killed has written beyond the checkpoint it goes on from."""
-        if self.every and self.run.heads.exists():
-            kept = [record for record in log.read(self.run.heads) if record["step"] <= step]
-            write_text(self.run.heads, "".join(json.dumps(record) + "\n" for record in kept))
+        if self.every and self.run.head_history.exists():
+            kept = [record for record in log.read(self.run.head_history) if record["step"] <= step]
+            write_text(self.run.head_history, "".join(json.dumps(record) + "\n" for record in kept))

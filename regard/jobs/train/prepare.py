@@ -14,7 +14,7 @@ from regard.errors import DataError
 from regard.formats import read_pairs
 from regard.jobs.contamination import Seen, seen_by
 from regard.jobs.load import load_tokenizers
-from regard.run import Run, aside
+from regard.run import Run, atomic_write
 
 ENOUGH_TO_LEARN_PIECES = 1_000_000
 
@@ -47,14 +47,14 @@ def diagnose(config: Config) -> Diagnosis:
 
 def write_texts(run: Run, config: Config) -> None:
     """Read every file, leave out what the doctor says, hold out what was not given, and keep the texts in the run."""
-    if run.texts_ready.exists():
+    if run.texts_manifest.exists():
         return
     diagnosis = diagnose(config)
     diagnosis.require_trainable()
     run.write_json(run.doctor, diagnosis.as_dict())
     notes = diagnosis.lines()
     c = config.data
-    seen = seen_by(config.train.origin) if config.train.origin else Seen(())
+    seen = seen_by(config.train.init_from) if config.train.init_from else Seen(())
     drawn = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
     held = _hold_out(config, diagnosis, drawn, seen)
     kept = diagnosis.clean(stream(config, c.train).read())
@@ -64,8 +64,8 @@ def write_texts(run: Run, config: Config) -> None:
             counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream(config, files).read(), name))
     sets = [name for name in ("train", "dev", "test") if name in counts]
     notes += [_counted(name, counts[name], name in drawn) for name in sets]
-    notes += [note for name in sets if name != "train" for note in _remembered(run, name, seen, config.train.origin)]
-    run.write_json(run.texts_ready, {"notes": notes, "sets": sets})
+    notes += [note for name in sets if name != "train" for note in _remembered(run, name, seen, config.train.init_from)]
+    run.write_json(run.texts_manifest, {"notes": notes, "sets": sets})
 
 
 def _hold_out(config: Config, diagnosis: Diagnosis, drawn: Sequence[str], seen: Seen) -> split.Held:
@@ -88,14 +88,14 @@ def _remembered(run: Run, name: str, seen: Seen, origin: str) -> Iterator[str]:
 
 def write_pieces(run: Run, config: Config) -> Data:
     """Learn the tokenisers, cut the texts into pieces, and open the whole."""
-    if not run.pieces_ready.exists():
+    if not run.tokens_manifest.exists():
         tokenizers, notes = _tokenizers(run, config)
         for name in _sets(run):
             store.write_ids(run.store, name, tokenizers)
-        run.write_json(run.pieces_ready, {"notes": notes})
+        run.write_json(run.tokens_manifest, {"notes": notes})
     tokenizers = load_tokenizers(run, config)
     corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _sets(run)}
-    notes = [note for ready in (run.texts_ready, run.pieces_ready) for note in run.read_json(ready)["notes"]]
+    notes = [note for ready in (run.texts_manifest, run.tokens_manifest) for note in run.read_json(ready)["notes"]]
     return Data(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
 
 
@@ -107,10 +107,10 @@ def _counted(name: str, count: int, drawn: bool) -> str:
 
 
 def _tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
-    if config.train.origin:  # whose tokenisers the run was given
+    if config.train.init_from:  # whose tokenisers the run was given
         return load_tokenizers(run, config), []
     sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
-    if config.data.joint:
+    if config.data.joint_vocab:
         joint, notes = _tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
         return Tokenizers(joint, joint), notes
     source, notes = _tokenizer(run, config, lambda: sources, len(sources), "source")
@@ -123,14 +123,14 @@ def _tokenizer(
 ) -> tuple[Tokenizer, list[str]]:
     """Learn a tokeniser, unless that was done before a kill."""
     path = run.tokenizer(side)
-    if run.sealed(path):
+    if run.has_checksum(path):
         return Tokenizer(run.verify(path).read_bytes()), []
     every = -(-count // ENOUGH_TO_LEARN_PIECES)
-    wanted = config.data.vocabulary
+    wanted = config.data.vocab_size
     tokenizer = tokenizers_room.train(tokenizers_room.thin(texts(), every), wanted, config.data.tokenizer)
-    with aside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
-    run.seal(path)
+    run.record_checksums(path)
     whose = f"{side} vocabulary" if side else "vocabulary"
     if tokenizer.size == wanted:
         return tokenizer, [f"{whose}: {wanted:,} pieces"]
@@ -139,7 +139,7 @@ def _tokenizer(
 
 
 def _sets(run: Run) -> list[str]:
-    return list(run.read_json(run.texts_ready)["sets"])
+    return list(run.read_json(run.texts_manifest)["sets"])
 
 
 def facts_of(run: Run) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from regard.config import Config, TrainConfig
 from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
-from regard.hardware import multiply_rate
+from regard.hardware import measure_matmul_flops
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load, new_model
 from regard.jobs.report import write_report
@@ -24,16 +24,16 @@ from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import ema, optim
 from regard.training import precision as precisions
-from regard.training.alarms import Pace, Watch
-from regard.training.checkpoint import Checkpoints, State
-from regard.training.distributed.ddp import Solo
-from regard.training.guided_alignment import Guide, middle
-from regard.training.log import Log, Silent
-from regard.training.loop import Loop, Step
-from regard.training.loss import Learner, RDrop
+from regard.training.alarms import ThroughputMonitor, TrainingMonitor
+from regard.training.checkpoint import Checkpoints, TrainingState
+from regard.training.distributed.ddp import SingleProcess
+from regard.training.guided_alignment import GuidedAlignment, guided_layer
+from regard.training.log import Log, NullLog
+from regard.training.loop import Step, TrainingLoop
+from regard.training.loss import LossModule, RDrop
 from regard.training.planning.budget import Budget
 from regard.training.schedule import SCHEDULES
-from regard.training.validate import Check, Checker
+from regard.training.validate import Validation, Validator
 
 Stop = Callable[[], bool]
 BEAM_TIMES = 3.0  # what a translation by beam search takes, in translations by greedy search
@@ -43,24 +43,24 @@ REPORT_SECONDS = 5.0
 class Session:
     """One sitting of training: from the latest checkpoint to the end, or until somebody stops it."""
 
-    def __init__(self, run: Run, config: Config, data: Data, ranks: Solo, begun: float):
+    def __init__(self, run: Run, config: Config, data: Data, ranks: SingleProcess, begun: float):
         c, device = config.train, ranks.device
         self.run, self.config, self.data, self.ranks = run, config, data, ranks
-        precision = precisions.choose(c.precision, device)
-        model = new_model(config, data.tokenizers).to(ranks.home, precision.weights)
-        if run.start.exists():
-            weights.load_into(model, weights.read(run.verify(run.start)), str(run.start))
-        trained = ranks.spread(model)
-        packed = precisions.packs(c.path, precision, ranks.sharded)
-        guide = self._guide() if c.guide else None
+        precision = precisions.resolve_precision(c.precision, device)
+        model = new_model(config, data.tokenizers).to(ranks.full_model_device, precision.weight_dtype)
+        if run.initial_weights.exists():
+            weights.load_into(model, weights.read(run.verify(run.initial_weights)), str(run.initial_weights))
+        trained = ranks.shard_model(model)
+        packed = precisions.uses_padding_free(c.padding_free, precision, ranks.sharded)
+        guide = self._guide() if c.guided_alignment else None
         learner = _learner(trained, c, packed, guide)
         self.ema = ema.build(trained, c.ema)
         optimizers = optim.build(c, trained)
-        self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average)
+        self.checkpoints = Checkpoints(run, model, optimizers, self.ema, c.save_every, c.average_checkpoints)
         if ranks.sharded:
-            from regard.training.distributed.fsdp import Gathered  # which is slow to import, and rarely wanted
+            from regard.training.distributed.fsdp import FSDPCheckpoints  # which is slow to import, and rarely wanted
 
-            self.checkpoints = Gathered(**vars(self.checkpoints), trained=trained)
+            self.checkpoints = FSDPCheckpoints(**vars(self.checkpoints), sharded_model=trained)
         self.state = self.checkpoints.load()
         self.batches = Batches(
             data.train,
@@ -68,44 +68,48 @@ class Session:
             budget=c.batch_tokens,
             longest=config.data.max_length,
             seed=c.seed,
-            sampling=config.data.sampling,
-            concatenate=config.data.concatenate,
+            sampling=config.data.subword_regularization,
+            concatenate=config.data.concat_augment,
         )
-        self.last_step = last_step(c, self.batches, ranks.size)
+        self.last_step = last_step(c, self.batches, ranks.world_size)
         self.budget = Budget(self.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
-        self.loop = Loop(
-            learner=learner,
+        self.loop = TrainingLoop(
+            loss_module=learner,
             batches=self.batches,
             optimizers=optimizers,
             schedule=SCHEDULES[c.schedule](c.warmup),
             budget=self.budget,
             ema=self.ema,
-            ranks=ranks,
-            accumulate=c.accumulate,
-            clip=c.clip,
+            processes=ranks,
+            accumulate_batches=c.accumulate_batches,
+            clip_grad_norm=c.clip_grad_norm,
             seed=c.seed,
             precision=precision.context,
         )
         translator = Translator(model, data.tokenizers)
         judge = learner if trained is model else _learner(model, c, packed, guide)
-        self.checker = Checker(judge, translator, data.dev, c.check_sentences, c.batch_tokens)
+        self.checker = Validator(judge, translator, data.dev, c.validation_sentences, c.batch_tokens)
         self.model, self.packed, self.precision = model, packed, precision
-        self.log = Log(run.log, self.state.log_bytes) if ranks.first else Silent()
-        self.heads = HeadWatch(run, model, data, c.look_every if ranks.first and not ranks.sharded else 0)
+        self.log = Log(run.log, self.state.log_bytes) if ranks.is_main_process else NullLog()
+        self.heads = HeadWatch(
+            run, model, data, c.head_stats_every if ranks.is_main_process and not ranks.sharded else 0
+        )
         self.heads.forget_after(self.state.step)
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
-        self.watch = Watch(unigram, c.warmup)
-        self.expected = estimate_corpus(config, data.train, data.tokenizers.target.size, multiply_rate(), ranks.size)
-        self.pace = Pace(self.expected.pieces_a_second)
+        self.watch = TrainingMonitor(unigram, c.warmup)
+        self.expected = estimate_corpus(
+            config, data.train, data.tokenizers.target.size, measure_matmul_flops(), ranks.world_size
+        )
+        self.pace = ThroughputMonitor(self.expected.tokens_per_second)
         self._recent = _Mean()
         self._speed = 0.0  # steps a second, smoothed
         self._saved = self.state.step  # the last step that is on disk
         self._checked = 0  # the last step that dev was looked at
 
-    def _guide(self) -> Guide:
+    def _guide(self) -> GuidedAlignment:
         m = self.config.model
         lexicon = ibm_model1.learn_from(self.data.train, self.data.tokenizers.source.size)
-        return Guide(lexicon, self.config.train.guide, middle(m.decoder_layers or m.layers))
+        return GuidedAlignment(lexicon, self.config.train.guided_alignment, guided_layer(m.decoder_layers or m.layers))
 
     def notes(self) -> Iterator[Note]:
         if left_out := self.batches.left_out():
@@ -114,57 +118,57 @@ class Session:
 
     def train(self, stop: Stop) -> Iterator[Event]:
         """Train to the end. All processes walk through the same updates; the first alone looks, saves and decides."""
-        first = self.ranks.first
+        first = self.ranks.is_main_process
         if first:
             self._point_at_best()
             yield Started(self.state.step, self.last_step, count_parameters(self.model))
         begun = bool(self.state.step)  # there is one update at least, whatever the clock says
-        if not self.ranks.agree(begun and self._over(self.state)):
-            for step in self.loop.steps(self.state.step, self.state.place):
-                self.state = replace(self.state, step=step.number, place=step.place)
+        if not self.ranks.broadcast(begun and self._over(self.state)):
+            for step in self.loop.steps(self.state.step, self.state.data_position):
+                self.state = replace(self.state, step=step.number, place=step.data_position)
                 if self._due(step.number):
-                    self.checkpoints.collect()
+                    self.checkpoints.gather_shards()
                 if first:
                     yield from self._look_after(step)
-                if self.ranks.agree(self._over(self.state)):
+                if self.ranks.broadcast(self._over(self.state)):
                     break
-                if self.ranks.agree(stop()):
-                    self.checkpoints.collect()
+                if self.ranks.broadcast(stop()):
+                    self.checkpoints.gather_shards()
                     if first:
                         self._save()
                         yield Interrupted(self.run, step.number)
                     return
-        self.checkpoints.collect()
+        self.checkpoints.gather_shards()
         if first:
             yield from self._why()
             yield from self._finish()
-        self.ranks.wait()
+        self.ranks.barrier()
 
     def _due(self, number: int) -> bool:
         """Whether something is checked or saved after this update."""
         c = self.config.train
-        return number % c.check_every == 0 or number % c.save_every == 0
+        return number % c.validate_every == 0 or number % c.save_every == 0
 
     def _look_after(self, step: Step) -> Iterator[Event]:
         """Log an update, tell of it, and check and save where it is time to."""
-        self.log.step(step)
+        self.log.write_step(step)
         self.heads.look(step.number)
         self._recent.add(step.loss)
         yield self._progress(step)
-        if slow := self.pace.look(step.tokens, step.seconds):
+        if slow := self.pace.update(step.tokens, step.seconds):
             yield Alarm(slow)
         yield from self._check_and_save(step.number)
 
     def _check_and_save(self, number: int) -> Iterator[Event]:
         c = self.config.train
-        checked = number % c.check_every == 0
+        checked = number % c.validate_every == 0
         improved = False
         if checked:
             check = self._check(number)
-            self.state = self.state.judged(number, check.cost(c.metric))
+            self.state = self.state.after_validation(number, check.cost(c.metric))
             improved = self.state.best_step == number
             yield Checked(check, improved)
-            yield from map(Alarm, self.watch.look(check, self._recent.mean()))
+            yield from map(Alarm, self.watch.update(check, self._recent.mean()))
         if improved or number % c.save_every == 0:
             self._save()
             self._point_at_best()
@@ -198,43 +202,43 @@ class Session:
         yield Checked(check, best)
 
     def _average(self, last: int) -> Iterator[Event]:
-        files = self.checkpoints.to_average(last)
+        files = self.checkpoints.paths_to_average(last)
         if len(files) < 2:
             return
         mean = weights.average_weights(files)
-        with runs.aside(self.run.average) as path:
+        with runs.atomic_write(self.run.average_weights) as path:
             weights.write(mean, path)
-        self.run.seal(self.run.average)
+        self.run.record_checksums(self.run.average_weights)
         own = {name: tensor.clone() for name, tensor in weights.tensors_of(self.model).items()}
-        weights.load_into(self.model, mean, str(self.run.average))
-        check = self.checker.check(last)
+        weights.load_into(self.model, mean, str(self.run.average_weights))
+        check = self.checker.validate(last)
         weights.load_into(self.model, own, "the weights")
         cost = check.cost(self.config.train.metric)
         better = self.state.best_cost is None or cost < self.state.best_cost
         if better:
-            self._point_at(self.run.average.name, check)
+            self._point_at(self.run.average_weights.name, check)
         verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
         yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {check.loss:.3f}")
 
-    def _check(self, number: int) -> Check:
-        with self.ema.applied():
-            check = self.checker.check(number)
-        self.log.check(check)
+    def _check(self, number: int) -> Validation:
+        with self.ema.averaged_weights():
+            check = self.checker.validate(number)
+        self.log.write_validation(check)
         self._checked = number
-        self.budget.reserve = self._ending(check)
+        self.budget.reserved_seconds = self._ending(check)
         return check
 
-    def _ending(self, check: Check) -> float:
+    def _ending(self, check: Validation) -> float:
         """Seconds that the end of training will take: two more looks at dev, and the scores of the finished model."""
         scored = len(self.data.test or self.data.dev)
-        return 2 * check.seconds + BEAM_TIMES * check.decoding * scored + REPORT_SECONDS
+        return 2 * check.seconds + BEAM_TIMES * check.seconds_per_translation * scored + REPORT_SECONDS
 
     def _save(self) -> None:
         """Write a checkpoint, once for each step: a second one would be half the first while it is written."""
         if self.state.step == self._saved:
             return
         self._saved = self.state.step
-        self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.bytes)
+        self.state = replace(self.state, elapsed=self.budget.elapsed, log_bytes=self.log.size_bytes)
         self.checkpoints.save(self.state)
 
     def _point_at_best(self) -> None:
@@ -248,7 +252,7 @@ class Session:
             }
             self.run.write_json(self.run.best, value | {"metric": self.config.train.metric})
 
-    def _point_at(self, file: str, check: Check) -> None:
+    def _point_at(self, file: str, check: Validation) -> None:
         metric = self.config.train.metric
         value = {"weights": file, "step": check.step, "cost": check.cost(metric), "metric": metric}
         self.run.write_json(self.run.best, value)
@@ -260,17 +264,19 @@ class Session:
             checks = self.config.train.patience
             yield Note(f"stopped early: dev got no better in {checks} checks (train.patience={checks}; 0 never stops)")
 
-    def _exhausted(self, state: State) -> bool:
+    def _exhausted(self, state: TrainingState) -> bool:
         patience = self.config.train.patience
-        return bool(patience) and state.worse >= patience
+        return bool(patience) and state.validations_without_improvement >= patience
 
-    def _over(self, state: State) -> bool:
+    def _over(self, state: TrainingState) -> bool:
         return self._exhausted(state) or self.budget.progress(state.step) >= 1
 
     def _progress(self, step: Step) -> Progress:
         speed = 1 / step.seconds
         self._speed = 0.95 * self._speed + 0.05 * speed if self._speed else speed
-        return Progress(step, self.budget.progress(step.number), self.budget.left(step.number, self._speed))
+        return Progress(
+            step, self.budget.progress(step.number), self.budget.remaining_seconds(step.number, self._speed)
+        )
 
 
 def last_step(c: TrainConfig, batches: Batches, processes: int) -> int | None:
@@ -279,16 +285,16 @@ def last_step(c: TrainConfig, batches: Batches, processes: int) -> int | None:
     if c.epochs or c.tokens:
         corpus = batches.corpus
         pieces = len(corpus.target_ids.values) + len(corpus)  # with their end marks
-        an_epoch = batches.in_an_epoch() / (c.accumulate * processes)
+        an_epoch = batches.in_an_epoch() / (c.accumulate_batches * processes)
         epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / pieces) if epochs]
         ends.append(max(1, round(min(epochs) * an_epoch)))
     return min(ends, default=None)
 
 
-def _learner(model: EncoderDecoder, c: TrainConfig, packed: bool, guide: Guide | None) -> Learner:
+def _learner(model: EncoderDecoder, c: TrainConfig, packed: bool, guide: GuidedAlignment | None) -> LossModule:
     if c.rdrop:
         return RDrop(model, c.label_smoothing, c.rdrop, packed, guide)
-    return Learner(model, c.label_smoothing, packed, guide)
+    return LossModule(model, c.label_smoothing, packed, guide)
 
 
 class _Mean:

@@ -17,7 +17,7 @@ MADE_FROM = "made_from.json"
 def engine(folder: Path, quantize: str, workers: int) -> Engine:
     """The engine of a run: written on first use, and again whenever the run has found better weights."""
     run = open_run(folder)
-    config, path = run.load_config(), run.engine(quantize)
+    config, path = run.load_config(), run.ctranslate2_model(quantize)
     if not _current(run, path):
         shutil.rmtree(path, ignore_errors=True)
         export_run(folder, "ctranslate2", path, quantize)

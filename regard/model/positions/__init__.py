@@ -7,13 +7,13 @@ padding on the left, caches and packed sentences come out right.
 from regard.model.positions.absolute import Absolute, Concatenated, Learned, Sinusoidal, sinusoid
 from regard.model.positions.base import Positions, relative_positions
 from regard.model.positions.relative import (
-    T5Bias,
     ALiBi,
     LearnedBias,
-    SelectedHeads,
     Relative,
-    relative_position_bucket,
+    SelectedHeads,
+    T5Bias,
     alibi_slopes,
+    relative_position_bucket,
 )
 from regard.model.positions.rotary import Rotary
 

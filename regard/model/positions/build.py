@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from regard.config import PositionsConfig
 from regard.model.positions import (
-    T5Bias,
     ALiBi,
-    LearnedBias,
     Concatenated,
     Learned,
+    LearnedBias,
     Positions,
     Relative,
     Rotary,
     Sinusoidal,
+    T5Bias,
 )
 
 

@@ -19,21 +19,21 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
 from regard.training.checkpoint import Checkpoints
-from regard.training.distributed.ddp import Many
+from regard.training.distributed.ddp import MultiProcess
 
 
-class Sharded(Many):
+class FSDPProcess(MultiProcess):
     """One of several processes that share one model among them."""
 
     sharded = True
 
     @property
-    def home(self) -> torch.device:
+    def full_model_device(self) -> torch.device:
         return torch.device("cpu")
 
-    def spread(self, model: EncoderDecoder) -> EncoderDecoder:
+    def shard_model(self, model: EncoderDecoder) -> EncoderDecoder:
         """A copy of the model, in shares."""
-        mesh = init_device_mesh(self.device.type, (self.size,))
+        mesh = init_device_mesh(self.device.type, (self.world_size,))
         model = copy.deepcopy(model).to(self.device)
         for layer in (*model.encoder.layers, *model.decoder.layers):
             if hasattr(layer, "cross"):  # which is asked for the source's keys before its layer's turn comes
@@ -43,54 +43,56 @@ class Sharded(Many):
         fully_shard(model, mesh=mesh)
         return model
 
-    def wrap(self, learner: nn.Module) -> nn.Module:
-        return learner
+    def wrap(self, loss_module: nn.Module) -> nn.Module:
+        return loss_module
 
-    def alone(self, learner: nn.Module, last: bool) -> AbstractContextManager[None]:
-        learner.model.set_requires_gradient_sync(last)  # type: ignore[operator, union-attr]
+    def sync_gradients(self, loss_module: nn.Module, last: bool) -> AbstractContextManager[None]:
+        loss_module.model.set_requires_gradient_sync(last)  # type: ignore[operator, union-attr]
         return contextlib.nullcontext()
 
-    def whole(self, tensor: Tensor) -> Tensor:
-        return _whole(tensor)
+    def full_tensor(self, tensor: Tensor) -> Tensor:
+        return _full_tensor(tensor)
 
 
 @dataclass
-class Gathered(Checkpoints):
+class FSDPCheckpoints(Checkpoints):
     """Checkpoints of a model in shares. All processes collect; the first one saves what was collected."""
 
-    trained: EncoderDecoder = field(kw_only=True)
-    _rest: dict[str, Tensor] = field(default_factory=dict)
+    sharded_model: EncoderDecoder = field(kw_only=True)
+    _resume_tensors: dict[str, Tensor] = field(default_factory=dict)
 
-    def collect(self) -> None:
-        with self.ema.applied():
-            weights.load_into(self.model, self._whole(weights.tensors_of(self.trained)), "the shares")
-        self._rest = self._whole(super().kept())
+    def gather_shards(self) -> None:
+        with self.ema.averaged_weights():
+            weights.load_into(self.model, self._full_tensors(weights.tensors_of(self.sharded_model)), "the shares")
+        self._resume_tensors = self._full_tensors(super().resume_tensors())
 
     @contextlib.contextmanager
-    def judged(self) -> Iterator[dict[str, Tensor]]:
+    def evaluation_weights(self) -> Iterator[dict[str, Tensor]]:
         yield weights.tensors_of(self.model)
 
-    def kept(self) -> dict[str, Tensor]:
-        return self._rest
+    def resume_tensors(self) -> dict[str, Tensor]:
+        return self._resume_tensors
 
-    def take(self, judged: Mapping[str, Tensor], where: str) -> None:
-        super().take(judged, where)
-        shares = weights.tensors_of(self.trained)
-        weights.load_into(self.trained, {name: share_of(judged[name], shares[name]) for name in shares}, where)
+    def load_weights(self, tensors: Mapping[str, Tensor], where: str) -> None:
+        super().load_weights(tensors, where)
+        shards = weights.tensors_of(self.sharded_model)
+        weights.load_into(
+            self.sharded_model, {name: local_shard(tensors[name], shards[name]) for name in shards}, where
+        )
 
-    def place(self, tensor: Tensor, like: Tensor) -> Tensor:
-        return share_of(tensor, like) if tensor.shape == like.shape else super().place(tensor, like)
+    def place_tensor(self, tensor: Tensor, like: Tensor) -> Tensor:
+        return local_shard(tensor, like) if tensor.shape == like.shape else super().place_tensor(tensor, like)
 
-    def _whole(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return {name: _whole(tensor).cpu() for name, tensor in tensors.items()}
+    def _full_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {name: _full_tensor(tensor).cpu() for name, tensor in tensors.items()}
 
 
-def share_of(tensor: Tensor, like: Tensor) -> Tensor:
+def local_shard(tensor: Tensor, like: Tensor) -> Tensor:
     """This process's share of a whole tensor, where the other is one."""
     if not isinstance(like, DTensor):
         return tensor
     return distribute_tensor(tensor.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
 
 
-def _whole(tensor: Tensor) -> Tensor:
+def _full_tensor(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor

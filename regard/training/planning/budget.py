@@ -10,24 +10,24 @@ class Budget:
 
     steps: int | None
     minutes: float | None
-    spent: float = 0.0
-    reserve: float = 0.0
+    previous_seconds: float = 0.0
+    reserved_seconds: float = 0.0
     """Seconds that belong to what comes after the last update."""
-    _since: float = field(default_factory=time.perf_counter)
+    _started_at: float = field(default_factory=time.perf_counter)
 
     @property
     def elapsed(self) -> float:
         """Seconds of training so far."""
-        return self.spent + time.perf_counter() - self._since
+        return self.previous_seconds + time.perf_counter() - self._started_at
 
     def progress(self, step: int) -> float:
         """From 0 to 1, by steps or by the clock."""
         by_steps = step / self.steps if self.steps else 0.0
-        by_clock = self.elapsed / max(1.0, 60 * self.minutes - self.reserve) if self.minutes else 0.0
+        by_clock = self.elapsed / max(1.0, 60 * self.minutes - self.reserved_seconds) if self.minutes else 0.0
         return max(by_steps, by_clock)
 
-    def left(self, step: int, rate: float) -> float:
+    def remaining_seconds(self, step: int, steps_per_second: float) -> float:
         """Seconds to go, at `rate` steps a second."""
-        by_steps = (self.steps - step) / rate if self.steps and rate else float("inf")
+        by_steps = (self.steps - step) / steps_per_second if self.steps and steps_per_second else float("inf")
         by_clock = 60 * self.minutes - self.elapsed if self.minutes else float("inf")
         return max(0.0, min(by_steps, by_clock))

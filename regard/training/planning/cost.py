@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from regard.config import Head, ModelConfig, PositionsConfig
 
-BYTES = 4
-COPIES = 4  # weights, gradients and Adam's two moments
+BYTES_PER_ELEMENT = 4
+COPIES_PER_PARAMETER = 4  # weights, gradients and Adam's two moments
 
 
 @dataclass(frozen=True)
-class Lengths:
+class MeanLengths:
     """Mean pieces of a source and of a target, end marks included."""
 
     source: float
@@ -17,7 +17,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ParameterCounts:
     """Parameters of each part; a table that is shared counts where it stands first."""
 
     embeddings: int
@@ -31,63 +31,76 @@ class Parts:
         return self.embeddings + self.positions + self.encoder + self.decoder + self.output
 
 
-def parameters(c: ModelConfig, source_size: int, target_size: int, joint: bool) -> Parts:
+def compute_parameter_counts(
+    c: ModelConfig, source_vocab_size: int, target_vocab_size: int, joint_vocab: bool
+) -> ParameterCounts:
     """How many numbers a model learns."""
     bias, norm = int(c.bias), c.dim * (2 if c.norm_kind == "layer" else 1)
     attention = 4 * (c.dim * c.dim + bias * c.dim)
-    gone = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
-    cut = {stack: gone * sum(name.startswith(stack) for name in c.pruned) for stack in ("encoder", "decoder")}
-    into = 2 if c.activation == "swiglu" else 1
-    feed = (into + 1) * c.dim * c.ffn + bias * (into * c.ffn + c.dim)
-    last = norm if c.norm == "pre" else 0
-    encoder = c.depth("encoder") * (attention + feed + 2 * norm) + last - cut["encoder"]
-    decoder = c.depth("decoder") * (2 * attention + feed + 3 * norm) + last - cut["decoder"]
-    at = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
-    beside = [side.width if side.kind == "concatenated" else 0 for side in at]
-    shared = c.tie_embeddings and joint and beside[0] == beside[1]
-    words = target_size * (c.dim - beside[1]) + (0 if shared else source_size * (c.dim - beside[0]))
-    words += 2 * norm if c.embedding_norm else 0
+    head_parameters = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
+    pruned_parameters = {
+        stack: head_parameters * sum(name.startswith(stack) for name in c.pruned) for stack in ("encoder", "decoder")
+    }
+    up_projections = 2 if c.activation == "swiglu" else 1
+    feed_forward = (up_projections + 1) * c.dim * c.ffn + bias * (up_projections * c.ffn + c.dim)
+    final_norm = norm if c.norm == "pre" else 0
+    encoder = c.depth("encoder") * (attention + feed_forward + 2 * norm) + final_norm - pruned_parameters["encoder"]
+    decoder = c.depth("decoder") * (2 * attention + feed_forward + 3 * norm) + final_norm - pruned_parameters["decoder"]
+    position_configs = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
+    concatenated_widths = [side.width if side.kind == "concatenated" else 0 for side in position_configs]
+    shared = c.tie_embeddings and joint_vocab and concatenated_widths[0] == concatenated_widths[1]
+    embeddings = target_vocab_size * (c.dim - concatenated_widths[1]) + (
+        0 if shared else source_vocab_size * (c.dim - concatenated_widths[0])
+    )
+    embeddings += 2 * norm if c.embedding_norm else 0
     depths = (c.depth("encoder"), c.depth("decoder"))
-    places = sum(_places(c, side) + _distances(c, side, n) for side, n in zip(at, depths, strict=True))
-    output = 0 if c.tie_embeddings and not beside[1] else target_size * c.dim
-    return Parts(words, places, encoder, decoder, output + (target_size if c.output_bias else 0))
+    positions = sum(
+        _absolute_position_parameters(c, side) + _relative_position_parameters(c, side, n)
+        for side, n in zip(position_configs, depths, strict=True)
+    )
+    output = 0 if c.tie_embeddings and not concatenated_widths[1] else target_vocab_size * c.dim
+    return ParameterCounts(
+        embeddings, positions, encoder, decoder, output + (target_vocab_size if c.output_bias else 0)
+    )
 
 
-def _places(c: ModelConfig, side: PositionsConfig) -> int:
+def _absolute_position_parameters(c: ModelConfig, positions: PositionsConfig) -> int:
     """What a stack learns of places at its embeddings."""
-    if side.kind == "learned":
-        return side.length * c.dim
-    return side.length * side.width if side.kind == "concatenated" and side.table == "learned" else 0
+    if positions.kind == "learned":
+        return positions.length * c.dim
+    return (
+        positions.length * positions.width if positions.kind == "concatenated" and positions.table == "learned" else 0
+    )
 
 
-def _distances(c: ModelConfig, side: PositionsConfig, layers: int) -> int:
+def _relative_position_parameters(c: ModelConfig, positions: PositionsConfig, layers: int) -> int:
     """What a stack learns of distances in its attention."""
-    if side.kind == "relative":
-        return layers * (2 * side.max_relative + 1) * (c.dim // c.heads) * (2 if side.values else 1)
-    if side.kind == "bias":
-        return layers * c.heads * (2 * side.length - 1)
-    return side.buckets * c.heads if side.kind == "t5" else 0
+    if positions.kind == "relative":
+        return layers * (2 * positions.max_relative + 1) * (c.dim // c.heads) * (2 if positions.values else 1)
+    if positions.kind == "bias":
+        return layers * c.heads * (2 * positions.length - 1)
+    return positions.buckets * c.heads if positions.kind == "t5" else 0
 
 
-def operations(c: ModelConfig, target_size: int, lengths: Lengths) -> float:
+def training_flops(c: ModelConfig, target_vocab_size: int, lengths: MeanLengths) -> float:
     """Floating-point operations to train on one pair once: forward, and twice that backward."""
     s, t, d, k = lengths.source, lengths.target, c.dim, c.dim // c.heads
-    feed = (3 if c.activation == "swiglu" else 2) * d * c.ffn
-    encoder = s * (4 * d * d + feed) + 2 * s * s * d
-    decoder = t * (6 * d * d + feed) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
-    forward = c.depth("encoder") * encoder + c.depth("decoder") * decoder + t * d * target_size
+    feed_forward = (3 if c.activation == "swiglu" else 2) * d * c.ffn
+    encoder = s * (4 * d * d + feed_forward) + 2 * s * s * d
+    decoder = t * (6 * d * d + feed_forward) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
+    forward = c.depth("encoder") * encoder + c.depth("decoder") * decoder + t * d * target_vocab_size
     # What a pruned head no longer does: four products with its weights, and two with the keys and values.
-    gone = {
+    head_flops = {
         "encoder.self": 4 * s * d * k + 2 * s * s * k,
         "decoder.self": 4 * t * d * k + 2 * t * t * k,
         "decoder.cross": 2 * (s + t) * d * k + 2 * s * t * k,
     }
     heads = map(Head.parse, c.pruned)
-    return 6 * (forward - sum(gone[f"{head.stack}.{head.kind}"] for head in heads))
+    return 6 * (forward - sum(head_flops[f"{head.stack}.{head.kind}"] for head in heads))
 
 
-def training_bytes(c: ModelConfig, parts: Parts, target_size: int, batch_tokens: int) -> int:
+def training_bytes(c: ModelConfig, parameter_counts: ParameterCounts, target_vocab_size: int, batch_tokens: int) -> int:
     """Roughly how much memory an update takes: weights with their copies, and what backward needs of every token."""
     layers = c.depth("encoder") + 2 * c.depth("decoder")
-    kept = batch_tokens * (layers * (12 * c.dim + 3 * c.ffn) + 3 * target_size)
-    return BYTES * (COPIES * parts.total + kept)
+    activations = batch_tokens * (layers * (12 * c.dim + 3 * c.ffn) + 3 * target_vocab_size)
+    return BYTES_PER_ELEMENT * (COPIES_PER_PARAMETER * parameter_counts.total + activations)

@@ -4,75 +4,87 @@ import math
 from dataclasses import dataclass
 
 from regard.config import Config
-from regard.training.planning.cost import Lengths, Parts, operations, parameters, training_bytes
+from regard.training.planning.cost import (
+    MeanLengths,
+    ParameterCounts,
+    compute_parameter_counts,
+    training_bytes,
+    training_flops,
+)
 
-EFFICIENCY, MORE_WHERE_TWICE_AS_WIDE, BEST = 0.61, 0.115, 0.9  # see `efficiency`
-OVERHEAD = 0.012  # seconds of an update that are not products
-OVERHEAD_A_LAYER = 0.005
-FILLED = 0.93  # share of a batch that is no padding
+BASE_EFFICIENCY, EFFICIENCY_PER_DOUBLING, MAX_EFFICIENCY = 0.61, 0.115, 0.9  # see `efficiency`
+BATCH_OVERHEAD_SECONDS = 0.012  # seconds of an update that are not products
+LAYER_OVERHEAD_SECONDS = 0.005
+NON_PADDING_RATIO = 0.93  # share of a batch that is no padding
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TrainingEstimate:
     """What a training is expected to cost."""
 
-    parts: Parts
-    operations_a_pair: float
-    bytes: int
-    pieces_a_second: float
-    updates_an_epoch: float
-    seconds_an_update: float
-    updates: float
+    parameter_counts: ParameterCounts
+    flops_per_pair: float
+    memory_bytes: int
+    tokens_per_second: float
+    steps_per_epoch: float
+    seconds_per_step: float
+    steps: float
 
     @property
     def minutes(self) -> float:
-        return self.updates * self.seconds_an_update / 60
+        return self.steps * self.seconds_per_step / 60
 
     @property
     def epochs(self) -> float:
-        return self.updates / self.updates_an_epoch
+        return self.steps / self.steps_per_epoch
 
     def lines(self) -> list[str]:
         """For people."""
-        p = self.parts
+        p = self.parameter_counts
         shares = f"embeddings {p.embeddings:,}, positions {p.positions:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
         shares += f", output {p.output:,}" if p.output else ", output shared with the embeddings"
         return [
             f"parameters: {p.total:,} ({shares})",
-            f"work: {self.operations_a_pair / 1e9:.2f} GFLOP to train on a pair once",
-            f"memory: about {self.bytes / 2**20:,.0f} MB",
-            f"speed: about {self.pieces_a_second:,.0f} target pieces a second, {self.seconds_an_update:.2f} s a step",
-            f"time: about {self.minutes:,.0f} minutes for {self.updates:,.0f} steps, {self.epochs:.1f} epochs",
+            f"work: {self.flops_per_pair / 1e9:.2f} GFLOP to train on a pair once",
+            f"memory: about {self.memory_bytes / 2**20:,.0f} MB",
+            f"speed: about {self.tokens_per_second:,.0f} target pieces a second, {self.seconds_per_step:.2f} s a step",
+            f"time: about {self.minutes:,.0f} minutes for {self.steps:,.0f} steps, {self.epochs:.1f} epochs",
         ]
 
 
-def efficiency(width: int) -> float:
+def matmul_efficiency(width: int) -> float:
     """What the products of training reach of the machine's rate of products, measured: wider ones come nearer to it."""
-    return min(BEST, EFFICIENCY + MORE_WHERE_TWICE_AS_WIDE * max(0.0, math.log2(width / 128)))
+    return min(MAX_EFFICIENCY, BASE_EFFICIENCY + EFFICIENCY_PER_DOUBLING * max(0.0, math.log2(width / 128)))
 
 
-def estimate(config: Config, pairs: int, lengths: Lengths, vocabulary: int, rate: float, ranks: int = 1) -> Estimate:
+def estimate_training(
+    config: Config, pairs: int, lengths: MeanLengths, vocab_size: int, flops_per_second: float, processes: int = 1
+) -> TrainingEstimate:
     """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second of each rank."""
     m, c = config.model, config.train
-    parts = parameters(m, vocabulary, vocabulary, config.data.joint)
-    pair = operations(m, vocabulary, lengths) * (2 if c.rdrop else 1)
-    pairs_a_batch = FILLED * c.batch_tokens / max(lengths.source, lengths.target)
+    parameter_counts = compute_parameter_counts(m, vocab_size, vocab_size, config.data.joint_vocab)
+    flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)
+    pairs_per_batch = NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target)
     layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
-    seconds = c.accumulate * (pairs_a_batch * pair / (efficiency(m.dim) * rate) + OVERHEAD + OVERHEAD_A_LAYER * layers)
-    per_update = ranks * c.accumulate * pairs_a_batch
-    an_epoch = max(1.0, pairs / per_update)
-    ends = [
+    seconds_per_step = c.accumulate_batches * (
+        pairs_per_batch * flops_per_pair / (matmul_efficiency(m.dim) * flops_per_second)
+        + BATCH_OVERHEAD_SECONDS
+        + LAYER_OVERHEAD_SECONDS * layers
+    )
+    pairs_per_step = processes * c.accumulate_batches * pairs_per_batch
+    steps_per_epoch = max(1.0, pairs / pairs_per_step)
+    step_limits = [
         c.last_step,
-        c.minutes and 60 * c.minutes / seconds,
-        c.epochs and c.epochs * an_epoch,
-        c.tokens and c.tokens / (per_update * lengths.target),
+        c.minutes and 60 * c.minutes / seconds_per_step,
+        c.epochs and c.epochs * steps_per_epoch,
+        c.tokens and c.tokens / (pairs_per_step * lengths.target),
     ]
-    return Estimate(
-        parts=parts,
-        operations_a_pair=pair,
-        bytes=training_bytes(m, parts, vocabulary, c.batch_tokens),
-        pieces_a_second=per_update * lengths.target / seconds,
-        updates_an_epoch=an_epoch,
-        seconds_an_update=seconds,
-        updates=min(end for end in ends if end),
+    return TrainingEstimate(
+        parameter_counts=parameter_counts,
+        flops_per_pair=flops_per_pair,
+        memory_bytes=training_bytes(m, parameter_counts, vocab_size, c.batch_tokens),
+        tokens_per_second=pairs_per_step * lengths.target / seconds_per_step,
+        steps_per_epoch=steps_per_epoch,
+        seconds_per_step=seconds_per_step,
+        steps=min(end for end in step_limits if end),
     )

@@ -7,42 +7,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from regard.config import Config, ModelConfig, given
-from regard.training.planning.cost import Lengths, parameters, training_bytes
-from regard.training.planning.estimate import Estimate, estimate
+from regard.config import Config, ModelConfig, explicit_settings
+from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
+from regard.training.planning.estimate import TrainingEstimate, estimate_training
 
-CHARACTERS_A_PIECE = 3.5
-BATCH, SMALLEST_BATCH = 1024, 128
-GUIDE, ENOUGH_TO_COUNT = 0.3, 1000  # pairs below which counting finds too little
+CHARACTERS_PER_TOKEN = 3.5
+DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
+GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # pairs below which counting finds too little
 
 
 @dataclass(frozen=True)
-class Facts:
+class SizingInputs:
     """What is known before anything is chosen."""
 
     pairs: int
     source_characters: int
     target_characters: int
-    rate: float
+    flops_per_second: float
     """Floating-point operations a second of this machine's matrix products."""
-    memory: int = 0
+    available_memory: int = 0
     """Bytes that are free; 0 where nobody knows."""
-    ranks: int = 1
+    processes: int = 1
     """Processes that train together."""
 
     @property
-    def pieces(self) -> int:
+    def target_tokens(self) -> int:
         """Of all targets, about."""
-        return round(self.target_characters / CHARACTERS_A_PIECE)
+        return round(self.target_characters / CHARACTERS_PER_TOKEN)
 
     @property
-    def lengths(self) -> Lengths:
-        per = self.pairs * CHARACTERS_A_PIECE
-        return Lengths(self.source_characters / per + 1, self.target_characters / per + 1)
+    def mean_lengths(self) -> MeanLengths:
+        divisor = self.pairs * CHARACTERS_PER_TOKEN
+        return MeanLengths(self.source_characters / divisor + 1, self.target_characters / divisor + 1)
 
 
 @dataclass(frozen=True)
-class Choice:
+class SuggestedSetting:
     """A setting, its value, and why."""
 
     name: str
@@ -51,95 +51,120 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Rung:
+class SizePreset:
     """A size of model, how much text can feed it, and the updates that it needs to get anywhere."""
 
     dim: int
     layers: int
     heads: int
     ffn: int
-    pieces: int
+    min_target_tokens: int
     """Of targets, about: a caption feeds a model less than a sentence of a talk."""
-    updates: int
+    min_steps: int
 
-    def config(self) -> ModelConfig:
+    def model_config(self) -> ModelConfig:
         return ModelConfig(dim=self.dim, layers=self.layers, heads=self.heads, ffn=self.ffn)
 
 
-LADDER = (
-    Rung(128, 3, 4, 256, 0, 0),
-    Rung(128, 4, 4, 256, 100_000, 2_000),
-    Rung(192, 4, 4, 768, 700_000, 7_000),
-    Rung(256, 4, 4, 1024, 1_500_000, 25_000),
-    Rung(256, 6, 4, 1024, 3_000_000, 40_000),
-    Rung(384, 6, 6, 1536, 12_000_000, 80_000),
-    Rung(512, 6, 8, 2048, 30_000_000, 150_000),
+SIZE_PRESETS = (
+    SizePreset(128, 3, 4, 256, 0, 0),
+    SizePreset(128, 4, 4, 256, 100_000, 2_000),
+    SizePreset(192, 4, 4, 768, 700_000, 7_000),
+    SizePreset(256, 4, 4, 1024, 1_500_000, 25_000),
+    SizePreset(256, 6, 4, 1024, 3_000_000, 40_000),
+    SizePreset(384, 6, 6, 1536, 12_000_000, 80_000),
+    SizePreset(512, 6, 8, 2048, 30_000_000, 150_000),
 )
-VOCABULARIES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), (1_000_000, 16_000))
-LARGEST_VOCABULARY = 32_000
+VOCAB_SIZES = ((5_000, 1000), (15_000, 2000), (60_000, 6000), (200_000, 8000), (1_000_000, 16_000))
+MAX_VOCAB_SIZE = 32_000
 
 
-SIZES = frozenset(f"model.{name}" for name in ("dim", "layers", "heads", "ffn", "encoder_layers", "decoder_layers"))
+SIZE_SETTINGS = frozenset(
+    f"model.{name}" for name in ("dim", "layers", "heads", "ffn", "encoder_layers", "decoder_layers")
+)
 
 
-def choose(facts: Facts, config: Config | None = None) -> list[Choice]:
+def suggest_settings(inputs: SizingInputs, config: Config | None = None) -> list[SuggestedSetting]:
     """What the facts suggest for every setting that nobody has given, in the order of the settings."""
     config = config or Config()
-    names = given(config)
-    own_size = bool(SIZES & names)  # a size is one choice: half of it ours and half theirs would fit nobody
-    choices = _choose(facts, config, names, own_size)
-    return [c for c in choices if c.name not in names and not (own_size and c.name in SIZES)]
+    explicit_names = explicit_settings(config)
+    user_sized = bool(
+        SIZE_SETTINGS & explicit_names
+    )  # a size is one choice: half of it ours and half theirs would fit nobody
+    suggestions = _suggest(inputs, config, explicit_names, user_sized)
+    return [c for c in suggestions if c.name not in explicit_names and not (user_sized and c.name in SIZE_SETTINGS)]
 
 
-def _choose(facts: Facts, config: Config, names: frozenset[str], own_size: bool) -> Iterator[Choice]:
-    vocabulary = next((size for most, size in VOCABULARIES if facts.pairs < most), LARGEST_VOCABULARY)
-    yield Choice("data.vocabulary", vocabulary, f"{facts.pairs:,} pairs")
-    vocabulary = config.data.vocabulary if "data.vocabulary" in names else vocabulary
-    rung = _rung(facts, config, vocabulary)
-    model = config.model if own_size else rung.config()
-    batch = _batch(facts, model, vocabulary)
-    train = config.train if "train.batch_tokens" in names else config.train.model_copy(update={"batch_tokens": batch})
-    plan = _plan(facts, Config(data=config.data, model=model, train=train), vocabulary)
-    steps = int(plan.updates)
-    size = f"about {facts.pieces:,} target pieces, and {steps:,} steps"
-    for name, value in (("dim", rung.dim), ("layers", rung.layers), ("heads", rung.heads), ("ffn", rung.ffn)):
-        yield Choice(f"model.{name}", value, size)
-    dropout = 0.1 if plan.epochs < 15 else 0.2 if plan.epochs < 40 else 0.3
-    yield Choice("model.dropout", dropout, f"each pair is seen about {plan.epochs:.1f} times")
-    why = "small batches learn faster on a CPU, and are large enough for its products"
-    yield Choice("train.batch_tokens", batch, why if batch == BATCH else "what fits into the free memory")
-    yield Choice("train.rate", round(usual_rate(model.dim), 5), f"width {model.dim}")
+def _suggest(
+    inputs: SizingInputs, config: Config, explicit_names: frozenset[str], user_sized: bool
+) -> Iterator[SuggestedSetting]:
+    vocab_size = next(
+        (size_reason for max_pairs, size_reason in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE
+    )
+    yield SuggestedSetting("data.vocabulary", vocab_size, f"{inputs.pairs:,} pairs")
+    vocab_size = config.data.vocab_size if "data.vocabulary" in explicit_names else vocab_size
+    preset = _choose_preset(inputs, config, vocab_size)
+    model = config.model if user_sized else preset.model_config()
+    batch_tokens = _choose_batch_tokens(inputs, model, vocab_size)
+    train = (
+        config.train
+        if "train.batch_tokens" in explicit_names
+        else config.train.model_copy(update={"batch_tokens": batch_tokens})
+    )
+    expected = _estimate(inputs, Config(data=config.data, model=model, train=train), vocab_size)
+    steps = int(expected.steps)
+    size_reason = f"about {inputs.target_tokens:,} target pieces, and {steps:,} steps"
+    for name, value in (("dim", preset.dim), ("layers", preset.layers), ("heads", preset.heads), ("ffn", preset.ffn)):
+        yield SuggestedSetting(f"model.{name}", value, size_reason)
+    dropout = 0.1 if expected.epochs < 15 else 0.2 if expected.epochs < 40 else 0.3
+    yield SuggestedSetting("model.dropout", dropout, f"each pair is seen about {expected.epochs:.1f} times")
+    batch_reason = "small batches learn faster on a CPU, and are large enough for its products"
+    yield SuggestedSetting(
+        "train.batch_tokens",
+        batch_tokens,
+        batch_reason if batch_tokens == DEFAULT_BATCH_TOKENS else "what fits into the free memory",
+    )
+    yield SuggestedSetting("train.rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
-    yield Choice("train.warmup", warmup, f"about {steps:,} steps")
-    if facts.pairs >= ENOUGH_TO_COUNT and not config.train.origin:
-        yield Choice("train.guide", GUIDE, "one head is shown what belongs together, and the others learn sooner")
-    every = min(2000, max(100, steps // 25))
-    yield Choice("train.check_every", every, "some 25 looks at dev")
-    yield Choice("train.save_every", every // 2, "two checkpoints between looks")
+    yield SuggestedSetting("train.warmup", warmup, f"about {steps:,} steps")
+    if inputs.pairs >= MIN_PAIRS_TO_ALIGN and not config.train.init_from:
+        yield SuggestedSetting(
+            "train.guide",
+            GUIDED_ALIGNMENT_WEIGHT,
+            "one head is shown what belongs together, and the others learn sooner",
+        )
+    validate_every = min(2000, max(100, steps // 25))
+    yield SuggestedSetting("train.check_every", validate_every, "some 25 looks at dev")
+    yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints between looks")
 
 
-def usual_rate(width: int) -> float:
+def default_learning_rate(width: int) -> float:
     """The highest rate of a schedule: what the width can stand."""
     return 4e-3 * (128 / width) ** 0.5
 
 
-def _rung(facts: Facts, config: Config, vocabulary: int) -> Rung:
+def _choose_preset(inputs: SizingInputs, config: Config, vocab_size: int) -> SizePreset:
     """The largest model that the corpus can feed and the time can train."""
-    fed = [rung for rung in LADDER if facts.pieces >= rung.pieces]
-    sized = {rung: Config(data=config.data, model=rung.config(), train=config.train) for rung in fed}
-    return [rung for rung in fed if _plan(facts, sized[rung], vocabulary).updates >= rung.updates][-1]
+    candidates = [rung for rung in SIZE_PRESETS if inputs.target_tokens >= rung.min_target_tokens]
+    configs = {rung: Config(data=config.data, model=rung.model_config(), train=config.train) for rung in candidates}
+    return [rung for rung in candidates if _estimate(inputs, configs[rung], vocab_size).steps >= rung.min_steps][-1]
 
 
-def _batch(facts: Facts, model: ModelConfig, vocabulary: int) -> int:
+def _choose_batch_tokens(inputs: SizingInputs, model: ModelConfig, vocab_size: int) -> int:
     """The usual batch, or what half of the free memory holds."""
-    batch, parts = BATCH, parameters(model, vocabulary, vocabulary, joint=True)
-    while facts.memory and batch > SMALLEST_BATCH:
-        if training_bytes(model, parts, vocabulary, batch) <= facts.memory / 2:
+    batch_tokens, parameter_counts = (
+        DEFAULT_BATCH_TOKENS,
+        compute_parameter_counts(model, vocab_size, vocab_size, joint_vocab=True),
+    )
+    while inputs.available_memory and batch_tokens > MIN_BATCH_TOKENS:
+        if training_bytes(model, parameter_counts, vocab_size, batch_tokens) <= inputs.available_memory / 2:
             break
-        batch //= 2
-    return batch
+        batch_tokens //= 2
+    return batch_tokens
 
 
-def _plan(facts: Facts, config: Config, vocabulary: int) -> Estimate:
+def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:
     """What the time there is would give a model of this size."""
-    return estimate(config, facts.pairs, facts.lengths, vocabulary, facts.rate, facts.ranks)
+    return estimate_training(
+        config, inputs.pairs, inputs.mean_lengths, vocab_size, inputs.flops_per_second, inputs.processes
+    )

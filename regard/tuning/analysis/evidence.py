@@ -79,7 +79,7 @@ def gather(study: Study, results: Sequence[Result]) -> tuple[Evidence, dict[int,
 
 def dev_rows(result: Result) -> list[dict[str, str]] | None:
     """The dev sentences of a trial's first run, as it translated them."""
-    path = Run(result.folders[0]).sentences("dev") if result.folders else None
+    path = Run(result.folders[0]).sentence_scores("dev") if result.folders else None
     return read_sentences(path) if path is not None and path.exists() else None
 
 
