@@ -50,7 +50,7 @@ def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, 
                 break
     run = open_run(folder)
     data = write_pieces(run, run.load_config())
-    expected = estimate_corpus(run.load_config(), data.train, data.tokenizers.target.size, statistics.mean(rates))
+    expected = estimate_corpus(run.load_config(), data.train, data.tokenizers.target.vocab_size, statistics.mean(rates))
     return statistics.mean(seconds), expected.seconds_per_step, statistics.mean(rates)
 
 

@@ -63,8 +63,8 @@ def make(folder: Path, files: dict[str, list[str]], vocabulary: int = 8000) -> M
     data_ = write_pieces(open_run(material.run), config)
     for name, corpus in (("train", data_.train), ("dev", data_.dev), ("test", data_.test)):
         if corpus is not None:
-            _write(material, name, corpus, data_.tokenizers.source.pieces)
-    names = data_.tokenizers.source.pieces(range(EOS + 1, data_.tokenizers.source.size))
+            _write(material, name, corpus, data_.tokenizers.source.convert_ids_to_tokens)
+    names = data_.tokenizers.source.convert_ids_to_tokens(range(EOS + 1, data_.tokenizers.source.vocab_size))
     material.vocabulary.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     return material
 

@@ -150,11 +150,11 @@ def their_score(folder: Path, material: Material, minutes: int, files: Files) ->
     average = ["-m", "onmt.bin.average_models", "-models", *map(str, there), "-output", str(mean)]
     subprocess.run([str(PEER.python), *average], check=True, env=variables, capture_output=True)
     tokenizer = Tokenizer(Run(material.run).tokenizer().read_bytes())
-    ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
+    ids = {piece: i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size)))}
     found: Point = {"minutes": float(minutes)}
     for name in JUDGED:
         source, out = folder / f"{name}.source", folder / f"{name}.{minutes}"
-        cut = (" ".join(tokenizer.pieces(row)) for row in tokenizer.encode(lines(files[name][0])))
+        cut = (" ".join(tokenizer.convert_ids_to_tokens(row)) for row in tokenizer.encode(lines(files[name][0])))
         source.write_text("".join(f"{line}\n" for line in cut), encoding="utf-8")
         translate = ["-m", "onmt.bin.translate", "-model", str(mean), "-src", str(source), "-output", str(out)]
         beam = ["-beam_size", "5", "-length_penalty", "avg", "-batch_size", "32"]

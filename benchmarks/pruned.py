@@ -65,7 +65,7 @@ def stepper(folder: Path, config: Config, pairs: Sequence[Pair]) -> Callable[[],
 
     def step() -> None:
         sums = learner(batch)
-        (sums.objective / batch.tokens).backward()
+        (sums.objective / batch.num_tokens).backward()
         torch.nn.utils.clip_grad_norm_(translator.model.parameters(), 1.0)
         optimizers.step(1e-6)  # of the rate: the weights stay as they are for all that matters
 
@@ -84,7 +84,7 @@ def work(one: Contender, pairs: Sequence[Pair]) -> float:
         one.translator.tokenizers.target.encode([pair.target for pair in pairs]),
     ]
     lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in sides))
-    return training_flops(one.config.model, one.translator.tokenizers.target.size, lengths)
+    return training_flops(one.config.model, one.translator.tokenizers.target.vocab_size, lengths)
 
 
 def in_turns(whole: Callable[[], object], less: Callable[[], object], rounds: int) -> list[tuple[float, float]]:

@@ -13,13 +13,13 @@ def corpus(
     out: Path | None = typer.Option(None, help="Where to write; standard output if unset."),
 ) -> None:
     """Write a built-in corpus: source, target, word alignment, grammatical links of each side, by tabs."""
-    from regard.data.corpora import CORPORA, rows
+    from regard.data.corpora import CORPORA, write_rows
     from regard.errors import ConfigError
     from regard.run import atomic_write
 
     if name not in CORPORA:
         raise ConfigError(f"no built-in corpus is called '{name}'; there are: {', '.join(CORPORA)}")
-    lines = rows(CORPORA[name](pairs, seed))
+    lines = write_rows(CORPORA[name](pairs, seed))
     if out is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         sys.stdout.writelines(line + "\n" for line in lines)

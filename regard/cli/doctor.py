@@ -28,7 +28,7 @@ def doctor(
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))
     else:
-        print("\n".join(diagnosis.lines()))
+        print("\n".join(diagnosis.format_lines()))
     if fix is not None:
         for path in write_clean(config, diagnosis, fix):
             typer.echo(f"written: {path}", err=True)

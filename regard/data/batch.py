@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.store import Array, Corpus, Ragged
+from regard.data.store import Array, Corpus, RaggedArray
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
 
@@ -23,21 +23,21 @@ class Batch:
     source: Tensor  # (B, S)
     target_in: Tensor  # (B, T)  bos w1 … wn
     target_out: Tensor  # (B, T)  w1 … wn eos
-    tokens: int  # real tokens of target_out
+    num_tokens: int  # real tokens of target_out
 
     def to(self, device: torch.device) -> "Batch":
         if device.type == "cpu":
             return self
-        return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.tokens)
+        return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.num_tokens)
 
-    def twice(self) -> "Batch":
+    def duplicate(self) -> "Batch":
         """Every sentence again below all of them."""
         source, target_in, target_out = (x.repeat(2, 1) for x in (self.source, self.target_in, self.target_out))
-        return Batch(source, target_in, target_out, 2 * self.tokens)
+        return Batch(source, target_in, target_out, 2 * self.num_tokens)
 
 
 @dataclass(frozen=True)
-class Place:
+class DataPosition:
     """Where in the data a run stands: so many batches into an epoch."""
 
     epoch: int = 0
@@ -58,7 +58,7 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
         source=pad([[*row, EOS] for row in sources]),
         target_in=pad([[BOS, *row] for row in targets]),
         target_out=pad([[*row, EOS] for row in targets]),
-        tokens=sum(len(row) + 1 for row in targets),
+        num_tokens=sum(len(row) + 1 for row in targets),
     )
 
 
@@ -68,102 +68,112 @@ class Batches:
 
     corpus: Corpus
     tokenizers: Tokenizers
-    budget: int
-    longest: int
+    max_tokens: int
+    max_length: int
     seed: int
-    sampling: float = 0.0
-    concatenate: float = 0.0
+    subword_regularization: float = 0.0
+    concat_augment: float = 0.0
 
-    def after(self, place: Place, rank: int = 0, size: int = 1) -> Iterator[tuple[Place, Batch | None]]:
+    def iterate_from(
+        self, position: DataPosition, rank: int = 0, world_size: int = 1
+    ) -> Iterator[tuple[DataPosition, Batch | None]]:
         """Batches from a place on, for ever, each with the place that comes after it.
 
         Where `size` processes share them, only every size-th is made, and the others are None.
         """
-        turn = itertools.cycle(range(size))
+        rank_cycle = itertools.cycle(range(world_size))
         while True:
-            number = -1
-            for number, rows in enumerate(self.plan(place.epoch)):
-                if number >= place.batch:
-                    mine = next(turn) == rank
-                    yield Place(place.epoch, number + 1), self.make(rows, place.epoch, number) if mine else None
-            if number < 0:
+            index = -1
+            for index, rows in enumerate(self.plan_epoch(position.epoch)):
+                if index >= position.batch:
+                    is_local = next(rank_cycle) == rank
+                    yield (
+                        DataPosition(position.epoch, index + 1),
+                        self.make_batch(rows, position.epoch, index) if is_local else None,
+                    )
+            if index < 0:
                 raise DataError(
-                    f"no pair is at most data.max_length={self.longest} pieces long; raise it, or check the files"
+                    f"no pair is at most data.max_length={self.max_length} pieces long; raise it, or check the files"
                 )
-            place = Place(place.epoch + 1)
+            position = DataPosition(position.epoch + 1)
 
-    def plan(self, epoch: int) -> Iterator[Array]:
+    def plan_epoch(self, epoch: int) -> Iterator[Array]:
         """Which pairs stand together in each batch of an epoch: rows of (pair, the one put after it or -1)."""
         rng = np.random.default_rng([self.seed, epoch])
-        for pool in _pools(len(self.corpus), rng):
-            rows = self._with_ends_joined(pool, rng)
-            size = self._sizes(rows)
-            fits = size.max(axis=0) <= self.longest
-            yield from _cut(rows[fits], size[:, fits], self.budget, rng)
+        for pool in _iterate_pools(len(self.corpus), rng):
+            rows = self._add_concatenated(pool, rng)
+            lengths = self._lengths(rows)
+            fits = lengths.max(axis=0) <= self.max_length
+            yield from _bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
 
-    def make(self, rows: Array, epoch: int, number: int) -> Batch:
+    def make_batch(self, rows: Array, epoch: int, index: int) -> Batch:
         """The batch of these pairs; where segmentations are sampled, those of this epoch."""
-        sources, targets = _joined(self.corpus.source_ids, rows), _joined(self.corpus.target_ids, rows)
-        if not self.sampling:
+        sources, targets = _gather_ids(self.corpus.source_ids, rows), _gather_ids(self.corpus.target_ids, rows)
+        if not self.subword_regularization:
             return collate(sources, targets)
-        seeds = np.random.SeedSequence([self.seed, epoch, number]).generate_state(2).tolist()
+        seeds = np.random.SeedSequence([self.seed, epoch, index]).generate_state(2).tolist()
         return collate(
-            self._sampled(sources, self.tokenizers.source, seeds[0]),
-            self._sampled(targets, self.tokenizers.target, seeds[1]),
+            self._sample_segmentation(sources, self.tokenizers.source, seeds[0]),
+            self._sample_segmentation(targets, self.tokenizers.target, seeds[1]),
         )
 
-    def in_an_epoch(self) -> int:
+    def count_batches(self) -> int:
         """How many batches the first epoch has; the others have about as many."""
-        return sum(1 for _ in self.plan(0))
+        return sum(1 for _ in self.plan_epoch(0))
 
-    def left_out(self) -> int:
+    def count_too_long(self) -> int:
         """How many pairs are longer than `longest` and never seen."""
-        pools = _pools(len(self.corpus), None)
-        return int(sum((self._sizes(_alone(pool)).max(axis=0) > self.longest).sum() for pool in pools))
+        pools = _iterate_pools(len(self.corpus), None)
+        return int(sum((self._lengths(_single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
 
-    def _sampled(self, rows: list[list[int]], tokenizer: Tokenizer, seed: int) -> list[list[int]]:
-        return [ids[: self.longest - 1] for ids in tokenizer.sample(rows, self.sampling, seed)]
+    def _sample_segmentation(self, rows: list[list[int]], tokenizer: Tokenizer, seed: int) -> list[list[int]]:
+        return [
+            ids[: self.max_length - 1] for ids in tokenizer.sample_segmentation(rows, self.subword_regularization, seed)
+        ]
 
-    def _with_ends_joined(self, pool: Array, rng: np.random.Generator) -> Array:
+    def _add_concatenated(self, pool: Array, rng: np.random.Generator) -> Array:
         """A pool of pairs, and as many of them joined end to end as asked for: (rows, 2)."""
-        extra = int(len(pool) * self.concatenate)
-        return np.concatenate((_alone(pool), rng.choice(pool, (extra, 2)))) if extra else _alone(pool)
+        extra = int(len(pool) * self.concat_augment)
+        return np.concatenate((_single_pairs(pool), rng.choice(pool, (extra, 2)))) if extra else _single_pairs(pool)
 
-    def _sizes(self, rows: Array) -> Array:
+    def _lengths(self, rows: Array) -> Array:
         """Lengths of both sides with their marks: (rows, 2) -> (2, rows)."""
-        second = rows[:, 1] >= 0
+        has_second = rows[:, 1] >= 0
         sides = (self.corpus.source_ids, self.corpus.target_ids)
-        return np.stack([side.lengths(rows[:, 0]) + side.lengths(rows[:, 1] * second) * second for side in sides]) + 1
+        return (
+            np.stack([side.lengths(rows[:, 0]) + side.lengths(rows[:, 1] * has_second) * has_second for side in sides])
+            + 1
+        )
 
 
-def in_order(
-    corpus: Corpus, budget: int, most: int | None = None, longest: int | None = None
+def batches_by_length(
+    corpus: Corpus, max_tokens: int, max_pairs: int | None = None, max_length: int | None = None
 ) -> Iterator[tuple[Array, Batch]]:
     """Every pair once, shortest first, with the row numbers of each batch: for checking, where order is free.
 
     Or at most so many of them, spread over the corpus, and none that is longer than `longest` pieces.
     """
-    rows = np.arange(0, len(corpus), -(-len(corpus) // most) if most else 1)
-    size = np.stack((corpus.source_ids.lengths(rows), corpus.target_ids.lengths(rows))) + 1
-    if longest:
-        fits = size.max(axis=0) <= longest
-        rows, size = rows[fits], size[:, fits]
-    for chosen in _cut(rows, size, budget, None):
-        pairs = _alone(chosen)
-        yield chosen, collate(_joined(corpus.source_ids, pairs), _joined(corpus.target_ids, pairs))
+    rows = np.arange(0, len(corpus), -(-len(corpus) // max_pairs) if max_pairs else 1)
+    lengths = np.stack((corpus.source_ids.lengths(rows), corpus.target_ids.lengths(rows))) + 1
+    if max_length:
+        fits = lengths.max(axis=0) <= max_length
+        rows, lengths = rows[fits], lengths[:, fits]
+    for batch_rows in _bucket_by_length(rows, lengths, max_tokens, None):
+        pairs = _single_pairs(batch_rows)
+        yield batch_rows, collate(_gather_ids(corpus.source_ids, pairs), _gather_ids(corpus.target_ids, pairs))
 
 
-def _alone(rows: Array) -> Array:
+def _single_pairs(rows: Array) -> Array:
     """Pairs with nothing put after them: (rows,) -> (rows, 2)."""
     return np.stack((rows, np.full_like(rows, -1)), axis=1)
 
 
-def _joined(ids: Ragged, rows: Array) -> list[list[int]]:
+def _gather_ids(ids: RaggedArray, rows: Array) -> list[list[int]]:
     """The ids of each row of (pair, the one put after it or -1)."""
     return [[t for i in row if i >= 0 for t in ids[i].tolist()] for row in rows]
 
 
-def _pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
+def _iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
     """All rows, in pools that fit memory; shuffled unless there is no generator."""
     if count <= POOL:
         yield np.arange(count) if rng is None else rng.permutation(count)
@@ -171,21 +181,21 @@ def _pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
     blocks = np.arange(-(-count // BLOCK))
     blocks = blocks if rng is None else rng.permutation(blocks)
     for start in range(0, len(blocks), POOL // BLOCK):
-        chosen = blocks[start : start + POOL // BLOCK]
-        rows = (chosen[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+        pool_blocks = blocks[start : start + POOL // BLOCK]
+        rows = (pool_blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
         rows = rows[rows < count]
         yield rows if rng is None else rng.permutation(rows)
 
 
-def _cut(rows: Array, size: Array, budget: int, rng: np.random.Generator | None) -> Iterator[Array]:
+def _bucket_by_length(rows: Array, lengths: Array, max_tokens: int, rng: np.random.Generator | None) -> Iterator[Array]:
     """Sort rows by length and cut them where (sentences x longest side) would pass the budget."""
-    longest = size.max(axis=0)
-    order = np.lexsort((size[0], longest))
-    groups: list[Array] = []
+    max_lengths = lengths.max(axis=0)
+    order = np.lexsort((lengths[0], max_lengths))
+    batches: list[Array] = []
     start = 0
     for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - start) * longest[order[end]] > budget:
-            groups.append(rows[order[start:end]])
+        if end == len(order) or (end + 1 - start) * max_lengths[order[end]] > max_tokens:
+            batches.append(rows[order[start:end]])
             start = end
-    for i in range(len(groups)) if rng is None else rng.permutation(len(groups)):
-        yield groups[i]
+    for i in range(len(batches)) if rng is None else rng.permutation(len(batches)):
+        yield batches[i]

@@ -8,78 +8,86 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from regard.data.batch import in_order
+from regard.data.batch import batches_by_length
 from regard.data.store import Array, Corpus
 from regard.data.tokenizer import PAD
 
-SLOTS = 23  # bits: counts of pairs of pieces live in 2^23 slots, whatever the vocabularies
-MIX = np.uint64(0x9E3779B97F4A7C15)
-UNSEEN = 1e-6  # chance of a pair of pieces that was never counted: there the diagonal decides
-ROUNDS = 5
-PLAIN_ROUNDS = 3  # before the diagonal counts: a corpus must first show whether it has one
-ENOUGH = 40_000  # pairs to count
-LONGEST = 100  # pieces of a sentence that is counted
-CELLS = 1 << 14
-STEEPEST = 12.0
+HASH_BITS = 23  # bits: counts of pairs of pieces live in 2^23 slots, whatever the vocabularies
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+UNSEEN_PROBABILITY = 1e-6  # chance of a pair of pieces that was never counted: there the diagonal decides
+EM_ITERATIONS = 5
+ITERATIONS_BEFORE_DIAGONAL = 3  # before the diagonal counts: a corpus must first show whether it has one
+MAX_PAIRS = 40_000  # pairs to count
+MAX_LENGTH = 100  # pieces of a sentence that is counted
+BATCH_TOKENS = 1 << 14
+MAX_DIAGONAL_TENSION = 12.0
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class TranslationTable:
     """How often a target piece came from a source piece, and how far from the diagonal they stood."""
 
     totals: Array  # (V,) of each source piece
-    counts: Array = field(default_factory=lambda: np.ones(1 << SLOTS, np.float32))
-    steepness: float = 0.0  # the chance of a distance x from the diagonal falls by exp(-steepness · x)
+    counts: Array = field(default_factory=lambda: np.ones(1 << HASH_BITS, np.float32))
+    diagonal_tension: float = 0.0  # the chance of a distance x from the diagonal falls by exp(-steepness · x)
 
     def align(self, source: Array, target: Array) -> Array:
         """For each target piece (B, T), which source piece (B, S) it comes from, as chances: (B, T, S)."""
-        chance = self.counts[slots(source, target)] / self.totals[source][:, None, :] + np.float32(UNSEEN)
-        chance *= np.exp(np.float32(-self.steepness) * distance(source, target))
-        chance *= (source != PAD)[:, None, :]
-        return chance / chance.sum(axis=-1, keepdims=True)
+        probabilities = self.counts[hash_slots(source, target)] / self.totals[source][:, None, :] + np.float32(
+            UNSEEN_PROBABILITY
+        )
+        probabilities *= np.exp(np.float32(-self.diagonal_tension) * diagonal_distance(source, target))
+        probabilities *= (source != PAD)[:, None, :]
+        return probabilities / probabilities.sum(axis=-1, keepdims=True)
 
 
-Sides = tuple[Array, Array]
+SourceTargetIds = tuple[Array, Array]
 """Padded ids of both sides, with their end marks: (B, S) and (B, T)."""
 
 
-def learn(batches: Callable[[], Iterable[Sides]], vocabulary: int) -> Lexicon:
+def fit(batches: Callable[[], Iterable[SourceTargetIds]], vocab_size: int) -> TranslationTable:
     """Count what belongs together by expectation-maximisation, going through the batches again in every round."""
-    lexicon = Lexicon(np.ones(vocabulary, np.float32))
-    for round_ in range(1, ROUNDS + 1):
-        counts, totals = np.zeros(1 << SLOTS, np.float32), np.zeros(vocabulary, np.float32)
-        far, pieces = 0.0, 0.0
+    table = TranslationTable(np.ones(vocab_size, np.float32))
+    for iteration in range(1, EM_ITERATIONS + 1):
+        counts, totals = np.zeros(1 << HASH_BITS, np.float32), np.zeros(vocab_size, np.float32)
+        total_distance, total_tokens = 0.0, 0.0
         for source, target in batches():
-            shares = lexicon.align(source, target) * (target != PAD)[:, :, None]
-            np.add.at(counts, slots(source, target).ravel(), shares.ravel())
-            np.add.at(totals, source.ravel(), shares.sum(axis=1).ravel())
-            far += float((shares * distance(source, target)).sum())
-            pieces += float(shares.sum())
-        steepness = 0.0 if round_ < PLAIN_ROUNDS else min(STEEPEST, pieces / max(far, UNSEEN))
-        lexicon = Lexicon(np.maximum(totals, UNSEEN), counts, steepness)
-    return lexicon
+            posteriors = table.align(source, target) * (target != PAD)[:, :, None]
+            np.add.at(counts, hash_slots(source, target).ravel(), posteriors.ravel())
+            np.add.at(totals, source.ravel(), posteriors.sum(axis=1).ravel())
+            total_distance += float((posteriors * diagonal_distance(source, target)).sum())
+            total_tokens += float(posteriors.sum())
+        diagonal_tension = (
+            0.0
+            if iteration < ITERATIONS_BEFORE_DIAGONAL
+            else min(MAX_DIAGONAL_TENSION, total_tokens / max(total_distance, UNSEEN_PROBABILITY))
+        )
+        table = TranslationTable(np.maximum(totals, UNSEEN_PROBABILITY), counts, diagonal_tension)
+    return table
 
 
-def learn_from(corpus: Corpus, vocabulary: int) -> Lexicon:
+def fit_corpus(corpus: Corpus, vocab_size: int) -> TranslationTable:
     """The lexicon of a corpus, from as many of its pairs as are enough."""
-    order = list(in_order(corpus, CELLS, ENOUGH, LONGEST)) if len(corpus) else []
-    return learn(lambda: ((batch.source.numpy(), batch.target_out.numpy()) for _, batch in order), vocabulary)
+    batches = list(batches_by_length(corpus, BATCH_TOKENS, MAX_PAIRS, MAX_LENGTH)) if len(corpus) else []
+    return fit(lambda: ((batch.source.numpy(), batch.target_out.numpy()) for _, batch in batches), vocab_size)
 
 
-def slots(source: Array, target: Array) -> Array:
+def hash_slots(source: Array, target: Array) -> Array:
     """Where the count of each pair of pieces lives: (B, S), (B, T) -> (B, T, S). Rare pairs may share a slot."""
     with np.errstate(over="ignore"):
-        mixed = (source.astype(np.uint64)[:, None, :] << np.uint64(32) | target.astype(np.uint64)[:, :, None]) * MIX
-    return (mixed >> np.uint64(64 - SLOTS)).astype(np.int64)
+        hashes = (
+            source.astype(np.uint64)[:, None, :] << np.uint64(32) | target.astype(np.uint64)[:, :, None]
+        ) * HASH_MULTIPLIER
+    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
 
 
-def distance(source: Array, target: Array) -> Array:
+def diagonal_distance(source: Array, target: Array) -> Array:
     """How far each cell of a pair's table lies from its diagonal, from 0 to 1: (B, T, S)."""
-    places = [_places(side) for side in (source, target)]
-    return np.abs(places[1][:, :, None] - places[0][:, None, :])
+    positions = [_relative_positions(side) for side in (source, target)]
+    return np.abs(positions[1][:, :, None] - positions[0][:, None, :])
 
 
-def _places(side: Array) -> Array:
+def _relative_positions(side: Array) -> Array:
     """Where each piece stands in its sentence, from 0 to 1: (B, T) -> (B, T)."""
     lengths = np.maximum(1, (side != PAD).sum(axis=1, keepdims=True))
     return np.minimum(1.0, (np.arange(side.shape[1])[None, :] + 0.5) / lengths).astype(np.float32)

@@ -27,12 +27,12 @@ SIDES = ("source", "target")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Ragged:
+class RaggedArray:
     """Rows of different lengths in one flat memory-mapped array."""
 
     def __init__(self, values: Path, starts: Path, dtype: Any):
-        self.starts = _map(starts, np.int64)
-        self.values = _map(values, dtype)
+        self.starts = _open_memmap(starts, np.int64)
+        self.values = _open_memmap(values, dtype)
         if not len(self.starts) or self.starts[-1] != len(self.values):
             raise DataError(f"{values}: half written or damaged. Train again with --overwrite.")
 
@@ -50,13 +50,13 @@ class Texts(Sequence[str]):
     """Sentences on disk."""
 
     def __init__(self, folder: Path, name: str):
-        self._bytes = Ragged(folder / f"{name}.text", folder / f"{name}.offsets", np.uint8)
+        self._bytes = RaggedArray(folder / f"{name}.text", folder / f"{name}.offsets", np.uint8)
 
     def __len__(self) -> int:
         return len(self._bytes)
 
     @property
-    def bytes(self) -> int:
+    def num_bytes(self) -> int:
         """How much text there is."""
         return len(self._bytes.values)
 
@@ -72,8 +72,8 @@ class Corpus:
 
     source: Texts
     target: Texts
-    source_ids: Ragged
-    target_ids: Ragged
+    source_ids: RaggedArray
+    target_ids: RaggedArray
 
     def __len__(self) -> int:
         return len(self.source)
@@ -93,22 +93,22 @@ def write_sets(folder: Path, names: Sequence[str], pairs: Iterable[tuple[str, Pa
     """As write_texts for several sets at once: every pair comes with the name of its set."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        sides = {
-            name: [stack.enter_context(_Writer(folder, f"{name}.{side}", "text", "offsets")) for side in SIDES]
+        writers = {
+            name: [stack.enter_context(_RaggedWriter(folder, f"{name}.{side}", "text", "offsets")) for side in SIDES]
             for name in names
         }
         for name, pair in pairs:
-            source, target = sides[name]
+            source, target = writers[name]
             source.add(pair.source.encode("utf-8"))
             target.add(pair.target.encode("utf-8"))
-    return {name: source.rows for name, (source, _) in sides.items()}
+    return {name: source.num_rows for name, (source, _) in writers.items()}
 
 
 def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
     """Cut the texts of a set into pieces, a chunk at a time, in as many threads as there are cores."""
     for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
-        dtype = _dtype(tokenizer)
-        with _Writer(folder, f"{name}.{side}", "ids", "starts", dtype) as writer:
+        dtype = _id_dtype(tokenizer)
+        with _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer:
             for chunk in chunks(Texts(folder, f"{name}.{side}"), CHUNK):
                 for ids in tokenizer.encode(chunk):
                     writer.add(np.asarray(ids, dtype=dtype).tobytes())
@@ -117,7 +117,7 @@ def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
 def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
     """A set that has been written."""
     ids = [
-        Ragged(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _dtype(tokenizer))
+        RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(tokenizer))
         for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True)
     ]
     return Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids[0], ids[1])
@@ -130,19 +130,19 @@ def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
         yield chunk
 
 
-class _Writer:
+class _RaggedWriter:
     """Appends rows to a values file and remembers where each begins."""
 
     def __init__(self, folder: Path, name: str, values: str, starts: str, dtype: Any = np.uint8):
-        self.rows = 0
-        self._unit = np.dtype(dtype).itemsize
-        self._at = 0
+        self.num_rows = 0
+        self._itemsize = np.dtype(dtype).itemsize
+        self._end = 0
         self._pack = struct.Struct("=q").pack  # int64, as numpy writes it here
         self._values = (folder / f"{name}.{values}").open("wb")
         self._starts = (folder / f"{name}.{starts}").open("wb")
         self._starts.write(self._pack(0))
 
-    def __enter__(self) -> "_Writer":
+    def __enter__(self) -> "_RaggedWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -151,16 +151,16 @@ class _Writer:
 
     def add(self, row: bytes) -> None:
         self._values.write(row)
-        self._at += len(row) // self._unit
-        self._starts.write(self._pack(self._at))
-        self.rows += 1
+        self._end += len(row) // self._itemsize
+        self._starts.write(self._pack(self._end))
+        self.num_rows += 1
 
 
-def _dtype(tokenizer: Tokenizer) -> Any:
-    return np.uint16 if tokenizer.size <= 2**16 else np.int32
+def _id_dtype(tokenizer: Tokenizer) -> Any:
+    return np.uint16 if tokenizer.vocab_size <= 2**16 else np.int32
 
 
-def _map(path: Path, dtype: Any) -> Array:
+def _open_memmap(path: Path, dtype: Any) -> Array:
     try:
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.empty(0, dtype)

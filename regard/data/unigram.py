@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from regard.data.store import Array, Ragged
+from regard.data.store import Array, RaggedArray
 from regard.data.tokenizer import EOS
 
-ENOUGH = 5_000_000  # pieces that say how frequent each is
+MAX_TOKENS = 5_000_000  # pieces that say how frequent each is
 CHUNK = 1 << 17
 
 
-def unigram_loss(train: Ragged, dev: Ragged, size: int) -> float:
+def unigram_loss(train: RaggedArray, dev: RaggedArray, vocab_size: int) -> float:
     """Nats per piece of dev, end marks included, under the frequencies of train (each counted once more)."""
-    frequency = _counts(train, size) + 1.0
-    seen = _counts(dev, size)
-    return float(-(seen * np.log(frequency / frequency.sum())).sum() / max(1.0, seen.sum()))
+    train_counts = _count_tokens(train, vocab_size) + 1.0
+    dev_counts = _count_tokens(dev, vocab_size)
+    return float(-(dev_counts * np.log(train_counts / train_counts.sum())).sum() / max(1.0, dev_counts.sum()))
 
 
-def _counts(ids: Ragged, size: int) -> Array:
-    counts, last = np.zeros(size), min(ENOUGH, len(ids.values))
+def _count_tokens(ids: RaggedArray, vocab_size: int) -> Array:
+    counts, last = np.zeros(vocab_size), min(MAX_TOKENS, len(ids.values))
     for start in range(0, last, CHUNK):  # bincount copies what it counts into eight bytes each
-        counts += np.bincount(ids.values[start : min(start + CHUNK, last)], minlength=size)
+        counts += np.bincount(ids.values[start : min(start + CHUNK, last)], minlength=vocab_size)
     ends = np.searchsorted(ids.starts, last, side="right") - 1
     counts[EOS] += float(ends)
     return counts

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from regard.data.corpora import GoldPair, Link, spans
+from regard.data.corpora import GoldPair, Link, word_spans
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
@@ -93,7 +93,7 @@ def text_example(tokenizer: WordPiece, text: str, longest: int, gold: GoldPair |
     covered = tokenizer.spans(text, longest)
     special = tuple(a == b for a, b in covered)
     word, words = belonging(text, covered)
-    side = Side(text, tuple(ids), tuple(tokenizer.pieces(ids)), word, words, special)
+    side = Side(text, tuple(ids), tuple(tokenizer.convert_ids_to_tokens(ids)), word, words, special)
     return Example(side, source_links=() if gold is None else gold.source_links)
 
 
@@ -106,7 +106,7 @@ def bare_side(ids: Sequence[int]) -> Side:
 
 def belonging(text: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The word that each piece, given by its characters, shares most with; and the words."""
-    found = spans(text)
+    found = word_spans(text)
     return tuple(_most(piece, found) for piece in pieces), tuple(text[a:b] for a, b in found)
 
 
@@ -122,7 +122,7 @@ def spaced(side: Side) -> list[int]:
     tokens = [match.span() for match in re.finditer(r"\S+", side.text)]
     if len(side.words) == len(tokens):
         return list(range(len(tokens)))
-    return [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in spans(side.text)]
+    return [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in word_spans(side.text)]
 
 
 def pieces_of(side: Side, word: str) -> list[int]:
@@ -149,7 +149,7 @@ def _side(tokenizer: Tokenizer, text: str, ids: Sequence[int], before: int = UNK
     return Side(
         text,
         tuple(whole),
-        (*(names[i] for i in first), *tokenizer.pieces(ids), *(names[i] for i in last)),
+        (*(names[i] for i in first), *tokenizer.convert_ids_to_tokens(ids), *(names[i] for i in last)),
         (*(NONE for _ in first), *word, *(NONE for _ in last)),
         words,
         (*(True for _ in first), *(False for _ in ids), *(True for _ in last)),

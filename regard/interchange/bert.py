@@ -7,7 +7,7 @@ from torch import Tensor
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.wordpiece import WordPiece, from_words
+from regard.data.wordpiece import WordPiece, from_vocab
 from regard.errors import FormatError
 from regard.interchange.folder import CONFIG, Folder
 from regard.interchange.trained import TrainedEncoder
@@ -113,14 +113,14 @@ def _tokenizer(folder: Folder) -> WordPiece:
     if (folder.path / "tokenizer.json").exists():
         return WordPiece(folder.bytes("tokenizer.json"))
     pieces = [piece.removesuffix("\r") for piece in folder.text("vocab.txt").split("\n")]
-    return from_words(pieces, folder.json("tokenizer_config.json", {}))
+    return from_vocab(pieces, folder.json("tokenizer_config.json", {}))
 
 
 def _require_fit(folder: Folder, c: Mapping[str, Any], tokenizer: WordPiece) -> None:
     """The tokeniser and the model must be of one folder."""
     for name, theirs, mine in (
-        ("pad_token_id", c["pad_token_id"], tokenizer.pad),
-        ("vocab_size", folder.count("vocab_size"), max(folder.count("vocab_size"), tokenizer.size)),
+        ("pad_token_id", c["pad_token_id"], tokenizer.pad_id),
+        ("vocab_size", folder.count("vocab_size"), max(folder.count("vocab_size"), tokenizer.vocab_size)),
     ):
         if theirs != mine:
             raise FormatError(

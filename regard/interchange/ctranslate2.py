@@ -50,7 +50,7 @@ def library() -> Any:
 def write(trained: Trained, out: Path, quantize: str = "none") -> None:
     """A CTranslate2 folder, in float32 or int8, or the reason why the engine cannot run this model."""
     c, tokenizers = trained.config, trained.tokenizers
-    model = build(c.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
+    model = build(c.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=tokenizers.joint, pad=PAD)
     weights.load_into(model, trained.tensors, str(out))
     write_model(model.eval(), tokenizers, out, quantize, places_for(c))
 
@@ -96,7 +96,7 @@ def specification(model: EncoderDecoder, tokenizers: Tokenizers, places: int) ->
 
 def words(tokenizer: Tokenizer) -> list[str]:
     """Every piece, by its id."""
-    return tokenizer.pieces(range(tokenizer.size))
+    return tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
 
 
 def _layers(stack: TransformerStack | Decoder) -> list[Any]:

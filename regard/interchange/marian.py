@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard import config as settings
 from regard.config import MIN_VOCAB_SIZE, Config
-from regard.data.remapped_sentencepiece import MARKS, Renumbered
+from regard.data.remapped_sentencepiece import SPECIAL_TOKENS, RemappedSentencePiece
 from regard.data.tokenizer import Tokenizers
 from regard.errors import DataError, FormatError
 from regard.interchange.folder import CONFIG, Folder, read_json
@@ -86,7 +86,7 @@ class Vocabulary:
     @property
     def table(self) -> tuple[str, ...]:
         """Every piece in our order."""
-        return (*MARKS, *(self.names[i] for i in self.rows[3:]))
+        return (*SPECIAL_TOKENS, *(self.names[i] for i in self.rows[3:]))
 
     def reorder(self, theirs: Tensor, padding: float) -> Tensor:
         """A tensor with a row for each of their pieces -> one for each of ours; padding's is filled."""
@@ -110,9 +110,9 @@ def read(folder: Folder) -> Trained:
     return Trained(_config(folder, c, tokenizers), _tensors(folder, c, source, target), tokenizers)
 
 
-def _tokenizer(folder: Folder, file: str, table: tuple[str, ...]) -> Renumbered:
+def _tokenizer(folder: Folder, file: str, table: tuple[str, ...]) -> RemappedSentencePiece:
     try:
-        return Renumbered(folder.bytes(file), table)
+        return RemappedSentencePiece(folder.bytes(file), table)
     except DataError as error:
         raise FormatError(f"{folder.path / file}: {error}") from None
 
@@ -164,7 +164,7 @@ def _config(folder: Folder, c: Mapping[str, Any], tokenizers: Tokenizers) -> Con
     data = {
         # Longer codes are of a kind that no file of pairs has: whoever fine-tunes may name the language.
         **{side: code for side, code in languages.items() if re.fullmatch("[a-z]{2}", code)},
-        "vocabulary": max(tokenizers.target.size, MIN_VOCAB_SIZE),
+        "vocabulary": max(tokenizers.target.vocab_size, MIN_VOCAB_SIZE),
         "joint": tokenizers.joint,
         "max_length": c["max_position_embeddings"],
     }

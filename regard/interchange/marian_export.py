@@ -45,7 +45,7 @@ def write(trained: Trained, out: Path) -> None:
     for file, tokenizer in vocabularies.items():
         pieces = _pieces(tokenizer, joint)
         _write_json(out / file, {piece: i for i, piece in enumerate(pieces)})
-    sizes = [tokenizer.size - 1 for tokenizer in sides.values()]  # our padding stays here
+    sizes = [tokenizer.vocab_size - 1 for tokenizer in sides.values()]  # our padding stays here
     marks = {"eos_token_id": 0, "pad_token_id": sizes[1] - 1 if joint else 2}
     _write_json(out / CONFIG, _config(c, sizes, marks, joint))
     _write_json(out / "generation_config.json", _generation(c, marks))
@@ -81,7 +81,7 @@ def reasons_against(m: ModelConfig) -> Iterator[str]:
 
 def _pieces(tokenizer: Tokenizer, joint: bool) -> list[str]:
     """Every piece in Marian's order: end, unknown, the rest; padding last, or third where each side has its own."""
-    rest = tokenizer.pieces(range(EOS + 1, tokenizer.size))
+    rest = tokenizer.convert_ids_to_tokens(range(EOS + 1, tokenizer.vocab_size))
     return [EOS_NAME, UNK_NAME, *rest, PAD_NAME] if joint else [EOS_NAME, UNK_NAME, PAD_NAME, *rest]
 
 

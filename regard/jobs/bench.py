@@ -65,7 +65,7 @@ def of_run(folder: Path, changes: Sequence[str]) -> tuple[Config, Subject]:
     data = write_pieces(run, config)
     pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
     lengths = MeanLengths(*(len(side.values) / pairs + 1 for side in sides))
-    return config, Subject(config.model, data.tokenizers.target.size, lengths)
+    return config, Subject(config.model, data.tokenizers.target.vocab_size, lengths)
 
 
 def bench(config: Config, subject: Subject, seconds: float = 10.0) -> Iterator[str]:
@@ -103,12 +103,12 @@ def training(config: Config, subject: Subject, seconds: float) -> tuple[float, f
     end = time.perf_counter() + seconds
     while len(times) < 4 or time.perf_counter() < end:
         start = time.perf_counter()
-        (learner(batch).objective / batch.tokens).backward()
+        (learner(batch).objective / batch.num_tokens).backward()
         optimizers.step(0.01)
         times.append(time.perf_counter() - start)
         rates.append(measure_matmul_flops(tries=1))
     update = statistics.median(times[2:])  # the first ones make room
-    return batch.tokens / update, work / update / statistics.median(rates)
+    return batch.num_tokens / update, work / update / statistics.median(rates)
 
 
 def decoding(subject: Subject, kind: str, search: GreedySearch | BeamSearch, seconds: float) -> float:

@@ -34,10 +34,10 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
 def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
     model: EncoderDecoder | EncoderOnly
     if isinstance(trained, Trained):
-        model, pieces = new_model(trained.config, trained.tokenizers), trained.tokenizers.target.size
+        model, pieces = new_model(trained.config, trained.tokenizers), trained.tokenizers.target.vocab_size
         save_tokenizers(run, trained.tokenizers)
     else:
-        model, pieces = new_encoder(trained.config, trained.tokenizer.pad), trained.tokenizer.size
+        model, pieces = new_encoder(trained.config, trained.tokenizer.pad_id), trained.tokenizer.vocab_size
         save_wordpiece(run, trained.tokenizer)
     weights.load_into(model, trained.tensors, where)  # whatever does not fit is named here
     runs.write_text(run.config, settings.dump(trained.config))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.corpora import GoldPair, english_french, rows
+from regard.data.corpora import GoldPair, english_french, write_rows
 from regard.evaluation import Evaluation
 from regard.formats import Pair
 from regard.inspection.example import pair_example
@@ -123,7 +123,7 @@ def _config(corpus: Path, size: Size, seed: int) -> Config:
 
 def _write(path: Path, pairs: Sequence[GoldPair]) -> None:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in rows(pairs))
+        file.writelines(line + "\n" for line in write_rows(pairs))
 
 
 def _outputs(evaluation: Evaluation) -> list[str]:

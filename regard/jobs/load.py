@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from regard.config import Config
-from regard.data.remapped_sentencepiece import Renumbered
+from regard.data.remapped_sentencepiece import RemappedSentencePiece
 from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
@@ -58,7 +58,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: holds no encoder alone; `regard import` makes one out of a BERT folder.")
     tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
-    model = new_encoder(config, tokenizer.pad)
+    model = new_encoder(config, tokenizer.pad_id)
     fill(model, run, best_weights(run))
     return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
@@ -82,7 +82,9 @@ def _kind(quantize: str) -> LinearFactory:
 def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     """A fresh model for these settings and vocabularies; the same for the same seed."""
     torch.manual_seed(config.train.seed)
-    return build(config.model, tokenizers.source.size, tokenizers.target.size, joint=tokenizers.joint, pad=PAD)
+    return build(
+        config.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=tokenizers.joint, pad=PAD
+    )
 
 
 def new_encoder(config: Config, pad: int) -> EncoderOnly:
@@ -108,15 +110,15 @@ def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
         with atomic_write(run.tokenizer(side)) as path:
             path.write_bytes(tokenizer.model)
     for side, tokenizer in {"": tokenizers.source}.items() if tokenizers.joint else sides.items():
-        if isinstance(tokenizer, Renumbered):
-            run.write_json(run.vocab(side), tokenizer.table)
+        if isinstance(tokenizer, RemappedSentencePiece):
+            run.write_json(run.vocab(side), tokenizer.id_to_token)
     run.record_checksums(*run.tokenizer_files())
 
 
 def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
     """Keep an encoder's tokeniser in a run."""
     with atomic_write(run.wordpiece) as path:
-        path.write_bytes(tokenizer.file)
+        path.write_bytes(tokenizer.tokenizer_json)
     run.record_checksums(run.wordpiece)
 
 
@@ -158,7 +160,7 @@ def cores() -> int:
 
 def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
     model = run.verify(run.tokenizer(side)).read_bytes()
-    return Tokenizer(model) if table is None else Renumbered(model, table)
+    return Tokenizer(model) if table is None else RemappedSentencePiece(model, table)
 
 
 def _table(run: Run, side: str) -> tuple[str, ...] | None:

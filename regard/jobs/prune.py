@@ -11,7 +11,7 @@ import torch
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
-from regard.data.batch import Batches, Place
+from regard.data.batch import Batches, DataPosition
 from regard.data.store import open_corpus
 from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, RunError
@@ -151,15 +151,15 @@ def _mend(
     batches = Batches(corpus, translator.tokenizers, c.batch_tokens, config.data.max_length, c.seed)
     learner = LossModule(model, c.label_smoothing, padding_free=next(model.parameters()).device.type == "cpu").train()
     optimizers = optim.build(c, model)
-    for number, (_, batch) in enumerate(batches.after(Place()), start=1):
+    for number, (_, batch) in enumerate(batches.iterate_from(DataPosition()), start=1):
         assert batch is not None
         torch.manual_seed(number)
         sums = learner(batch.to(next(model.parameters()).device))
-        (sums.objective / batch.tokens).backward()
+        (sums.objective / batch.num_tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), c.clip_grad_norm or torch.inf)
         optimizers.step(GENTLE * (1 - (number - 1) / steps))
         if number % 100 == 0 or number == steps:
-            yield Note(f"mending, step {number} of {steps}: loss {float(sums.loss) / batch.tokens:.3f}")
+            yield Note(f"mending, step {number} of {steps}: loss {float(sums.loss) / batch.num_tokens:.3f}")
         if number == steps:
             break
     model.eval()
@@ -185,7 +185,7 @@ def _scored(
         translator.tokenizers.target.encode(references),
     ]
     lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
-    vocabulary = translator.tokenizers.target.size
+    vocabulary = translator.tokenizers.target.vocab_size
     sizes = tuple(
         Size(
             sum(site.attention.heads for site in sites(model)),

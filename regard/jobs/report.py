@@ -5,7 +5,7 @@ from typing import Any
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.corpora import words
+from regard.data.corpora import split_words
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.look.page import Attention, attention
 from regard.model.transformer import count_parameters
@@ -134,7 +134,7 @@ def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Val
     tokens = sum(step["tokens"] for step in steps)
     return {
         "parameters": count_parameters(translator.model),
-        "vocabulary": translator.tokenizers.target.size,
+        "vocabulary": translator.tokenizers.target.vocab_size,
         "updates": len(steps),
         "epochs": steps[-1]["place"][0] + 1 if steps else 0,
         "minutes of updates": round(seconds / 60, 1),
@@ -163,10 +163,10 @@ def _cards(sentences: list[SentenceResult], config: Config) -> Translations:
 
 def _looks(translator: Translator, sentences: list[SentenceResult]) -> list[Attention]:
     """The attention of the first sentence that a heat map shows well; of its reference where nothing was written."""
-    fitting = [s for s in sentences if len(words(s.source)) in READABLE]
+    fitting = [s for s in sentences if len(split_words(s.source)) in READABLE]
     for chosen in fitting + sentences:
-        written = chosen.translation if words(chosen.translation) else chosen.reference
-        if words(chosen.source) and words(written):
+        written = chosen.translation if split_words(chosen.translation) else chosen.reference
+        if split_words(chosen.source) and split_words(written):
             return attention(translator, [chosen.source], [written])
     return []
 

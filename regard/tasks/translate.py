@@ -158,7 +158,7 @@ class Translator:
         longer = {
             i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
         }
-        max_tokens = min(MAX_TEACHER_FORCED_TOKENS, MAX_LOGITS // self.tokenizers.target.size)
+        max_tokens = min(MAX_TEACHER_FORCED_TOKENS, MAX_LOGITS // self.tokenizers.target.vocab_size)
         for rows in _batches(longer, max_tokens):
             batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
             results |= zip(rows, self._teacher_force_batch(batch), strict=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from regard.data.batch import Place
+from regard.data.batch import DataPosition
 from regard.errors import RunError
 from regard.model import weights
 from regard.run import Run, atomic_write
@@ -26,7 +26,7 @@ class TrainingState:
     """Where a run stands."""
 
     step: int = 0
-    data_position: Place = field(default_factory=Place)
+    data_position: DataPosition = field(default_factory=DataPosition)
     elapsed: float = 0.0
     log_bytes: int = 0
     best_step: int | None = None
@@ -134,6 +134,6 @@ def _select_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tens
 def _read_state(run: Run, path: Path) -> TrainingState:
     fields = run.read_json(path)
     try:
-        return TrainingState(**{**fields, "place": Place(**fields["place"])})
+        return TrainingState(**{**fields, "place": DataPosition(**fields["place"])})
     except (TypeError, KeyError) as error:
         raise RunError(f"{path}: not the state of a run ({error})") from None

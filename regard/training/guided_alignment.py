@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch
-from regard.data.ibm_model1 import Lexicon
+from regard.data.ibm_model1 import TranslationTable
 from regard.data.tokenizer import PAD
 
 
@@ -17,7 +17,7 @@ from regard.data.tokenizer import PAD
 class GuidedAlignment:
     """-Σ a log w: the cross-entropy of a head's weights w with alignments a.  Chen et al. 2016."""
 
-    lexicon: Lexicon
+    lexicon: TranslationTable
     weight: float
     layer: int
     """Of the decoder; its first head is the one that is taught."""

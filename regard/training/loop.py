@@ -11,7 +11,7 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Batch, Batches, Place
+from regard.data.batch import Batch, Batches, DataPosition
 from regard.errors import DataError
 from regard.model.transformer import device_of
 from regard.training.distributed.ddp import SingleProcess
@@ -27,7 +27,7 @@ class Step:
     """What one update saw."""
 
     number: int
-    data_position: Place
+    data_position: DataPosition
     loss: float  # nats per real target token, without label smoothing
     accuracy: float  # share of real target tokens
     tokens: int
@@ -56,10 +56,10 @@ class TrainingLoop:
     seed: int
     precision: PrecisionContext = contextlib.nullcontext
 
-    def steps(self, number: int, data_position: Place) -> Iterator[Step]:
+    def steps(self, number: int, data_position: DataPosition) -> Iterator[Step]:
         """Updates from `number` + 1 on, for as long as somebody asks."""
         processes = self.processes
-        batches = self.batches.after(data_position, processes.rank, processes.world_size)
+        batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size)
         loss_module = processes.wrap(self.loss_module)
         loss_module.train()
         while True:
@@ -88,7 +88,7 @@ class TrainingLoop:
 
     def _backward(self, loss_module: nn.Module, batches: list[Batch]) -> list[float]:
         """The gradients of an update, and its loss, right predictions and tokens, over all processes."""
-        (tokens,) = self.processes.all_reduce_sum([float(sum(batch.tokens for batch in batches))])
+        (tokens,) = self.processes.all_reduce_sum([float(sum(batch.num_tokens for batch in batches))])
         loss, correct = 0.0, 0.0
         for i, batch in enumerate(batches):
             with self.processes.sync_gradients(loss_module, last=i == len(batches) - 1):

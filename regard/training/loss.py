@@ -138,7 +138,7 @@ class RDrop(LossModule):
         if not self.training:
             return super().forward(batch)
         labels = self.labels(batch)
-        states, alignment_loss = self.states(batch.twice())  # (2N, D)
+        states, alignment_loss = self.states(batch.duplicate())  # (2N, D)
         p, q = (self.loss.predict(half) for half in states.chunk(2))
         first, second = self.loss.totals(p, labels), self.loss.totals(q, labels)
         symmetric_kl = ((p.exp() - q.exp()) * (p - q)).sum()  # KL(p‖q) + KL(q‖p)

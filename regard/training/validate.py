@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from regard.data.batch import Batch, in_order
+from regard.data.batch import Batch, batches_by_length
 from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.metrics import Score, bleu
@@ -50,7 +50,7 @@ class Validator:
 
     def validate(self, step: int) -> Validation:
         start = time.perf_counter()
-        batches = [batch for _, batch in in_order(self.dev, self.batch_tokens)]
+        batches = [batch for _, batch in batches_by_length(self.dev, self.batch_tokens)]
         loss, accuracy = self._evaluate_teacher_forced(batches)
         decoding_start = time.perf_counter()
         score, distinct_ratio = self._evaluate_decoding()
@@ -76,7 +76,7 @@ class Validator:
                 totals = self.loss_module(batch.to(device_of(self.loss_module)))
                 loss += float(totals.loss)
                 correct += float(totals.correct)
-                tokens += batch.tokens
+                tokens += batch.num_tokens
         self.loss_module.train()
         return loss / tokens, correct / tokens
 

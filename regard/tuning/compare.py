@@ -141,7 +141,7 @@ def costs(run: Run, evaluation: Evaluation) -> Measured | None:
     unigram = None
     if run.tokens_manifest.exists():
         data = write_pieces(run, run.load_config())
-        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
     return summary(run, as_dict(evaluation), unigram)
 
 

@@ -58,7 +58,7 @@ def measure(run: Run, sentences: int, device: str = "auto") -> Measured:
     step = -(-len(data.dev) // sentences)
     pairs = data.dev.pairs()[::step]  # spread over the whole of dev, the same for every trial
     evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED)
-    unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+    unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
     return summary(run, as_dict(evaluation), unigram)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.data import batch as batches_room
-from regard.data.batch import Batches, Place, collate, in_order
+from regard.data.batch import Batches, DataPosition, batches_by_length, collate
 from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train
 from regard.errors import DataError
@@ -34,7 +34,7 @@ def make(corpus, **changes) -> Batches:
 
 
 def rows(batches: Batches, epoch: int) -> list[list[int]]:
-    return [group[:, 0].tolist() for group in batches.plan(epoch)]
+    return [group[:, 0].tolist() for group in batches.plan_epoch(epoch)]
 
 
 @pytest.mark.parametrize("pool", [1 << 17, 64])
@@ -44,9 +44,9 @@ def test_an_epoch_holds_every_pair_once_within_the_budget(corpus, monkeypatch, p
     batches = make(corpus)
     groups = rows(batches, 0)
     assert sorted(chain.from_iterable(groups)) == list(range(307))
-    for number, group in enumerate(batches.plan(0)):
+    for number, group in enumerate(batches.plan_epoch(0)):
         assert (group[:, 1] == -1).all()
-        batch = batches.make(group, 0, number)
+        batch = batches.make_batch(group, 0, number)
         size = max(batch.source.shape[1], batch.target_in.shape[1])
         assert len(group) * size <= 211 or len(group) == 1
     assert len(groups) < 1.4 * sum(map(len_of(corpus), range(307))) / 211
@@ -66,10 +66,10 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
 def test_going_on_from_a_place_is_going_on(corpus, sampling):
     batches = make(corpus, sampling=sampling)
     count = len(rows(batches, 0))
-    whole = list(islice(batches.after(Place()), count + 5))
+    whole = list(islice(batches.iterate_from(DataPosition()), count + 5))
     for cut in (0, 1, count - 1, count, count + 2):
-        place = whole[cut - 1][0] if cut else Place()
-        rest = list(islice(batches.after(place), count + 5 - cut))
+        place = whole[cut - 1][0] if cut else DataPosition()
+        rest = list(islice(batches.iterate_from(place), count + 5 - cut))
         assert [p for p, _ in rest] == [p for p, _ in whole[cut:]]
         for (_, mine), (_, theirs) in zip(rest, whole[cut:], strict=True):
             assert torch.equal(mine.source, theirs.source) and torch.equal(mine.target_out, theirs.target_out)
@@ -77,11 +77,11 @@ def test_going_on_from_a_place_is_going_on(corpus, sampling):
 
 def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
     plain, sampled = make(corpus), make(corpus, sampling=0.3)
-    group = next(plain.plan(0))
-    one, two, again = plain.make(group, 0, 0), sampled.make(group, 0, 0), sampled.make(group, 1, 0)
+    group = next(plain.plan_epoch(0))
+    one, two, again = plain.make_batch(group, 0, 0), sampled.make_batch(group, 0, 0), sampled.make_batch(group, 1, 0)
     decode = corpus[1].source.decode
     assert [decode(r) for r in one.source.tolist()] == [decode(r) for r in two.source.tolist()]
-    assert one.tokens < two.tokens and two.source.tolist() != again.source.tolist()
+    assert one.num_tokens < two.num_tokens and two.source.tolist() != again.source.tolist()
 
 
 def test_a_batch_is_shifted_marked_and_padded_on_the_right():
@@ -89,37 +89,37 @@ def test_a_batch_is_shifted_marked_and_padded_on_the_right():
     assert batch.source.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
     assert batch.target_in.tolist() == [[BOS, 8, PAD, PAD], [BOS, 9, 10, 11]]
     assert batch.target_out.tolist() == [[8, EOS, PAD, PAD], [9, 10, 11, EOS]]
-    assert batch.tokens == 6 == int((batch.target_out != PAD).sum())
+    assert batch.num_tokens == 6 == int((batch.target_out != PAD).sum())
 
 
 def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
     batches = make(corpus, longest=11)
     seen = list(chain.from_iterable(rows(batches, 0)))
-    assert len(seen) + batches.left_out() == 307 and 0 < len(seen) < 307
+    assert len(seen) + batches.count_too_long() == 307 and 0 < len(seen) < 307
     assert all(len_of(corpus)(i) <= 11 for i in seen)
 
 
 def test_nothing_that_fits_is_an_error_and_not_a_hang(corpus):
     with pytest.raises(DataError, match=r"no pair is at most data.max_length=2 pieces long"):
-        next(make(corpus, longest=2).after(Place()))
+        next(make(corpus, longest=2).iterate_from(DataPosition()))
 
 
 def test_checking_sees_every_pair_once(corpus):
-    seen = [int(i) for group, _ in in_order(corpus[0], 211) for i in group]
+    seen = [int(i) for group, _ in batches_by_length(corpus[0], 211) for i in group]
     assert sorted(seen) == list(range(307))
 
 
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_joined_pairs_are_two_pairs_end_to_end(corpus, sampling):
     batches = make(corpus, concatenate=0.5, sampling=sampling)
-    groups = list(batches.plan(0))
+    groups = list(batches.plan_epoch(0))
     pairs = np.concatenate(groups)
     joined = pairs[pairs[:, 1] >= 0]
     assert len(joined) == 307 // 2 and sorted(pairs[pairs[:, 1] < 0][:, 0].tolist()) == list(range(307))
-    assert np.concatenate(list(batches.plan(1))).tolist() != pairs.tolist()
+    assert np.concatenate(list(batches.plan_epoch(1))).tolist() != pairs.tolist()
     texts, tokenizers = corpus
     for number, group in enumerate(groups):
-        batch = batches.make(group, 0, number)
+        batch = batches.make_batch(group, 0, number)
         assert len(group) * max(batch.source.shape[1], batch.target_in.shape[1]) <= 211 or len(group) == 1 or sampling
         for row, ids in zip(group, batch.target_out.tolist(), strict=True):
             expected = " ".join(texts.target[i] for i in row if i >= 0)

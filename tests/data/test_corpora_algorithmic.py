@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.corpora import CORPORA, GoldPair, Link, algorithmic, spans, words
+from regard.data.corpora import CORPORA, GoldPair, Link, algorithmic, split_words, word_spans
 from regard.data.corpora.algorithmic import TASKS, Task, alphabet, generate, make_dictionary
 from regard.data.corpora.gold import (
-    KINDS,
+    LINK_KINDS,
     read_alignment,
     read_links,
     read_row,
-    rows,
     write_alignment,
     write_links,
+    write_rows,
 )
 from regard.errors import DataError
 
 numbers = st.integers(0, 99)
-links = st.builds(Link, st.sampled_from(sorted(KINDS)), numbers, numbers)
+links = st.builds(Link, st.sampled_from(sorted(LINK_KINDS)), numbers, numbers)
 
 
 # --- words -------------------------------------------------------------------------------------------------
@@ -44,13 +44,13 @@ links = st.builds(Link, st.sampled_from(sorted(KINDS)), numbers, numbers)
     ],
 )
 def test_words(text: str, expected: str) -> None:
-    assert words(text) == expected.split()
+    assert split_words(text) == expected.split()
 
 
 @given(st.text(alphabet="abé' ’-.,_?\u00a0\t7", max_size=40))
 def test_spans_are_the_words_and_leave_out_only_space(text: str) -> None:
-    assert [text[start:end] for start, end in spans(text)] == words(text)
-    assert "".join(words(text)) == "".join(text.split())
+    assert [text[start:end] for start, end in word_spans(text)] == split_words(text)
+    assert "".join(split_words(text)) == "".join(text.split())
 
 
 # --- text form ---------------------------------------------------------------------------------------------
@@ -69,12 +69,12 @@ def test_links_round_trip(found: list[Link]) -> None:
 @pytest.mark.parametrize("name", CORPORA)
 def test_rows_round_trip(name: str) -> None:
     pairs = list(CORPORA[name](50, 3))
-    assert [read_row(row + "\n") for row in rows(pairs)] == pairs
+    assert [read_row(row + "\n") for row in write_rows(pairs)] == pairs
 
 
 def test_text_forms_as_documented() -> None:
     pair = GoldPair("a b", "b a", ((0, 1), (1, 0)), (Link("adjective-noun", 1, 0),), ())
-    assert list(rows([pair])) == ["a b\tb a\t0-1 1-0\tadjective-noun:1-0\t"]
+    assert list(write_rows([pair])) == ["a b\tb a\t0-1 1-0\tadjective-noun:1-0\t"]
 
 
 def test_a_broken_row_is_refused() -> None:
@@ -85,7 +85,7 @@ def test_a_broken_row_is_refused() -> None:
     with pytest.raises(DataError, match="this one has 2"):
         read_row("a\tb")
     with pytest.raises(DataError, match="would break its TSV row"):
-        list(rows([GoldPair("a\tb", "c", ())]))
+        list(write_rows([GoldPair("a\tb", "c", ())]))
 
 
 # --- tasks -------------------------------------------------------------------------------------------------
@@ -108,11 +108,11 @@ def test_answers_are_right(task: Task) -> None:
         "sort": sorted,
         "lookup": lambda source: [word for symbol in source for word in meanings[symbol]],
     }
-    for pair in generate(task, 300, 2, shortest=2, longest=5, symbols=7, dictionary=5):
+    for pair in generate(task, 300, 2, min_length=2, max_length=5, symbols=7, dictionary_seed=5):
         source = pair.source.split()
         assert 2 <= len(source) <= 5
         assert pair.target.split() == answers[task](source)
-        assert words(pair.source) == source
+        assert split_words(pair.source) == source
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -127,18 +127,18 @@ def test_alignments_lead_to_the_symbol(task: Task) -> None:
 
 
 def test_sorting_keeps_equals_in_order() -> None:
-    every = {pair.source: pair for pair in generate("sort", 8, 0, shortest=3, longest=3, symbols=2)}
+    every = {pair.source: pair for pair in generate("sort", 8, 0, min_length=3, max_length=3, symbols=2)}
     assert every["b a b"].alignment == ((0, 1), (1, 0), (2, 2))
 
 
 def test_the_whole_space_is_given_once() -> None:
-    sources = [pair.source for pair in generate("copy", 3 + 9 + 27, 4, shortest=1, longest=3, symbols=3)]
+    sources = [pair.source for pair in generate("copy", 3 + 9 + 27, 4, min_length=1, max_length=3, symbols=3)]
     assert len(set(sources)) == 39
 
 
 def test_the_dictionary_does_not_hang_on_the_sample() -> None:
     def learned(seed: int) -> dict[str, str]:
-        return {pair.source: pair.target for pair in generate("lookup", 26, seed, shortest=1, longest=1)}
+        return {pair.source: pair.target for pair in generate("lookup", 26, seed, min_length=1, max_length=1)}
 
     assert learned(1) == learned(2)
     assert make_dictionary(26, 1) != make_dictionary(26, 2)
@@ -151,9 +151,9 @@ def test_many_symbols_get_names_of_one_width() -> None:
 
 def test_impossible_orders_are_refused() -> None:
     with pytest.raises(DataError, match="cannot give 5 distinct sources: 4 exist"):
-        generate("copy", 5, 0, shortest=2, longest=2, symbols=2)
+        generate("copy", 5, 0, min_length=2, max_length=2, symbols=2)
     with pytest.raises(DataError, match="need 1 <= shortest <= longest"):
-        generate("copy", 5, 0, shortest=4, longest=3)
+        generate("copy", 5, 0, min_length=4, max_length=3)
     with pytest.raises(DataError, match="0 symbols"):
         generate("copy", 5, 0, symbols=0)
     with pytest.raises(DataError, match="unknown task 'add'"):

@@ -8,7 +8,7 @@ import pytest
 
 from regard.data.corpora.english_french import english, french, lexicon
 from regard.data.corpora.english_french.clauses import Plan, add_infinitive, clause, verb_group
-from regard.data.corpora.english_french.phrases import Draft, Phrase, Stretch, determiner, dress
+from regard.data.corpora.english_french.phrases import Draft, Fragment, Phrase, assemble_noun_phrase, determiner
 from regard.data.corpora.english_french.surface import Word, french_word, write_english, write_french
 
 
@@ -114,7 +114,7 @@ def test_plurals_and_numbers() -> None:
 
 
 def test_english_verbs() -> None:
-    assert [english.third(verb) for verb in ["eat", "watch", "carry", "go", "have", "play"]] == (
+    assert [english.third_person(verb) for verb in ["eat", "watch", "carry", "go", "have", "play"]] == (
         ["eats", "watches", "carries", "goes", "has", "plays"]
     )
     assert [english.past(verb) for verb in ["eat", "prefer", "carry", "travel", "love", "buy", "play"]] == (
@@ -130,13 +130,13 @@ def phrase(kind: str, name: str, plural: bool = False, adjective: str = "") -> P
     draft = Draft(Random(0))
     noun = next(noun for noun in lexicon.NOUNS if noun.english == name)
     chosen = next((each for each in lexicon.ADJECTIVES if each.english == adjective), None)
-    opening = Stretch([], [])
+    opening = Fragment([], [])
     for part in kind.split():
         opening = opening + determiner(draft, part, noun, plural, bool(chosen and chosen.before))
-    return dress(draft, noun, opening, plural, (chosen,))
+    return assemble_noun_phrase(draft, noun, opening, plural, (chosen,))
 
 
-def written(line: Stretch, mark: str = "") -> tuple[str, str]:
+def written(line: Fragment, mark: str = "") -> tuple[str, str]:
     return write_english(line.english, mark), write_french(line.french, mark)
 
 
@@ -191,9 +191,9 @@ def they() -> Phrase:
 def verb(name: str, particle: str = "") -> lexicon.Verb:
     every = (
         *lexicon.VERBS,
-        *lexicon.GIVING,
-        *lexicon.MOVING,
-        *lexicon.WILLING,
+        *lexicon.DITRANSITIVE,
+        *lexicon.MOTION,
+        *lexicon.CONTROL,
         lexicon.BE,
         lexicon.CAN,
         lexicon.MUST,
@@ -202,11 +202,11 @@ def verb(name: str, particle: str = "") -> lexicon.Verb:
 
 
 def say(
-    subject: Phrase, what: lexicon.Verb, plan: Plan, clitic: Phrase | None = None, *tails: Stretch
+    subject: Phrase, what: lexicon.Verb, plan: Plan, clitic: Phrase | None = None, *tails: Fragment
 ) -> tuple[str, str]:
     preceding = None if what.preposition else clitic
     group = verb_group(Draft(Random(0)), what, subject, plan, clitic, preceding)
-    said = [Stretch(clitic.english, [])] if clitic else []
+    said = [Fragment(clitic.english, [])] if clitic else []
     return written(clause(subject, group, *said, *tails), "?" if plan.question else ".")
 
 
@@ -266,7 +266,7 @@ def test_golden_clitics() -> None:
     subject, clitic = she(), pronoun("him", "le", "3sg")
     group = verb_group(Draft(Random(0)), verb("want"), subject, Plan("present"))
     add_infinitive(group, verb("want"), verb("see"), subject, clitic)
-    assert written(clause(subject, group, Stretch(clitic.english, [])), ".") == (
+    assert written(clause(subject, group, Fragment(clitic.english, [])), ".") == (
         "She wants to see him.",
         "Elle veut le voir.",
     )
@@ -276,7 +276,7 @@ def test_golden_relative_agrees() -> None:
     antecedent, doer = phrase("the", "apple", True), she()
     group = verb_group(Draft(Random(0)), verb("eat"), doer, Plan("past"), None, antecedent)
     that = Word("that")
-    line = antecedent + Stretch([that], [french_word("que", that)]) + clause(doer, group)
+    line = antecedent + Fragment([that], [french_word("que", that)]) + clause(doer, group)
     assert written(line) == ("The apples that she ate", "Les pommes qu'elle a mangées")
 
 
@@ -286,5 +286,5 @@ def test_a_pair_in_full() -> None:
     group = verb_group(Draft(Random(0)), verb("see"), subject, Plan("past", "not"))
     line = clause(subject, group, what)
     assert written(line, ".") == ("She did not see the dog.", "Elle n'a pas vu le chien.")
-    alignment = {(word.at, said.at) for said in line.french for word in said.of}
+    alignment = {(word.index, said.index) for said in line.french for word in said.source_words}
     assert alignment == {(0, 0), (2, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)}

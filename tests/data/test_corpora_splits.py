@@ -9,7 +9,7 @@ import pytest
 
 from regard.data.corpora import english_french
 from regard.data.corpora.english_french import Splits, combinations, generate, is_reserved, lexicon, split
-from regard.data.corpora.gold import words
+from regard.data.corpora.gold import split_words
 from regard.errors import DataError
 
 NOUNS = {form: noun for noun in lexicon.NOUNS for form in (noun.english, noun.english_plural)}
@@ -35,9 +35,9 @@ def test_reserved_combinations_are_kept_for_the_end(splits: Splits) -> None:
 
 def test_compositional_words_are_known(splits: Splits) -> None:
     for side in ("source", "target"):
-        known = {word.lower() for pair in splits.train for word in words(getattr(pair, side))}
+        known = {word.lower() for pair in splits.train for word in split_words(getattr(pair, side))}
         for pair in splits.compositional:
-            assert {word.lower() for word in words(getattr(pair, side))} <= known
+            assert {word.lower() for word in split_words(getattr(pair, side))} <= known
 
 
 def test_combinations_see_what_a_reader_sees() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.doctor import KINDS, Action, Diagnosis, Doctor, Settings, Stream
-from regard.data.doctor.examination import line_files
+from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Doctor, DoctorSettings, PairStream
+from regard.data.doctor.examination import select_line_files
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import Pair, read_pairs
 
@@ -71,17 +71,17 @@ PLANTED = {
 }
 
 
-def stream(texts: Sequence[tuple[str, str]], name: str = "train") -> Stream:
+def stream(texts: Sequence[tuple[str, str]], name: str = "train") -> PairStream:
     pairs = [Pair(source, target, f"{name}:{line}") for line, (source, target) in enumerate(texts, start=1)]
-    return Stream(lambda: pairs)
+    return PairStream(lambda: pairs)
 
 
 def seen(diagnosis: Diagnosis, where: str = "train") -> dict[str, int]:
-    return {finding.kind.name: finding.count for finding in diagnosis.findings if finding.where == where}
+    return {finding.kind.name: finding.count for finding in diagnosis.findings if finding.split == where}
 
 
 def english_french(**more: object) -> Doctor:
-    return Doctor(Settings(source="en", target="fr", **more))  # type: ignore[arg-type]
+    return Doctor(DoctorSettings(source="en", target="fr", **more))  # type: ignore[arg-type]
 
 
 def test_clean_text_has_no_finding():
@@ -98,7 +98,7 @@ def test_each_finding_is_seen_at_its_line(name: str):
     assert seen(diagnosis) == {name: len(lines)}
     (finding,) = diagnosis.findings
     assert [example.note for example in finding.examples] == lines[:5]
-    dropped = len(lines) if KINDS[name].action is Action.DROPPED else 0
+    dropped = len(lines) if FINDING_KINDS[name].action is Action.DROPPED else 0
     assert diagnosis.pairs_kept == len(texts) - dropped
     kept = list(diagnosis.clean(stream(texts).read()))
     assert [(pair.source, pair.target) for pair in kept] == (CLEAN if dropped else texts)
@@ -106,7 +106,7 @@ def test_each_finding_is_seen_at_its_line(name: str):
 
 def test_every_pair_of_the_table_is_planted_somewhere():
     elsewhere = {"swapped", "mislabelled", "no_newline", "seen", "shared", "overlap", "duplicate", "variant"}
-    assert KINDS.keys() == PLANTED.keys() | elsewhere
+    assert FINDING_KINDS.keys() == PLANTED.keys() | elsewhere
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_duplicates_are_counted_and_dropped_only_on_demand():
     assert seen(diagnosis) == {"duplicate": 4, "variant": 1} and diagnosis.pairs_kept == 9
     notes = {f.kind.name: [example.note for example in f.examples] for f in diagnosis.findings}
     assert notes == {"duplicate": ["train:5", "train:7", "train:8", "train:9"], "variant": ["train:6"]}
-    once = Doctor(Settings(drop=frozenset({"duplicate"}))).examine(stream(texts))
+    once = Doctor(DoctorSettings(drop=frozenset({"duplicate"}))).examine(stream(texts))
     assert [pair.note for pair in once.clean(stream(texts).read())] == [f"train:{n}" for n in (1, 2, 3, 4, 6)]
 
 
@@ -184,16 +184,16 @@ def test_lengths_are_compared_with_what_is_usual():
     odd = ("One line.", "And its abstract is far longer than that. " * 9)
     diagnosis = Doctor().examine(stream([*usual[:30], odd, *usual[30:]]))
     assert seen(diagnosis) == {"ratio": 1} and diagnosis.findings[0].examples[0].note == "train:31"
-    assert seen(Doctor(Settings(ratio=1000)).examine(stream([*usual, odd]))) == {}
+    assert seen(Doctor(DoctorSettings(ratio=1000)).examine(stream([*usual, odd]))) == {}
 
 
 def test_files_without_a_last_line_feed_are_named(tmp_path: Path):
     source, target = tmp_path / "a.en", tmp_path / "a.fr"
     source.write_text("\n".join(s for s, _ in CLEAN), encoding="utf-8")
     target.write_text("\n".join(t for _, t in CLEAN) + "\n", encoding="utf-8")
-    diagnosis = Doctor().examine(Stream.of([source, target]))
+    diagnosis = Doctor().examine(PairStream.from_files([source, target]))
     (finding,) = diagnosis.findings
-    assert (finding.kind.name, finding.count, finding.among) == ("no_newline", 1, 2)
+    assert (finding.kind.name, finding.count, finding.total) == ("no_newline", 1, 2)
     assert finding.examples[0].note == str(source)
     assert diagnosis.pairs_read == len(CLEAN)
 
@@ -202,7 +202,7 @@ def test_only_files_of_lines_need_a_line_feed(tmp_path: Path):
     paths = [tmp_path / name for name in ("a.en", "a.fr", "a.tsv", "a.po", "a.tsv.gz")]
     for path in paths:
         path.touch()
-    assert line_files([*paths, tmp_path]) == paths[:3]
+    assert select_line_files([*paths, tmp_path]) == paths[:3]
 
 
 @pytest.mark.parametrize("raw", [b"one\n", b"one\ntwo\nthree\n", b"one\n\xff\n"])
@@ -213,7 +213,7 @@ def test_what_would_shift_pairs_is_refused_by_the_formats(tmp_path: Path, raw: b
     with pytest.raises(FormatError) as expected:
         list(read_pairs(files))
     with pytest.raises(FormatError) as found:
-        Doctor().examine(Stream.of(files))
+        Doctor().examine(PairStream.from_files(files))
     assert str(found.value) == str(expected.value)
 
 
@@ -231,7 +231,7 @@ ODD = [
 ]
 TEXTS = st.one_of(st.sampled_from(ODD), st.text(max_size=12), st.sampled_from([s for s, _ in CLEAN]))
 PAIRS = st.lists(st.tuples(TEXTS, TEXTS), max_size=30)
-CHOICES = {name: kind.action for name, kind in KINDS.items()}
+CHOICES = {name: kind.action for name, kind in FINDING_KINDS.items()}
 
 
 @settings(max_examples=60, deadline=None)
@@ -242,14 +242,14 @@ CHOICES = {name: kind.action for name, kind in KINDS.items()}
     st.frozensets(st.sampled_from(["duplicate", "variant", "entity", "separator", "same"])),
 )
 def test_what_is_kept_is_what_came_without_the_dropped(train, test, keep, drop):
-    doctor = Doctor(Settings(keep=keep, drop=drop))
+    doctor = Doctor(DoctorSettings(keep=keep, drop=drop))
     diagnosis = doctor.examine(stream(train), test=stream(test, "test"))
     for name, texts in (("train", train), ("test", test)):
         pairs = list(stream(texts, name).read())
         kept = list(diagnosis.clean(pairs, name))
         rest = iter(pairs)
         assert all(any(pair is other for other in rest) for pair in kept), "not a subsequence"
-        dropped = [f for f in diagnosis.findings if f.action is Action.DROPPED and f.where == name]
+        dropped = [f for f in diagnosis.findings if f.action is Action.DROPPED and f.split == name]
         assert len(pairs) - len(kept) == sum(finding.count for finding in dropped)
         assert not {finding.kind.name for finding in dropped} & keep
         assert not any(pair.source.strip() == "" for pair in kept) or "blank" in keep
@@ -266,7 +266,7 @@ def test_another_stream_than_the_examined_one_is_noticed():
 def test_people_read_one_line_a_finding_and_programs_json():
     texts = [*CLEAN, *PLANTED["metadata"], *PLANTED["entity"], ("OK", "OK"), ("OK", "OK")]
     diagnosis = english_french(drop=frozenset({"duplicate"})).examine(stream(texts))
-    lines = diagnosis.lines()
+    lines = diagnosis.format_lines()
     assert lines[0] == f"train: {len(texts)} pairs read, {len(texts) - 9} kept"
     assert lines[1] == (
         "train: metadata: 8 pairs, 32.0%: a line of markup or metadata instead of a sentence (train:14, train:15, "
@@ -295,4 +295,4 @@ def test_people_read_one_line_a_finding_and_programs_json():
 )
 def test_settings_that_cannot_be_are_refused(given, message: str):
     with pytest.raises(ConfigError, match=message):
-        Settings(**given)
+        DoctorSettings(**given)

@@ -5,39 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.doctor import Diagnosis, Doctor, Settings, Stream
+from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.formats import read_pairs
 
 pytestmark = pytest.mark.corpora
 
 
-def files(folder: Path, name: str, *codes: str) -> Stream:
-    return Stream.of([folder / f"{name}.{code}" for code in codes])
+def files(folder: Path, name: str, *codes: str) -> PairStream:
+    return PairStream.from_files([folder / f"{name}.{code}" for code in codes])
 
 
 def seen(diagnosis: Diagnosis, where: str = "train") -> dict[str, int]:
-    return {finding.kind.name: finding.count for finding in diagnosis.findings if finding.where == where}
+    return {finding.kind.name: finding.count for finding in diagnosis.findings if finding.split == where}
 
 
 def test_talks(corpora: Path):
     ted = corpora / "ted_en_fr"
     sets = [files(ted, name, "en", "fr") for name in ("train", "dev", "test")]
-    diagnosis = Doctor(Settings(source="en", target="fr")).examine(*sets)
+    diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(*sets)
     train, dev, test = (seen(diagnosis, name) for name in ("train", "dev", "test"))
     assert train["metadata"] == 1928
     assert (dev["seen"], test["seen"]) == (13, 20)
     assert train["overlap"] == 178
     assert dev["no_newline"] == test["no_newline"] == 2 and "no_newline" not in train
     assert train["language"] + train["ratio"] <= 5 and "identical" not in train and "blank" not in train
-    assert not diagnosis.refused
+    assert not diagnosis.refused_findings
     kept = list(diagnosis.clean(read_pairs(sets[0].files)))
     assert len(kept) == diagnosis.pairs_kept and not any(pair.source.startswith("<") for pair in kept)
 
 
 def test_swapped_talks_are_noticed(corpora: Path):
     train, test = (files(corpora / "ted_en_fr", name, "fr", "en") for name in ("dev", "test"))
-    diagnosis = Doctor(Settings(source="en", target="fr")).examine(train, test=test)
-    assert [(finding.kind.name, finding.where) for finding in diagnosis.refused] == [
+    diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(train, test=test)
+    assert [(finding.kind.name, finding.split) for finding in diagnosis.refused_findings] == [
         ("swapped", "train"),
         ("swapped", "test"),
     ]
@@ -55,6 +55,6 @@ def test_captions(corpora: Path, code: str, lost: list[int]):
 def test_short_sentences_are_left_in_peace(corpora: Path, tmp_path: Path):
     table = tmp_path / "fra.tsv"
     shutil.copyfile(corpora / "tatoeba_en_fr" / "fra.txt", table)
-    diagnosis = Doctor().examine(Stream.of([table]))
+    diagnosis = Doctor().examine(PairStream.from_files([table]))
     assert diagnosis.pairs_kept == diagnosis.pairs_read == 178_009
     assert seen(diagnosis) == {"variant": 178_009 - 125_045, "same": 1}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from regard.data.doctor import Action, Diagnosis, Doctor, Settings, Stream
-from regard.data.doctor.language_id import agree, expect, guess, label
-from regard.data.doctor.languages import SCRIPT_OF, SCRIPTS, WORDS
+from regard.data.doctor import Action, Diagnosis, Doctor, DoctorSettings, PairStream
+from regard.data.doctor.language_id import expect_language, identify_language, label_of_code, labels_agree
+from regard.data.doctor.languages import FUNCTION_WORDS, SCRIPT_BLOCKS, SCRIPT_OF
 from regard.errors import DataError
 from regard.formats import Pair
 
@@ -41,60 +41,64 @@ def corpus(source: str, target: str, count: int = 40) -> list[Pair]:
 
 
 def examine(pairs: list[Pair], **codes: str) -> Diagnosis:
-    return Doctor(Settings(**codes)).examine(Stream(lambda: pairs))  # type: ignore[arg-type]
+    return Doctor(DoctorSettings(**codes)).examine(PairStream(lambda: pairs))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_sentence_is_known_and_strange_everywhere_else(code: str):
     text = SENTENCES[code]
-    assert guess(text) == label(code)
+    assert identify_language(text) == label_of_code(code)
     for other in SENTENCES:
-        stranger = expect(label(other)).stranger(text)
-        assert stranger in ("", label(code)), other
+        stranger = expect_language(label_of_code(other)).detect_other_language(text)
+        assert stranger in ("", label_of_code(code)), other
         assert not (stranger and other == code)
     far = "fr" if SCRIPT_OF[code] != "latin" else "ru"
-    assert expect(far).stranger(text) == label(code) or SCRIPT_OF[code] == SCRIPT_OF[far]
+    assert expect_language(far).detect_other_language(text) == label_of_code(code) or SCRIPT_OF[code] == SCRIPT_OF[far]
 
 
 @pytest.mark.parametrize(
     "text", ["Le chat.", "Voilà un très bon vin", "C'est la vie, said Jean-Paul de la Tour.", "Да."]
 )
 def test_short_and_mixed_sentences_are_not_judged(text: str):
-    assert expect("en").stranger(text) == ""
+    assert expect_language("en").detect_other_language(text) == ""
 
 
 def test_neighbours_do_not_accuse_each_other():
     danish = "Jeg har ikke set det, men han er i huset med de andre og kan komme ud når vi vil."
-    assert expect("nb").stranger(danish) == expect("da").stranger(danish) == ""
-    assert expect("ja").stranger("東京都知事選挙管理委員会") == ""
-    assert expect("cyrillic").stranger(SENTENCES["ru"]) == ""
+    assert (
+        expect_language("nb").detect_other_language(danish) == expect_language("da").detect_other_language(danish) == ""
+    )
+    assert expect_language("ja").detect_other_language("東京都知事選挙管理委員会") == ""
+    assert expect_language("cyrillic").detect_other_language(SENTENCES["ru"]) == ""
 
 
 def test_names_in_latin_letters_are_no_other_language():
-    assert expect("ru").stranger("Microsoft Windows Server 2003 Service Pack 2 Release Notes") == ""
+    assert (
+        expect_language("ru").detect_other_language("Microsoft Windows Server 2003 Service Pack 2 Release Notes") == ""
+    )
 
 
 def test_swapped_files_are_refused_and_the_way_out_is_named():
     diagnosis = examine(corpus("fr", "en"), source="en", target="fr")
-    assert [finding.kind.name for finding in diagnosis.refused] == ["swapped"]
-    assert diagnosis.refused[0].count == 40 and diagnosis.pairs_kept == 40
-    assert diagnosis.refused[0].examples[0].detail == "source looks like fr, target like en"
+    assert [finding.kind.name for finding in diagnosis.refused_findings] == ["swapped"]
+    assert diagnosis.refused_findings[0].count == 40 and diagnosis.pairs_kept == 40
+    assert diagnosis.refused_findings[0].examples[0].detail == "source looks like fr, target like en"
     with pytest.raises(DataError, match="give the two files in the other order"):
         diagnosis.require_trainable()
 
 
 def test_swapped_files_may_be_kept():
     pairs = corpus("fr", "en")
-    doctor = Doctor(Settings(source="en", target="fr", keep=frozenset({"swapped"})))
-    diagnosis = doctor.examine(Stream(lambda: pairs))
+    doctor = Doctor(DoctorSettings(source="en", target="fr", keep=frozenset({"swapped"})))
+    diagnosis = doctor.examine(PairStream(lambda: pairs))
     assert [(f.kind.name, f.action) for f in diagnosis.findings] == [("swapped", Action.NOTED)]
     diagnosis.require_trainable()
 
 
 def test_a_test_set_the_other_way_round_than_training_is_refused():
     train, test = corpus("de", "ru"), corpus("ru", "de")
-    diagnosis = Doctor().examine(Stream(lambda: train), test=Stream(lambda: test))
-    assert [(f.kind.name, f.where) for f in diagnosis.refused] == [("swapped", "test")]
+    diagnosis = Doctor().examine(PairStream(lambda: train), test=PairStream(lambda: test))
+    assert [(f.kind.name, f.split) for f in diagnosis.refused_findings] == [("swapped", "test")]
 
 
 def test_a_wrong_code_is_said_and_drops_nothing():
@@ -122,17 +126,22 @@ def test_a_few_pairs_the_wrong_way_round_are_found_without_codes():
 
 def test_languages_that_are_not_known_here_are_not_judged():
     assert examine(corpus("es", "fr"), source="gl", target="br").findings == ()
-    assert label("gl") == "" and expect("").stranger(SENTENCES["fr"]) == ""
+    assert label_of_code("gl") == "" and expect_language("").detect_other_language(SENTENCES["fr"]) == ""
 
 
 def test_labels_agree_within_a_script_only_if_one_names_nothing_more():
-    assert agree("cyrillic", "ru") and agree("ru", "ru") and not agree("uk", "ru") and not agree("greek", "ru")
+    assert (
+        labels_agree("cyrillic", "ru")
+        and labels_agree("ru", "ru")
+        and not labels_agree("uk", "ru")
+        and not labels_agree("greek", "ru")
+    )
 
 
 def test_the_tables_are_sound():
-    assert all(word == word.lower() and word.isalpha() for words in WORDS.values() for word in words)
-    assert all(len(words) >= 30 for words in WORDS.values())
-    assert WORDS.keys() <= SCRIPT_OF.keys() and set(SCRIPT_OF.values()) <= SCRIPTS.keys()
-    for code, words in WORDS.items():
-        low_high = SCRIPTS[SCRIPT_OF[code]]
+    assert all(word == word.lower() and word.isalpha() for words in FUNCTION_WORDS.values() for word in words)
+    assert all(len(words) >= 30 for words in FUNCTION_WORDS.values())
+    assert FUNCTION_WORDS.keys() <= SCRIPT_OF.keys() and set(SCRIPT_OF.values()) <= SCRIPT_BLOCKS.keys()
+    for code, words in FUNCTION_WORDS.items():
+        low_high = SCRIPT_BLOCKS[SCRIPT_OF[code]]
         assert all(any(low <= ord(c) <= high for low, high in low_high) for word in words for c in word), code

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regard.data.doctor import repeats
-from regard.data.doctor.repeats import Bits, Repeats, digest
+from regard.data.doctor.repeats import BitSet, DuplicateFinder, digest
 from regard.errors import DataError
 
 
@@ -30,19 +30,19 @@ def expected(texts: list[tuple[str, str]]) -> tuple[list[int], list[int]]:
 def test_blocks_and_parts_change_nothing(block: int, part: int):
     draw = random.Random(5)
     texts = [(str(draw.randrange(90)), str(draw.randrange(3))) for _ in range(500)]
-    found = Repeats(block=block, part=part)
+    found = DuplicateFinder(block_size=block, part_size=part)
     for at, (source, target) in enumerate(texts):
         found.add(source, target, at)
-    again, variants = found.found()
+    again, variants = found.find()
     found.close()
     assert (again.first(500), variants.first(500)) == expected(texts)
 
 
 def test_where_a_text_is_cut_matters():
-    found = Repeats()
+    found = DuplicateFinder()
     for at, (source, target) in enumerate([("ab", "c"), ("a", "bc"), ("a\nb", "c"), ("a", "b\nc"), ("", "ab")]):
         found.add(source, target, at)
-    again, variants = found.found()
+    again, variants = found.find()
     found.close()
     assert len(again) == 0 and variants.first(9) == [3]
     assert digest(" a ") == digest("a") != digest("A")
@@ -52,7 +52,7 @@ def test_where_a_text_is_cut_matters():
 def test_a_set_of_bits_is_a_set():
     draw = random.Random(3)
     one, two = ({draw.randrange(50_000) for _ in range(700)} for _ in range(2))
-    left, right = Bits(), Bits()
+    left, right = BitSet(), BitSet()
     for at in one:
         left.add(at)
     right.update(np.array(sorted(two), np.uint32))
@@ -60,15 +60,15 @@ def test_a_set_of_bits_is_a_set():
     assert (left | right).first(9999) == sorted(one | two)
     assert (left - right).first(9999) == sorted(one - two)
     assert right.first(3) == sorted(two)[:3]
-    assert Bits().first(3) == [] and len(Bits() | Bits()) == 0
+    assert BitSet().first(3) == [] and len(BitSet() | BitSet()) == 0
 
 
 def peak(count: int, folder: Path) -> int:
     tracemalloc.start()
-    found = Repeats(folder, block=1 << 12, part=1 << 14)
+    found = DuplicateFinder(folder, block_size=1 << 12, part_size=1 << 14)
     for at in range(count):
         found.add(f"sentence {at % (count - 50)}", f"phrase {at}", at)
-    again, variants = found.found()
+    again, variants = found.find()
     found.close()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -88,7 +88,7 @@ def test_a_scratch_folder_that_cannot_be_written_is_named_as_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(repeats, "IN_MEMORY", 1)
-    found = Repeats(tmp_path / "missing", block=2)
+    found = DuplicateFinder(tmp_path / "missing", block_size=2)
     found.add("one", "un", 0)
     with pytest.raises(DataError, match="name a folder with more room as scratch"):
         found.add("two", "deux", 1)

@@ -5,7 +5,7 @@ import io
 import pytest
 import sentencepiece
 
-from regard.data.remapped_sentencepiece import MARKS, Renumbered
+from regard.data.remapped_sentencepiece import SPECIAL_TOKENS, RemappedSentencePiece
 from regard.data.tokenizer import EOS, UNK, Tokenizer, Tokenizers
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g h i j k l m n o p q r s t u v w x y z"] * 5
@@ -30,22 +30,22 @@ def names(model: bytes) -> list[str]:
 @pytest.fixture(scope="module")
 def both() -> Tokenizers:
     english, french = model(ENGLISH, 61), model(FRENCH, 67)
-    table = (*MARKS, *dict.fromkeys([*reversed(names(french)), *names(english), ">>fra<<"]))
-    return Tokenizers(Renumbered(english, table), Renumbered(french, table))
+    table = (*SPECIAL_TOKENS, *dict.fromkeys([*reversed(names(french)), *names(english), ">>fra<<"]))
+    return Tokenizers(RemappedSentencePiece(english, table), RemappedSentencePiece(french, table))
 
 
 def test_a_text_is_cut_as_the_model_cuts_it_and_comes_back(both: Tokenizers):
     for tokenizer, texts in ((both.source, ENGLISH), (both.target, FRENCH)):
         plain = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
         for text, ids in zip(texts, tokenizer.encode(texts), strict=True):
-            assert tokenizer.pieces(ids) == plain.encode(text, out_type=str)
+            assert tokenizer.convert_ids_to_tokens(ids) == plain.encode(text, out_type=str)
             assert tokenizer.decode([*ids, EOS]) == text
             assert min(ids) > EOS
 
 
 def test_one_table_serves_both_sides(both: Tokenizers):
-    assert both.joint and both.source.size == both.target.size == len(both.source.table)
-    assert not Tokenizers(Renumbered(both.source.model, both.source.table[:-1]), both.target).joint
+    assert both.joint and both.source.vocab_size == both.target.vocab_size == len(both.source.table)
+    assert not Tokenizers(RemappedSentencePiece(both.source.model, both.source.table[:-1]), both.target).joint
     same = Tokenizer(both.source.model)
     assert Tokenizers(same, same).joint and not Tokenizers(same, Tokenizer(both.source.model)).joint
 
@@ -74,7 +74,7 @@ def test_spans_are_the_pieces_themselves_or_what_they_were_made_of(both: Tokeniz
     spans = both.source.spans(text, ids)
     assert len(spans) == len(ids)
     assert {i for a, b in spans for i in range(a, b)} >= {i for i, letter in enumerate(text) if letter != " "}
-    cat = next(span for piece, span in zip(both.source.pieces(ids), spans, strict=True) if "c" in piece)
+    cat = next(span for piece, span in zip(both.source.convert_ids_to_tokens(ids), spans, strict=True) if "c" in piece)
     assert text[cat[0] : cat[1]].strip().startswith("c")
 
 
@@ -83,9 +83,9 @@ def test_sampled_pieces_are_of_the_same_language_and_say_the_same(both: Tokenize
     parts = [piece[i:j] for piece in own for i, j in ((0, 1), (0, 2), (1, 9), (2, 9)) if len(piece) > 2]
     foreign = dict.fromkeys(part for part in parts if part and part not in both.target.table)
     assert foreign  # halves that only another language's model could have
-    tokenizer = Renumbered(both.target.model, (*both.target.table, *foreign))
+    tokenizer = RemappedSentencePiece(both.target.model, (*both.target.table, *foreign))
     plain = tokenizer.encode(FRENCH)
-    sampled = tokenizer.sample(plain, 0.5, seed=5)
+    sampled = tokenizer.sample_segmentation(plain, 0.5, seed=5)
     assert sampled != plain
     assert [tokenizer.decode(ids) for ids in sampled] == FRENCH
-    assert {piece for ids in sampled for piece in tokenizer.pieces(ids)} <= set(own)
+    assert {piece for ids in sampled for piece in tokenizer.convert_ids_to_tokens(ids)} <= set(own)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.split import Held, hold_out
+from regard.data.split import HeldOutSources, hold_out
 from regard.formats import Pair
 
 
@@ -12,7 +12,7 @@ def pairs(count: int) -> list[Pair]:
 
 def sets(count: int, seed: int = 1) -> dict[str, list[Pair]]:
     held = hold_out((p.source for p in pairs(count)), seed, dev=True, test=True)
-    return {name: [p for p in pairs(count) if held.set_of(p) == name] for name in ("train", "dev", "test")}
+    return {name: [p for p in pairs(count) if held.split_of(p) == name] for name in ("train", "dev", "test")}
 
 
 @pytest.mark.parametrize("count", [11, 307, 5003])
@@ -35,14 +35,14 @@ def test_at_most_a_thousand_are_held_out():
 
 
 def test_where_nothing_is_held_out_everything_is_trained_on():
-    held = Held(frozenset(), frozenset(), seed=1)
-    assert {held.set_of(pair) for pair in pairs(11)} == {"train"}
+    held = HeldOutSources(frozenset(), frozenset(), seed=1)
+    assert {held.split_of(pair) for pair in pairs(11)} == {"train"}
 
 
 def test_what_was_seen_before_is_held_out_last():
     sources = [f"sentence {i}" for i in range(1000)]
     seen = set(sources[:970])
     held = hold_out(sources, 1, True, True, seen)
-    chosen = [source for source in sources if held.set_of(Pair(source, "")) != "train"]
+    chosen = [source for source in sources if held.split_of(Pair(source, "")) != "train"]
     assert len(chosen) == 40 and len(set(chosen) - seen) == 30  # all that is new, and ten of the rest
     assert hold_out(sources, 1, True, True) == hold_out(sources, 1, True, True, set(sources))

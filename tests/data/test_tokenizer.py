@@ -40,13 +40,13 @@ def test_spans_cover_the_text_in_order(text: str):
 def test_spans_are_the_pieces_themselves(tokenizer: Tokenizer):
     text = "the cat voit l'été"
     ids = tokenizer.encode([text])[0]
-    for piece, (a, b) in zip(tokenizer.pieces(ids), tokenizer.spans(text, ids), strict=True):
+    for piece, (a, b) in zip(tokenizer.convert_ids_to_tokens(ids), tokenizer.spans(text, ids), strict=True):
         assert text[a:b] == piece.removeprefix("▁") or text[a:b] == piece.replace("▁", " ")
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_is_lowered():
     small = train(["ab ba"] * 3, 8000, "bpe")
-    assert 256 < small.size < 300
+    assert 256 < small.vocab_size < 300
     assert small.decode(small.encode(["ab 日"])[0]) == "ab 日"
 
 
@@ -54,13 +54,13 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_lowered():
 def test_sampling_varies_and_repeats_with_its_seed(kind: str):
     tokenizer = train(TEXTS, 320, kind)
     plain = tokenizer.encode(TEXTS)
-    one, same, other = (tokenizer.sample(plain, 0.3, seed) for seed in (5, 5, 6))
+    one, same, other = (tokenizer.sample_segmentation(plain, 0.3, seed) for seed in (5, 5, 6))
     assert one == same != other and one != plain
     assert [tokenizer.decode(ids) for ids in one] == TEXTS
-    assert tokenizer.sample(plain, 0.0, 5) == plain
-    apart = tokenizer.sample(plain, 1.0, 5)
+    assert tokenizer.sample_segmentation(plain, 0.0, 5) == plain
+    apart = tokenizer.sample_segmentation(plain, 1.0, 5)
     assert [tokenizer.decode(ids) for ids in apart] == TEXTS
-    single = [len(piece) == 1 for ids in apart for piece in tokenizer.pieces(ids)]
+    single = [len(piece) == 1 for ids in apart for piece in tokenizer.convert_ids_to_tokens(ids)]
     assert all(single) or (kind == "unigram" and any(single))
 
 
@@ -76,11 +76,11 @@ def test_sampling_is_the_same_in_every_process():
 def test_more_letters_than_pieces_raise_the_vocabulary():
     letters = "".join(chr(0x4E00 + i) for i in range(900))
     tokenizer = train([letters[i : i + 9] for i in range(0, 900, 3)], 400, "bpe")
-    assert tokenizer.size > 900 and tokenizer.decode(tokenizer.encode([letters])[0]) == letters
+    assert tokenizer.vocab_size > 900 and tokenizer.decode(tokenizer.encode([letters])[0]) == letters
 
 
 def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):
-    assert tokenizer.pieces([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
     assert tokenizer.decode([BOS, *tokenizer.encode(["the cat"])[0], EOS, PAD]) == "the cat"
 
 

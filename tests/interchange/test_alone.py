@@ -49,8 +49,8 @@ def test_what_is_exported_and_imported_says_the_same(tmp_path: Path, joint: bool
     assert isinstance(back, Trained) and back.tokenizers.joint == joint
     after = new_model(back.config, back.tokenizers).eval()
     weights.load_into(after, back.tensors, "back")
-    source = torch.randint(4, trained.tokenizers.source.size, (3, 7))
-    target = torch.randint(4, trained.tokenizers.target.size, (3, 5))
+    source = torch.randint(4, trained.tokenizers.source.vocab_size, (3, 7))
+    target = torch.randint(4, trained.tokenizers.target.vocab_size, (3, 5))
     source[1, 4:], target[2, 3:], target[:, 0] = PAD, PAD, BOS
     real = target != PAD
     mine, theirs = (model.output(model(source, target))[real] for model in (before, after))

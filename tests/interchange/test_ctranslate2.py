@@ -40,7 +40,7 @@ def model_of(tokenizers: Tokenizers, **settings: object) -> EncoderDecoder:
     """A model that has learnt nothing, but is sure of itself, and listens to its source."""
     torch.manual_seed(7)
     defaults: dict[str, object] = {"dim": 24, "heads": 2, "ffn": 37, "encoder_layers": 2, "decoder_layers": 3}
-    size = tokenizers.source.size
+    size = tokenizers.source.vocab_size
     model = build(ModelConfig(**{**defaults, **settings}), size, size, joint=True, pad=PAD)
     return stirred(model)
 
@@ -139,7 +139,7 @@ def test_two_vocabularies_say_the_same_there(tmp_path):
     sides = (tokenizer.train([getattr(p, side) for p in PAIRS], 350, "bpe") for side in ("source", "target"))
     apart = Tokenizers(*sides)
     c = ModelConfig(dim=24, heads=2, ffn=37, layers=2)
-    model = build(c, apart.source.size, apart.target.size, joint=False, pad=PAD)
+    model = build(c, apart.source.vocab_size, apart.target.vocab_size, joint=False, pad=PAD)
     same(stirred(model), apart, tmp_path)
 
 

@@ -214,7 +214,7 @@ def write_roles(
 
 def _write_words(model: EncoderDecoder, tokenizer: Tokenizer, lines: Sequence[str]) -> None:
     """What the stream begins with: the code of a piece, a flag for marks, its rank among the rare; and the place."""
-    ids, names = tokenizer.encode(lines), tokenizer.pieces(range(tokenizer.size))
+    ids, names = tokenizer.encode(lines), tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
     assert [len(row) for row in ids] == [len(line.split()) for line in lines], "a word is not one piece"
     draw = torch.Generator().manual_seed(1)
     code = 2.0 * torch.randint(2, (len(names), ROOMS["code"]), generator=draw) - 1
@@ -233,7 +233,7 @@ def write_grammar(model: EncoderDecoder, tokenizer: Tokenizer, plan: Sequence[st
     every = torch.eye(model.encoder.embedding.tokens.weight.shape[1])
     at = {show: i for i, show in enumerate(product(KINDS, ENDINGS))}
     known = {SPACE + word: [at[show] for show in shows] for word, shows in shown().items()}
-    names = tokenizer.pieces(range(tokenizer.size))
+    names = tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
     words = torch.stack([every[known.get(name, [])].sum(dim=0) for name in names])
     model.encoder.embedding.tokens.weight[:] = LOUD * words
     for site in sites(model):

@@ -249,7 +249,7 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 
 
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
-    from regard.data.batch import in_order
+    from regard.data.batch import batches_by_length
     from regard.jobs.train.prepare import write_pieces
     from regard.training.loss import LossModule
 
@@ -259,7 +259,7 @@ def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     dev = write_pieces(Run(tmp_path / "run"), config).dev
     told = translator.teacher_force(dev.pairs())
     learner = LossModule(translator.model, 0.0).eval()
-    sums = [learner(batch) for _, batch in in_order(dev, 256)]
+    sums = [learner(batch) for _, batch in batches_by_length(dev, 256)]
     assert sum(one.loss for one in told) == pytest.approx(sum(float(s.loss) for s in sums), rel=1e-4)
     assert sum(one.correct for one in told) == sum(int(s.correct) for s in sums)
 

@@ -11,7 +11,7 @@ import torch
 
 from regard import load
 from regard.cli import main
-from regard.data.corpora import english_french, rows
+from regard.data.corpora import english_french, write_rows
 from regard.errors import DataError
 from regard.inspection.heads.alignment import compare, read_pharaoh
 from regard.inspection.heads.faithfulness import ranks_as
@@ -40,7 +40,7 @@ def run(tmp_path_factory, files) -> Path:
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("gold") / "gold.tsv"
-    path.write_text("".join(line + "\n" for line in rows(english_french.generate(12, 5))), encoding="utf-8")
+    path.write_text("".join(line + "\n" for line in write_rows(english_french.generate(12, 5))), encoding="utf-8")
     return path
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.data.corpora import rows
+from regard.data.corpora import write_rows
 from regard.data.tokenizer import Tokenizer
 from regard.inspection.heads.patterns import RELATIONS
 from regard.inspection.planted import roles_of
@@ -50,7 +50,7 @@ def texts(tmp_path_factory) -> Path:
             "en": [pair.source for pair in pairs],
             "fr": [pair.target for pair in pairs],
             "links": [" ".join(f"{s}-{t}" for s, t in pair.alignment) for pair in pairs],
-            "tsv": rows(pairs),
+            "tsv": write_rows(pairs),
         }
         for kind, lines in kept.items():
             (folder / f"{name}.{kind}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

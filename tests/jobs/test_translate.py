@@ -61,7 +61,7 @@ def test_more_lines_than_a_chunk_keep_their_order():
 def test_a_model_in_training_translates_without_dropout_and_goes_on_training():
     tokenizers, words = Echo().tokenizers, TEXT.split()
     config = ModelConfig(dim=32, layers=1, heads=2, ffn=64, dropout=0.5)
-    model = build(config, tokenizers.source.size, tokenizers.target.size, joint=True, pad=PAD)
+    model = build(config, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=True, pad=PAD)
     translator = Translator(model.eval(), tokenizers)
     expected = translator.translate(words, GreedySearch())
     assert not model.training

@@ -71,9 +71,9 @@ def test_the_unigram_line_is_its_formula(tmp_path):
         write_texts(tmp_path, name, [Pair(t, t) for t in texts])
         write_ids(tmp_path, name, both)
     corpora = [open_corpus(tmp_path, name, both) for name in ("train", "dev")]
-    counts = np.ones(joint.size)
+    counts = np.ones(joint.vocab_size)
     for ids in joint.encode(rows):
         np.add.at(counts, [*ids, EOS], 1)
     told = [t for ids in joint.encode(["a b a", "c"]) for t in [*ids, EOS]]
     expected = -np.mean([np.log(counts[t] / counts.sum()) for t in told])
-    assert unigram_loss(corpora[0].target_ids, corpora[1].target_ids, joint.size) == pytest.approx(expected)
+    assert unigram_loss(corpora[0].target_ids, corpora[1].target_ids, joint.vocab_size) == pytest.approx(expected)

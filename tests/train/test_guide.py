@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.data.ibm_model1 import Lexicon
+from regard.data.ibm_model1 import TranslationTable
 from regard.data.tokenizer import PAD
 from regard.model.taps import record
 from regard.training.guided_alignment import GuidedAlignment, guided_layer
@@ -14,7 +14,7 @@ from tests.train.conftest import V, make_batch, make_learner
 
 
 def guide(weight: float = 0.7) -> GuidedAlignment:
-    lexicon = Lexicon(np.ones(V, np.float32), steepness=5.0)
+    lexicon = TranslationTable(np.ones(V, np.float32), diagonal_tension=5.0)
     lexicon.counts[:] = np.random.default_rng(3).random(len(lexicon.counts))
     return GuidedAlignment(lexicon, weight, layer=1)
 

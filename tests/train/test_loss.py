@@ -39,7 +39,7 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
 ):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
     learner, batch = make_learner(smoothing, output_bias=biased), make_batch([3, 7, 2])
-    states = torch.randn(batch.tokens, 22, dtype=torch.double, requires_grad=True)
+    states = torch.randn(batch.num_tokens, 22, dtype=torch.double, requires_grad=True)
     output, gold = learner.model.output, learner.labels(batch)
     found = []
     for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
@@ -53,7 +53,7 @@ def test_more_padding_changes_neither_loss_nor_accuracy(learner: LossModule):
     batch = make_batch([3, 7, 2])
     wide = Batch(
         *(F.pad(x, (0, 5), value=PAD) for x in (batch.source, batch.target_in, batch.target_out)),
-        batch.tokens,
+        batch.num_tokens,
     )
     for mine, theirs in zip(learner(batch), learner(wide), strict=True):
         assert_close(mine, theirs)
@@ -63,10 +63,10 @@ def test_accumulated_batches_equal_one_batch(learner: LossModule):
     lengths = [3, 7, 2, 5, 5, 11, 1, 4]
     whole = make_batch(lengths)
     parts = [cut(whole, slice(0, 3)), cut(whole, slice(3, 8))]
-    (learner(whole).objective / whole.tokens).backward()
+    (learner(whole).objective / whole.num_tokens).backward()
     expected = {name: p.grad.clone() for name, p in learner.named_parameters()}
     learner.zero_grad()
-    tokens = sum(part.tokens for part in parts)
+    tokens = sum(part.num_tokens for part in parts)
     for part in parts:
         (learner(part).objective / tokens).backward()
     for name, p in learner.named_parameters():
@@ -106,7 +106,7 @@ def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monke
     learner.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
     with torch.no_grad():
         found = learner(batch)
-    assert sum(projected) == batch.tokens and max(projected) == 5
+    assert sum(projected) == batch.num_tokens and max(projected) == 5
     for mine, theirs in zip(found, expected, strict=True):
         assert_close(mine, theirs, check_dtype=False)
 

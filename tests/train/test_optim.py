@@ -50,7 +50,7 @@ def test_muon_leaves_the_tables_of_positions_to_adam():
 def take_steps(learner, optimizers, count: int) -> None:
     for _ in range(count):
         batch = make_batch([3, 7, 2])
-        (learner(batch).objective / batch.tokens).backward()
+        (learner(batch).objective / batch.num_tokens).backward()
         optimizers.step(1.0)
 
 

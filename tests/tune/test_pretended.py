@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from regard.data.batch import Place
+from regard.data.batch import DataPosition
 from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelError, RegardError, RunError
 from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Checked, Interrupted, Progress
@@ -37,7 +37,7 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         folder.mkdir(parents=True)
         loss = losses[folder.name] = 10 * config.model.dropout + config.train.seed / 100
         for look in range(1, LOOKS + 1):
-            yield Progress(Step(look, Place(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
+            yield Progress(Step(look, DataPosition(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
             yield Checked(Validation(look, loss, 0.5, None, 0.1), False)
             if stop():
                 trained.append((folder.name, look))

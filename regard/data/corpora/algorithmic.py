@@ -24,10 +24,10 @@ def generate(
     task: Task,
     count: int,
     seed: int,
-    shortest: int = 3,
-    longest: int = 10,
+    min_length: int = 3,
+    max_length: int = 10,
     symbols: int = 26,
-    dictionary: int = 0,
+    dictionary_seed: int = 0,
 ) -> Iterator[GoldPair]:
     """So many pairs, no source twice, lengths equally likely while they last.
 
@@ -35,18 +35,18 @@ def generate(
     """
     if task not in TASKS:
         raise DataError(f"unknown task '{task}'; choose one of {', '.join(TASKS)}")
-    if not 1 <= shortest <= longest:
-        raise DataError(f"lengths from {shortest} to {longest}: need 1 <= shortest <= longest")
+    if not 1 <= min_length <= max_length:
+        raise DataError(f"lengths from {min_length} to {max_length}: need 1 <= shortest <= longest")
     if symbols < 1:
         raise DataError(f"cannot write with {symbols} symbols; need at least 1")
-    exist = sum(symbols**length for length in range(shortest, longest + 1))
-    if not 0 <= count <= exist:
+    num_possible = sum(symbols**length for length in range(min_length, max_length + 1))
+    if not 0 <= count <= num_possible:
         raise DataError(
-            f"cannot give {count} distinct sources: {exist} exist with {symbols} symbols and lengths from "
-            f"{shortest} to {longest}; ask for fewer, or allow more symbols or lengths"
+            f"cannot give {count} distinct sources: {num_possible} exist with {symbols} symbols and lengths from "
+            f"{min_length} to {max_length}; ask for fewer, or allow more symbols or lengths"
         )
-    sources = _sources(Random(seed), shortest, longest, symbols)
-    meanings = make_dictionary(symbols, dictionary)
+    sources = _sources(Random(seed), min_length, max_length, symbols)
+    meanings = make_dictionary(symbols, dictionary_seed)
     names = alphabet(symbols, string.ascii_lowercase)
     return (_pair(task, next(sources), names, meanings) for _ in range(count))
 
@@ -56,8 +56,8 @@ def alphabet(symbols: int, letters: str) -> list[str]:
     width = 1
     while len(letters) ** width < symbols:
         width += 1
-    everything = map("".join, product(letters, repeat=width))
-    return [name for name, _ in zip(everything, range(symbols), strict=False)]
+    all_names = map("".join, product(letters, repeat=width))
+    return [name for name, _ in zip(all_names, range(symbols), strict=False)]
 
 
 def make_dictionary(symbols: int, seed: int) -> Dictionary:
@@ -67,47 +67,49 @@ def make_dictionary(symbols: int, seed: int) -> Dictionary:
     return [tuple(generator.choices(capitals, k=generator.choice((1, 1, 2, 3)))) for _ in range(symbols)]
 
 
-def _sources(generator: Random, shortest: int, longest: int, symbols: int) -> Iterator[tuple[int, ...]]:
+def _sources(generator: Random, min_length: int, max_length: int, symbols: int) -> Iterator[tuple[int, ...]]:
     """Every sequence of these lengths once, in random order."""
-    lengths = list(range(shortest, longest + 1))
-    used: dict[int, set[tuple[int, ...]]] = {length: set() for length in lengths}
-    rest: dict[int, list[tuple[int, ...]]] = {}
+    lengths = list(range(min_length, max_length + 1))
+    used_by_length: dict[int, set[tuple[int, ...]]] = {length: set() for length in lengths}
+    remaining: dict[int, list[tuple[int, ...]]] = {}
     while lengths:
         length = generator.choice(lengths)
-        seen = used[length]
+        used_sources = used_by_length[length]
         # Drawing blindly is quick until half of a length is used; from then on, draw from what is left.
-        if length not in rest and 2 * len(seen) >= symbols**length:
-            rest[length] = [each for each in product(range(symbols), repeat=length) if each not in seen]
-            generator.shuffle(rest[length])
-        if length in rest:
-            source = rest[length].pop()
-            if not rest[length]:
+        if length not in remaining and 2 * len(used_sources) >= symbols**length:
+            remaining[length] = [
+                sequence for sequence in product(range(symbols), repeat=length) if sequence not in used_sources
+            ]
+            generator.shuffle(remaining[length])
+        if length in remaining:
+            source = remaining[length].pop()
+            if not remaining[length]:
                 lengths.remove(length)
         else:
             source = tuple(generator.choices(range(symbols), k=length))
-            if source in seen:
+            if source in used_sources:
                 continue
-            seen.add(source)
+            used_sources.add(source)
         yield source
 
 
 def _pair(task: Task, source: tuple[int, ...], names: list[str], meanings: Dictionary) -> GoldPair:
     if task == "lookup":
-        target = [(at, meaning) for at, symbol in enumerate(source) for meaning in meanings[symbol]]
+        target = [(source_index, meaning) for source_index, symbol in enumerate(source) for meaning in meanings[symbol]]
     else:
-        target = [(at, names[source[at]]) for at in _order(task, source)]
+        target = [(source_index, names[source[source_index]]) for source_index in _order(task, source)]
     return GoldPair(
         " ".join(names[symbol] for symbol in source),
         " ".join(text for _, text in target),
-        tuple(sorted((at, to) for to, (at, _) in enumerate(target))),
+        tuple(sorted((source_index, target_index) for target_index, (source_index, _) in enumerate(target))),
     )
 
 
 def _order(task: Task, source: tuple[int, ...]) -> list[int]:
     """Which source place each target place takes its symbol from; sorting keeps equals in their order."""
-    places = list(range(len(source)))
+    positions = list(range(len(source)))
     if task == "reverse":
-        places.reverse()
+        positions.reverse()
     elif task == "sort":
-        places.sort(key=source.__getitem__)
-    return places
+        positions.sort(key=source.__getitem__)
+    return positions

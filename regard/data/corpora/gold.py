@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from regard.errors import DataError
 
-KINDS = {
+LINK_KINDS = {
     "determiner-noun": "head: the noun; dependent: its article, possessive, demonstrative or number",
     "adjective-noun": "head: the noun; dependent: an adjective standing beside it",
     "predicate-noun": "head: the noun or pronoun; dependent: an adjective said of it through a form of 'be'",
@@ -51,25 +51,25 @@ class GoldPair:
 _MARKS = "".join(map(chr, (c for c in range(0x0300, 0x1E00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))))
 _RUN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 _PLAIN = rf"{_RUN}(?:-{_RUN})*"
-_SHORT = "(?:s|m|d|re|ve|ll)"
+_CONTRACTION = "(?:s|m|d|re|ve|ll)"
 _WORD = re.compile(
     rf"""
       aujourd['’]hui                              # one word to every dictionary, in spite of its apostrophe
     | [a-z]+n['’]t\b                             # so is an English word that says no: don't
-    | {_PLAIN} (?: ['’] (?!{_SHORT}\b) (?=[^\W_]) )?  # an elided French word keeps its apostrophe: l' + homme
-    | (?<=\w) ['’]{_SHORT}\b                     # what English shortens stands alone: teacher + 's, we + 're
+    | {_PLAIN} (?: ['’] (?!{_CONTRACTION}\b) (?=[^\W_]) )?  # an elided French word keeps its apostrophe: l' + homme
+    | (?<=\w) ['’]{_CONTRACTION}\b                     # what English shortens stands alone: teacher + 's, we + 're
     | [^\w\s] | _                               # so does each mark; any white space, U+00A0 too, separates
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 
 
-def spans(text: str) -> list[tuple[int, int]]:
+def word_spans(text: str) -> list[tuple[int, int]]:
     """Where each word of the text begins and ends, in characters."""
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words that alignments and links count: hyphens join, French elisions and marks stand alone."""
     return _WORD.findall(text)
 
@@ -81,7 +81,7 @@ def write_alignment(alignment: Iterable[tuple[int, int]]) -> str:
 
 def read_alignment(text: str) -> Alignment:
     """The alignment that `write_alignment` wrote."""
-    return tuple(_numbers(item, text) for item in text.split())
+    return tuple(_read_index_pair(item, text) for item in text.split())
 
 
 def write_links(links: Iterable[Link]) -> str:
@@ -91,16 +91,16 @@ def write_links(links: Iterable[Link]) -> str:
 
 def read_links(text: str) -> tuple[Link, ...]:
     """The links that `write_links` wrote."""
-    found = []
+    links = []
     for item in text.split():
         kind, colon, ends = item.rpartition(":")
-        if not colon or kind not in KINDS:
-            raise DataError(f"link '{item}' is not 'kind:head-dependent' with a kind of {', '.join(KINDS)}")
-        found.append(Link(kind, *_numbers(ends, text)))
-    return tuple(found)
+        if not colon or kind not in LINK_KINDS:
+            raise DataError(f"link '{item}' is not 'kind:head-dependent' with a kind of {', '.join(LINK_KINDS)}")
+        links.append(Link(kind, *_read_index_pair(ends, text)))
+    return tuple(links)
 
 
-def rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
+def write_rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
     """Lines of a TSV, unended: source, target, alignment, source links, target links."""
     for pair in pairs:
         for side in (pair.source, pair.target):
@@ -129,7 +129,7 @@ def read_row(row: str) -> GoldPair:
     return GoldPair(source, target, read_alignment(alignment), read_links(source_links), read_links(target_links))
 
 
-def _numbers(item: str, text: str) -> tuple[int, int]:
+def _read_index_pair(item: str, text: str) -> tuple[int, int]:
     left, dash, right = item.partition("-")
     if not (dash and left.isdecimal() and right.isdecimal()):
         raise DataError(f"'{item}' in '{text}' is not two word numbers joined by a dash, such as 0-2")

@@ -9,21 +9,21 @@ Damage that would shift pairs is refused where files are read. What remains is r
 in `kinds` says; a dropped pair goes as a whole, so that the others keep their partners.
 """
 
-from regard.data.doctor.diagnosis import Counted, Diagnosis, Example, Finding
+from regard.data.doctor.diagnosis import Diagnosis, Finding, FindingExample, SplitSummary
 from regard.data.doctor.doctor import Doctor
-from regard.data.doctor.examination import Stream
-from regard.data.doctor.kinds import KINDS, Action, Kind
-from regard.data.doctor.settings import Settings
+from regard.data.doctor.examination import PairStream
+from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
+from regard.data.doctor.settings import DoctorSettings
 
 __all__ = [
-    "KINDS",
+    "FINDING_KINDS",
     "Action",
-    "Counted",
+    "SplitSummary",
     "Diagnosis",
     "Doctor",
-    "Example",
+    "FindingExample",
     "Finding",
-    "Kind",
-    "Settings",
-    "Stream",
+    "FindingKind",
+    "DoctorSettings",
+    "PairStream",
 ]

@@ -9,39 +9,39 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from regard.data.doctor.language_id import Expected
-from regard.data.doctor.languages import WORDS
+from regard.data.doctor.language_id import ExpectedLanguage
+from regard.data.doctor.languages import FUNCTION_WORDS
 from regard.data.doctor.repeats import digest
 
-Finds = Callable[[str, str], bool]
+PairCheck = Callable[[str, str], bool]
 
-COPIED_WORDS = 5
+MIN_COPIED_WORDS = 5
 """A sentence of so many words, the same on both sides, was not translated; fewer may be a name or a term."""
-CUSHION = 15
+LENGTH_SMOOTHING = 15
 """Characters added to both lengths before they are compared, for short sentences differ freely."""
 
 
-def _names(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FUNCTION_WORDS = frozenset(word for words in WORDS.values() for word in words if len(word) > 1)
+_ALL_FUNCTION_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word in words if len(word) > 1)
 _LETTER = re.compile(r"[^\W\d_]")
-_WORDY = re.compile(r"[^\W_]")
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 # Possessive, for a line may be as long as a file: nothing is ever tried twice.
 _TAGS_ONLY = re.compile(r"(?:<(?:[!?][^<>]*+|/?[A-Za-z][\w:.-]*+(?:\s(?=[^<>]*=)[^<>]*+|\s*+/?))>\s*+)++")
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>(.*)</\1\s*>", re.DOTALL)
-_MARKUP = _names(
+_INLINE_ELEMENTS = _word_set(
     "a abbr b bdi bdo big blockquote br button center cite code dd del dfn div dl dt em font g h1 h2 h3 h4 h5 h6 hr i "
     "img input ins kbd label li mark ol p pre q s samp small span strike strong sub sup table tbody td th tr tt u ul "
     "var wbr x bpt ept ph it bx ex mrk"
 )
-_HEAD = _names(
+_METADATA_ELEMENTS = _word_set(
     "author byline category copyright creator date dateline description doc docid docno document editor head id "
     "identifier keyword keywords lang language meta publisher refset reviewer rights seg source speaker srcset subject "
     "tags talkid timestamp title topic translator tstset uri url"
 )
-_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_SEPARATOR = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
 _DOUBLY_ENCODED = re.compile("[ÂÃ][\u0080-\u00bf]|â€[\u0098-\u009d™œ\u02dc“”¦]")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
@@ -66,8 +66,8 @@ def metadata(source: str, target: str) -> bool:
     if _TAGS_ONLY.fullmatch(left) or _TAGS_ONLY.fullmatch(right):
         return True
     one, two = _ELEMENT.fullmatch(left), _ELEMENT.fullmatch(right)
-    names = [found[1].lower() for found in (one, two) if found and found[1].lower() not in _MARKUP]
-    if any(name in _HEAD for name in names):
+    names = [element[1].lower() for element in (one, two) if element and element[1].lower() not in _INLINE_ELEMENTS]
+    if any(name in _METADATA_ELEMENTS for name in names):
         return True
     if one is None or two is None or len(names) < 2:
         return False
@@ -77,7 +77,7 @@ def metadata(source: str, target: str) -> bool:
 def wordless(source: str, target: str) -> bool:
     if blank(source, target):  # which is a finding of its own
         return False
-    if _WORDY.search(source) and _WORDY.search(target):
+    if _ALPHANUMERIC.search(source) and _ALPHANUMERIC.search(target):
         return False
     return len(_LETTER.findall(source)) >= 3 or len(_LETTER.findall(target)) >= 3
 
@@ -90,7 +90,7 @@ def identical(source: str, target: str) -> bool:
     if source.strip() != target.strip():
         return False
     words = source.lower().split()
-    return len(words) >= COPIED_WORDS and len(_FUNCTION_WORDS.intersection(words)) >= 2
+    return len(words) >= MIN_COPIED_WORDS and len(_ALL_FUNCTION_WORDS.intersection(words)) >= 2
 
 
 def same(source: str, target: str) -> bool:
@@ -98,11 +98,15 @@ def same(source: str, target: str) -> bool:
 
 
 def separator(source: str, target: str) -> bool:
-    return (_odd(source) and bool(_BREAK.search(source))) or (_odd(target) and bool(_BREAK.search(target)))
+    return (_has_nonprintable(source) and bool(_LINE_SEPARATOR.search(source))) or (
+        _has_nonprintable(target) and bool(_LINE_SEPARATOR.search(target))
+    )
 
 
 def control(source: str, target: str) -> bool:
-    return (_odd(source) and bool(_CONTROL.search(source))) or (_odd(target) and bool(_CONTROL.search(target)))
+    return (_has_nonprintable(source) and bool(_CONTROL.search(source))) or (
+        _has_nonprintable(target) and bool(_CONTROL.search(target))
+    )
 
 
 def bom(source: str, target: str) -> bool:
@@ -110,10 +114,10 @@ def bom(source: str, target: str) -> bool:
 
 
 def mojibake(source: str, target: str) -> bool:
-    return (not source.isascii() and _damaged(source)) or (not target.isascii() and _damaged(target))
+    return (not source.isascii() and _is_mojibake(source)) or (not target.isascii() and _is_mojibake(target))
 
 
-def unnormalised(source: str, target: str) -> bool:
+def unnormalized(source: str, target: str) -> bool:
     return not (unicodedata.is_normalized("NFC", source) and unicodedata.is_normalized("NFC", target))
 
 
@@ -132,70 +136,73 @@ def placeholder(source: str, target: str) -> bool:
     return sorted(_PLACEHOLDER.findall(source)) != sorted(_PLACEHOLDER.findall(target))
 
 
-def unlike(source: str, target: str) -> str:
+def describe_placeholder_difference(source: str, target: str) -> str:
     """The placeholders that one side has and the other has not."""
     one, two = Counter(_PLACEHOLDER.findall(source)), Counter(_PLACEHOLDER.findall(target))
     sides = (("source", one - two), ("target", two - one))
-    return ", ".join(f"only in the {side}: {' '.join(sorted(more.elements()))}" for side, more in sides if more)
+    return ", ".join(f"only in the {side}: {' '.join(sorted(extra.elements()))}" for side, extra in sides if extra)
 
 
-class Overlap:
+class OverlapCheck:
     """Whether the source stands in a set that the model will be judged on; remembers which of those it met."""
 
-    def __init__(self, held: frozenset[bytes], dev: frozenset[bytes] = frozenset()) -> None:
-        self.held, self.dev = held, dev
-        self.met: set[bytes] = set()
+    def __init__(self, held_out: frozenset[bytes], dev: frozenset[bytes] = frozenset()) -> None:
+        self.held_out, self.dev = held_out, dev
+        self.found_in_train: set[bytes] = set()
 
     def __call__(self, source: str, target: str) -> bool:
-        if not self.held or (mark := digest(source)) not in self.held:
+        if not self.held_out or (source_digest := digest(source)) not in self.held_out:
             return False
-        self.met.add(mark)
+        self.found_in_train.add(source_digest)
         return True
 
-    def was_met(self, source: str, target: str) -> bool:
-        return digest(source) in self.met
+    def is_in_train(self, source: str, target: str) -> bool:
+        return digest(source) in self.found_in_train
 
-    def in_dev(self, source: str, target: str) -> bool:
+    def is_in_dev(self, source: str, target: str) -> bool:
         return digest(source) in self.dev
 
 
 @dataclass(frozen=True)
-class Ratio:
+class LengthRatioCheck:
     """Whether the lengths differ absurdly, compared with what is usual in this corpus."""
 
-    most: float
-    usual: float
+    max_ratio: float
+    usual_ratio: float
     """Target characters for one of the source, the cushion included."""
 
     def __call__(self, source: str, target: str) -> bool:
-        one, two = (len(source) + CUSHION) * self.usual, len(target) + CUSHION
-        return two > one * self.most or one > two * self.most
+        one, two = (len(source) + LENGTH_SMOOTHING) * self.usual_ratio, len(target) + LENGTH_SMOOTHING
+        return two > one * self.max_ratio or one > two * self.max_ratio
 
 
 @dataclass(frozen=True)
-class Long:
-    most: int
+class MaxLengthCheck:
+    max_length: int
 
     def __call__(self, source: str, target: str) -> bool:
-        return len(source) > self.most or len(target) > self.most
+        return len(source) > self.max_length or len(target) > self.max_length
 
 
 @dataclass(frozen=True)
-class Language:
+class LanguageCheck:
     """Whether a side is in another language than it should be."""
 
-    source: Expected
-    target: Expected
+    source: ExpectedLanguage
+    target: ExpectedLanguage
 
     def __call__(self, source: str, target: str) -> bool:
-        return bool(self.source.stranger(source) or self.target.stranger(target))
+        return bool(self.source.detect_other_language(source) or self.target.detect_other_language(target))
 
-    def detail(self, source: str, target: str) -> str:
-        looks = {"source": self.source.stranger(source), "target": self.target.stranger(target)}
-        return ", ".join(f"{side} looks like {name}" for side, name in looks.items() if name)
+    def describe(self, source: str, target: str) -> str:
+        detected = {
+            "source": self.source.detect_other_language(source),
+            "target": self.target.detect_other_language(target),
+        }
+        return ", ".join(f"{side} looks like {label}" for side, label in detected.items() if label)
 
 
-PLAIN: dict[str, Finds] = {
+PAIR_CHECKS: dict[str, PairCheck] = {
     check.__name__: check
     for check in (
         blank,
@@ -207,7 +214,7 @@ PLAIN: dict[str, Finds] = {
         control,
         bom,
         mojibake,
-        unnormalised,
+        unnormalized,
         entity,
         tokenized,
         placeholder,
@@ -216,12 +223,12 @@ PLAIN: dict[str, Finds] = {
 """The checks that need to know nothing but the pair, by the name of their kind."""
 
 
-def _damaged(text: str) -> bool:
+def _is_mojibake(text: str) -> bool:
     if "\ufffd" in text:
         return True
     return ("Ã" in text or "Â" in text or "â" in text) and bool(_DOUBLY_ENCODED.search(text))
 
 
-def _odd(text: str) -> bool:
+def _has_nonprintable(text: str) -> bool:
     """Whether there is anything but letters, signs and plain spaces; all breaks and control characters are."""
     return not text.isprintable()

@@ -5,16 +5,31 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
-from regard.data.doctor.checks import PLAIN, Finds, Language, Long, Overlap, Ratio, unlike
-from regard.data.doctor.diagnosis import Counted, Diagnosis, Example, Finding
-from regard.data.doctor.examination import Detail, Examined, Stream, examine, line_files, unended
+from regard.data.doctor.checks import (
+    PAIR_CHECKS,
+    LanguageCheck,
+    LengthRatioCheck,
+    MaxLengthCheck,
+    OverlapCheck,
+    PairCheck,
+    describe_placeholder_difference,
+)
+from regard.data.doctor.diagnosis import Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor.examination import (
+    ExaminationResult,
+    PairDetail,
+    PairStream,
+    examine,
+    find_unterminated,
+    select_line_files,
+)
 from regard.data.doctor.kinds import Action
-from regard.data.doctor.language_id import agree, expect, guess, label
-from regard.data.doctor.profile import LAST, Survey, survey
+from regard.data.doctor.language_id import expect_language, identify_language, label_of_code, labels_agree
+from regard.data.doctor.profile import MAX_PAIRS, CorpusProfile, profile_corpus
 from regard.data.doctor.repeats import digest
-from regard.data.doctor.settings import Settings
+from regard.data.doctor.settings import DoctorSettings
 
-MOST_COPIED = 0.5
+MAX_IDENTICAL_FRACTION = 0.5
 """Share of identical pairs above which copying is what the corpus is about."""
 _SEVERITY = tuple(Action)
 
@@ -30,27 +45,32 @@ class Doctor:
     Unequal line counts and bytes that are not UTF-8 come from the formats as FormatError, and are let through.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: DoctorSettings = field(default_factory=DoctorSettings)
 
-    def examine(self, train: Stream, dev: Stream | None = None, test: Stream | None = None) -> Diagnosis:
+    def examine(self, train: PairStream, dev: PairStream | None = None, test: PairStream | None = None) -> Diagnosis:
         """Look at all pairs; nothing is changed. `Diagnosis.clean` gives the pairs that remain."""
-        held = {name: stream for name, stream in (("dev", dev), ("test", test)) if stream}
-        marks = {name: frozenset(digest(pair.source) for pair in stream.read()) for name, stream in held.items()}
-        overlap = Overlap(frozenset().union(*marks.values()), marks.get("dev", frozenset()))
-        usual = survey(train.read())
-        wanted = _Direction(
-            label(self.settings.source) if self.settings.source else usual.source,
-            label(self.settings.target) if self.settings.target else usual.target,
+        held_out = {name: stream for name, stream in (("dev", dev), ("test", test)) if stream}
+        source_digests = {
+            name: frozenset(digest(pair.source) for pair in stream.read()) for name, stream in held_out.items()
+        }
+        overlap = OverlapCheck(frozenset().union(*source_digests.values()), source_digests.get("dev", frozenset()))
+        profile = profile_corpus(train.read())
+        expected = _Direction(
+            label_of_code(self.settings.source) if self.settings.source else profile.source,
+            label_of_code(self.settings.target) if self.settings.target else profile.target,
         )
-        wards = [_Ward("train", train, usual, wanted, self.settings)]
-        wards += [_Ward(name, stream, survey(stream.read()), wanted, self.settings) for name, stream in held.items()]
-        done = {ward.name: ward.examine(overlap) for ward in wards}
-        findings = [finding for ward in wards for finding in ward.findings(done[ward.name])]
-        dropped = {name: examined.dropped for name, examined in done.items()}
+        dataset_checks = [_DatasetCheck("train", train, profile, expected, self.settings)]
+        dataset_checks += [
+            _DatasetCheck(name, stream, profile_corpus(stream.read()), expected, self.settings)
+            for name, stream in held_out.items()
+        ]
+        results = {check.split: check.examine(overlap) for check in dataset_checks}
+        findings = [finding for check in dataset_checks for finding in check.build_findings(results[check.split])]
+        dropped_pairs = {name: result.dropped_pairs for name, result in results.items()}
         return Diagnosis(
             tuple(sorted(findings, key=lambda finding: _SEVERITY.index(finding.action))),
-            tuple(ward.counted(done[ward.name]) for ward in wards),
-            MappingProxyType(dropped),
+            tuple(check.summarize(results[check.split]) for check in dataset_checks),
+            MappingProxyType(dropped_pairs),
         )
 
 
@@ -64,70 +84,90 @@ class _Direction:
     def contradicts(self, other: "_Direction") -> tuple[bool, bool]:
         """On which sides two directions are both known and not the same."""
         sides = ((self.source, other.source), (self.target, other.target))
-        source, target = (bool(one and two) and not agree(one, two) for one, two in sides)
+        source, target = (bool(one and two) and not labels_agree(one, two) for one, two in sides)
         return source, target
 
     def swapped(self) -> "_Direction":
         return _Direction(self.target, self.source)
 
 
-class _Ward:
+class _DatasetCheck:
     """One set: what is usual in it, what was wanted, and what follows for its examination."""
 
-    def __init__(self, name: str, stream: Stream, usual: Survey, wanted: _Direction, settings: Settings) -> None:
-        self.name, self.stream, self.usual = name, stream, usual
-        copying = frozenset({"identical"}) if usual.copied > MOST_COPIED else frozenset[str]()
-        self.settings = replace(settings, keep=settings.keep | copying)
-        self.found = _Direction(usual.source, usual.target)
-        self.wrong = wanted.contradicts(self.found)
-        self.swapped = all(self.wrong) and wanted.swapped().contradicts(self.found) == (False, False)
+    def __init__(
+        self, split: str, stream: PairStream, profile: CorpusProfile, expected: _Direction, settings: DoctorSettings
+    ) -> None:
+        self.split, self.stream, self.profile = split, stream, profile
+        extra_keep = (
+            frozenset({"identical"}) if profile.identical_fraction > MAX_IDENTICAL_FRACTION else frozenset[str]()
+        )
+        self.settings = replace(settings, keep=settings.keep | extra_keep)
+        self.detected_direction = _Direction(profile.source, profile.target)
+        self.mismatches = expected.contradicts(self.detected_direction)
+        self.swapped = all(self.mismatches) and expected.swapped().contradicts(self.detected_direction) == (
+            False,
+            False,
+        )
         # A file in the wrong language is one finding; its single sentences are judged by what the file is.
         self.direction = _Direction(
-            self.found.source if self.wrong[0] else wanted.source,
-            self.found.target if self.wrong[1] else wanted.target,
+            self.detected_direction.source if self.mismatches[0] else expected.source,
+            self.detected_direction.target if self.mismatches[1] else expected.target,
         )
 
-    def examine(self, overlap: Overlap) -> Examined:
-        checks, details = self._checks()
-        if self.name == "train":
-            return examine(self.stream, self.name, {**checks, "overlap": overlap}, details, self.settings)
+    def examine(self, overlap: OverlapCheck) -> ExaminationResult:
+        checks, details = self._build_checks()
+        if self.split == "train":
+            return examine(self.stream, self.split, {**checks, "overlap": overlap}, details, self.settings)
         # Training comes first, so by now it is known which of the held-out sources it holds.
-        more: dict[str, Finds] = {"seen": overlap.was_met}
-        if self.name == "test":
-            more["shared"] = overlap.in_dev
-        return examine(self.stream, self.name, {**checks, **more}, details, self.settings)
+        held_out_checks: dict[str, PairCheck] = {"seen": overlap.is_in_train}
+        if self.split == "test":
+            held_out_checks["shared"] = overlap.is_in_dev
+        return examine(self.stream, self.split, {**checks, **held_out_checks}, details, self.settings)
 
-    def findings(self, done: Examined) -> list[Finding]:
-        tally = done.tally
-        if any(self.wrong):
+    def build_findings(self, result: ExaminationResult) -> list[Finding]:
+        tally = result.tally
+        if any(self.mismatches):
             name = "swapped" if self.swapped else "mislabelled"
-            tally.counts[name] = done.read
-            for example in self._looks():
-                tally.show(name, example)
-        files = line_files(self.stream.files)
-        open_ended = unended(files)
-        tally.counts["no_newline"] = len(open_ended)
-        for path in open_ended:
-            tally.show("no_newline", Example(str(path)))
-        return tally.findings(self.name, self.settings, {"pairs": done.read, "files": len(files)})
+            tally.counts[name] = result.pairs_read
+            for example in self._language_examples():
+                tally.add_example(name, example)
+        files = select_line_files(self.stream.files)
+        unterminated_files = find_unterminated(files)
+        tally.counts["no_newline"] = len(unterminated_files)
+        for path in unterminated_files:
+            tally.add_example("no_newline", FindingExample(str(path)))
+        return tally.build_findings(self.split, self.settings, {"pairs": result.pairs_read, "files": len(files)})
 
-    def counted(self, done: Examined) -> Counted:
-        return Counted(self.name, done.read, done.read - len(done.dropped), self.usual.source, self.usual.target)
+    def summarize(self, result: ExaminationResult) -> SplitSummary:
+        return SplitSummary(
+            self.split,
+            result.pairs_read,
+            result.pairs_read - len(result.dropped_pairs),
+            self.profile.source,
+            self.profile.target,
+        )
 
-    def _checks(self) -> tuple[Mapping[str, Finds], Mapping[str, Detail]]:
-        language = Language(expect(self.direction.source), expect(self.direction.target))
-        more: dict[str, Finds] = {
-            "ratio": Ratio(self.settings.ratio, self.usual.ratio),
-            "long": Long(self.settings.longest),
+    def _build_checks(self) -> tuple[Mapping[str, PairCheck], Mapping[str, PairDetail]]:
+        language = LanguageCheck(expect_language(self.direction.source), expect_language(self.direction.target))
+        profile_checks: dict[str, PairCheck] = {
+            "ratio": LengthRatioCheck(self.settings.ratio, self.profile.length_ratio),
+            "long": MaxLengthCheck(self.settings.longest),
             "language": language,
         }
-        return {**PLAIN, **more}, {"language": language.detail, "placeholder": unlike}
+        return {**PAIR_CHECKS, **profile_checks}, {
+            "language": language.describe,
+            "placeholder": describe_placeholder_difference,
+        }
 
-    def _looks(self) -> list[Example]:
+    def _language_examples(self) -> list[FindingExample]:
         """The first pairs that look like the languages found."""
-        shown = (
-            Example.of(pair, f"source looks like {self.found.source}, target like {self.found.target}")
-            for pair in islice(self.stream.read(), LAST)
-            if guess(pair.source) == self.found.source and guess(pair.target) == self.found.target
+        examples = (
+            FindingExample.from_pair(
+                pair,
+                f"source looks like {self.detected_direction.source}, target like {self.detected_direction.target}",
+            )
+            for pair in islice(self.stream.read(), MAX_PAIRS)
+            if identify_language(pair.source) == self.detected_direction.source
+            and identify_language(pair.target) == self.detected_direction.target
         )
-        return list(islice(shown, self.settings.examples))
+        return list(islice(examples, self.settings.examples))

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.doctor.checks import Finds
-from regard.data.doctor.diagnosis import Example, Finding
-from regard.data.doctor.kinds import KINDS, Action
-from regard.data.doctor.repeats import Bits, Repeats
-from regard.data.doctor.settings import Settings
+from regard.data.doctor.checks import PairCheck
+from regard.data.doctor.diagnosis import Finding, FindingExample
+from regard.data.doctor.kinds import FINDING_KINDS, Action
+from regard.data.doctor.repeats import BitSet, DuplicateFinder
+from regard.data.doctor.settings import DoctorSettings
 from regard.formats import Pair, read_pairs
 from regard.formats.xliff import ENDINGS as XLIFF
 
-Detail = Callable[[str, str], str]
-OTHER_FILES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
+PairDetail = Callable[[str, str], str]
+NON_LINE_SUFFIXES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
 
 
 @dataclass(frozen=True)
-class Stream:
+class PairStream:
     """Pairs that can be read again and again."""
 
     read: Callable[[], Iterable[Pair]]
@@ -26,94 +26,98 @@ class Stream:
     """Where the pairs come from, for what can only be seen in the files."""
 
     @classmethod
-    def of(cls, paths: Sequence[str | Path]) -> "Stream":
+    def from_files(cls, paths: Sequence[str | Path]) -> "PairStream":
         """The pairs of files, where the files say it all; otherwise hand in a `read` of your own."""
         files = tuple(Path(path) for path in paths)
         return cls(lambda: read_pairs(files), files)
 
 
-class Tally:
+class FindingTally:
     """Counts, and the first examples, of each kind."""
 
-    def __init__(self, examples: int, details: Mapping[str, Detail]) -> None:
+    def __init__(self, max_examples: int, details: Mapping[str, PairDetail]) -> None:
         self.counts: Counter[str] = Counter()
-        self._examples: dict[str, list[Example]] = {}
-        self._most, self._details = examples, details
+        self._examples: dict[str, list[FindingExample]] = {}
+        self._max_examples, self._details = max_examples, details
 
     def add(self, name: str, pair: Pair) -> None:
         self.counts[name] += 1
-        if self.counts[name] <= self._most:
+        if self.counts[name] <= self._max_examples:
             detail = self._details.get(name, _no_detail)
-            self.show(name, Example.of(pair, detail(pair.source, pair.target)))
+            self.add_example(name, FindingExample.from_pair(pair, detail(pair.source, pair.target)))
 
-    def show(self, name: str, example: Example) -> None:
+    def add_example(self, name: str, example: FindingExample) -> None:
         self._examples.setdefault(name, []).append(example)
 
-    def findings(self, where: str, settings: Settings, among: Mapping[str, int]) -> list[Finding]:
+    def build_findings(self, split: str, settings: DoctorSettings, totals: Mapping[str, int]) -> list[Finding]:
         """In the order of the table."""
         return [
             Finding(
                 kind,
-                where,
-                settings.action(kind, where),
+                split,
+                settings.action_for(kind, split),
                 self.counts[name],
-                among[kind.of],
+                totals[kind.unit],
                 tuple(self._examples.get(name, ())),
             )
-            for name, kind in KINDS.items()
+            for name, kind in FINDING_KINDS.items()
             if self.counts[name]
         ]
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminationResult:
     """What one reading of a set brought."""
 
-    tally: Tally
-    dropped: Bits
-    read: int
+    tally: FindingTally
+    dropped_pairs: BitSet
+    pairs_read: int
 
 
 def examine(
-    stream: Stream, where: str, checks: Mapping[str, Finds], details: Mapping[str, Detail], settings: Settings
-) -> Examined:
+    stream: PairStream,
+    split: str,
+    checks: Mapping[str, PairCheck],
+    details: Mapping[str, PairDetail],
+    settings: DoctorSettings,
+) -> ExaminationResult:
     """Put every check to every pair, in the order of the table.
 
     The first reason to drop a pair is the only one that is counted, so that the counts of what was dropped add up; a
     pair that stays is counted under all that was found.
     """
-    tally, dropped = Tally(settings.examples, details), Bits()
-    table = [(name, checks[name], _drops(name, where, settings)) for name in KINDS if name in checks]
-    repeats = Repeats(settings.scratch)
-    read = 0
+    tally, dropped_pairs = FindingTally(settings.examples, details), BitSet()
+    table = [(name, checks[name], _is_dropped(name, split, settings)) for name in FINDING_KINDS if name in checks]
+    duplicate_finder = DuplicateFinder(settings.scratch)
+    pairs_read = 0
     try:
-        for at, pair in enumerate(stream.read()):
+        for index, pair in enumerate(stream.read()):
             source, target = pair.source, pair.target
-            for name, finds, drops in table:
-                if finds(source, target):
+            for name, check, is_dropped in table:
+                if check(source, target):
                     tally.add(name, pair)
-                    if drops:
-                        dropped.add(at)
+                    if is_dropped:
+                        dropped_pairs.add(index)
                         break
             else:
-                repeats.add(source, target, at)
-            read = at + 1
-        for name, places in zip(("duplicate", "variant"), repeats.found(), strict=True):
-            tally.counts[name] = len(places)
-            _show(tally, name, places.first(settings.examples), stream)
-            if _drops(name, where, settings):
-                dropped = dropped | places
+                duplicate_finder.add(source, target, index)
+            pairs_read = index + 1
+        for name, indices in zip(("duplicate", "variant"), duplicate_finder.find(), strict=True):
+            tally.counts[name] = len(indices)
+            _add_examples(tally, name, indices.first(settings.examples), stream)
+            if _is_dropped(name, split, settings):
+                dropped_pairs = dropped_pairs | indices
     finally:
-        repeats.close()
-    return Examined(tally, dropped, read)
+        duplicate_finder.close()
+    return ExaminationResult(tally, dropped_pairs, pairs_read)
 
 
-def line_files(files: Sequence[Path]) -> list[Path]:
+def select_line_files(files: Sequence[Path]) -> list[Path]:
     """Those in which a line is a sentence; a packed one does not show how it ends."""
-    return [path for path in files if path.suffix not in OTHER_FILES and path.is_file()]
+    return [path for path in files if path.suffix not in NON_LINE_SUFFIXES and path.is_file()]
 
 
-def unended(files: Iterable[Path]) -> list[Path]:
+def find_unterminated(files: Iterable[Path]) -> list[Path]:
     """The files of lines whose last line does not end."""
     return [path for path in files if _lacks_line_feed(path)]
 
@@ -131,18 +135,18 @@ def _no_detail(source: str, target: str) -> str:
     return ""
 
 
-def _drops(name: str, where: str, settings: Settings) -> bool:
-    return settings.action(KINDS[name], where) is Action.DROPPED
+def _is_dropped(name: str, split: str, settings: DoctorSettings) -> bool:
+    return settings.action_for(FINDING_KINDS[name], split) is Action.DROPPED
 
 
-def _show(tally: Tally, name: str, places: Sequence[int], stream: Stream) -> None:
+def _add_examples(tally: FindingTally, name: str, indices: Sequence[int], stream: PairStream) -> None:
     """Read again as far as the last of the places: kept texts would fill the memory, their places do not."""
-    wanted = set(places)
+    wanted = set(indices)
     if not wanted:
         return
     last = max(wanted)
-    for at, pair in enumerate(stream.read()):
-        if at in wanted:
-            tally.show(name, Example.of(pair))
-        if at == last:
+    for index, pair in enumerate(stream.read()):
+        if index in wanted:
+            tally.add_example(name, FindingExample.from_pair(pair))
+        if index == last:
             return

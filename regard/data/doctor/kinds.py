@@ -18,26 +18,26 @@ class Action(Enum):
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     """One thing that can be wrong with a corpus."""
 
     name: str
     action: Action
     """What is done by default, in training text."""
-    what: str
+    summary: str
     """The finding in a few words, to stand after a count."""
-    why: str
+    explanation: str
     remedy: str
-    everywhere: bool = False
+    applies_to_held_out: bool = False
     """Done to dev and test too. Other findings there are only noted: a changed test set is another test set."""
-    of: str = "pairs"
+    unit: str = "pairs"
     """What is counted."""
     droppable: bool = True
     """Whether it speaks of single pairs of the training text, which can be dropped or kept."""
 
 
 _REFUSED = (
-    Kind(
+    FindingKind(
         "swapped",
         Action.REFUSED,
         "source and target sides exchanged",
@@ -48,15 +48,15 @@ _REFUSED = (
 )
 
 _DROPPED = (
-    Kind(
+    FindingKind(
         "blank",
         Action.DROPPED,
         "a side with nothing on it",
         "There is nothing to translate, or nothing to learn.",
         "fill in the missing side",
-        everywhere=True,
+        applies_to_held_out=True,
     ),
-    Kind(
+    FindingKind(
         "metadata",
         Action.DROPPED,
         "a line of markup or metadata instead of a sentence",
@@ -64,21 +64,21 @@ _DROPPED = (
         "and are often not each other's translation. Tags that mark words up (<b>, <a>, <p>, …) are no reason.",
         "leave such lines out of both files; where the sentences stand inside tags (<seg>…</seg>), take them out",
     ),
-    Kind(
+    FindingKind(
         "wordless",
         Action.DROPPED,
         "words on one side, only signs on the other",
         "One side holds words, the other no letter and no digit: the translation was lost.",
         "put the translation in, or leave the pair out",
     ),
-    Kind(
+    FindingKind(
         "overlap",
         Action.DROPPED,
         "source occurs in dev or test",
         "A sentence that was trained on is no test: its score says what the model remembers, not what it can.",
         "leave these sentences out of one of the files",
     ),
-    Kind(
+    FindingKind(
         "identical",
         Action.DROPPED,
         "both sides the same sentence",
@@ -86,7 +86,7 @@ _DROPPED = (
         "Where most pairs of a corpus are like that, copying is the task, and they are kept.",
         "translate them, or leave them out",
     ),
-    Kind(
+    FindingKind(
         "ratio",
         Action.DROPPED,
         "one side far too long for the other",
@@ -94,14 +94,14 @@ _DROPPED = (
         "of each other. A constant is added to both lengths, so that short sentences are not judged harshly.",
         "check the alignment around these places, or raise the ratio",
     ),
-    Kind(
+    FindingKind(
         "long",
         Action.DROPPED,
         "a very long line",
         "A line of many thousand characters is a page, not a sentence; a model for sentences cannot take it.",
         "split it into sentences on both sides, or raise the longest length",
     ),
-    Kind(
+    FindingKind(
         "language",
         Action.DROPPED,
         "a side in another language",
@@ -111,7 +111,7 @@ _DROPPED = (
 )
 
 _NOTED = (
-    Kind(
+    FindingKind(
         "mislabelled",
         Action.NOTED,
         "a side not in the language it should be in",
@@ -119,16 +119,16 @@ _NOTED = (
         "check the files, or the codes in data.source and data.target",
         droppable=False,
     ),
-    Kind(
+    FindingKind(
         "no_newline",
         Action.NOTED,
         "no line feed at the end",
         "The last line is read all the same, but `wc -l` counts one line less, and `cat` glues the next file to it.",
         "end the file with a line feed",
-        of="files",
+        unit="files",
         droppable=False,
     ),
-    Kind(
+    FindingKind(
         "seen",
         Action.NOTED,
         "source also occurs in the training text",
@@ -136,7 +136,7 @@ _NOTED = (
         "leave these sentences out of one of the files",
         droppable=False,
     ),
-    Kind(
+    FindingKind(
         "shared",
         Action.NOTED,
         "source also occurs in the dev set",
@@ -144,7 +144,7 @@ _NOTED = (
         "leave these sentences out of one of the files",
         droppable=False,
     ),
-    Kind(
+    FindingKind(
         "duplicate",
         Action.NOTED,
         "the same pair as an earlier one",
@@ -152,21 +152,21 @@ _NOTED = (
         "from crawling or from files that were joined.",
         "leave out all but the first",
     ),
-    Kind(
+    FindingKind(
         "variant",
         Action.NOTED,
         "source translated otherwise earlier",
         "Often free translation; where one wording is wanted, an inconsistent translation memory.",
         "decide on one translation where only one is right",
     ),
-    Kind(
+    FindingKind(
         "same",
         Action.NOTED,
         "both sides the same, though no sentence",
         "Names, numbers, code and words like OK are the same in many languages.",
         "do nothing, as a rule",
     ),
-    Kind(
+    FindingKind(
         "separator",
         Action.NOTED,
         "a line separator inside a line",
@@ -174,42 +174,42 @@ _NOTED = (
         "shift every pair after it. Regard does not.",
         "replace them by spaces",
     ),
-    Kind(
+    FindingKind(
         "control",
         Action.NOTED,
         "a control character",
         "They cannot be seen and mean nothing in a sentence.",
         "delete them",
     ),
-    Kind(
+    FindingKind(
         "bom",
         Action.NOTED,
         "a byte order mark inside the text",
         "U+FEFF is left where files were joined; it makes a word look like another word.",
         "delete it",
     ),
-    Kind(
+    FindingKind(
         "mojibake",
         Action.NOTED,
         "characters damaged by a wrong encoding",
         "U+FFFD, or UTF-8 read as Latin-1 (é as two characters): the letters were lost before the file came here.",
         "make the file again from its origin, as UTF-8",
     ),
-    Kind(
+    FindingKind(
         "unnormalised",
         Action.NOTED,
         "Unicode that is not in normal form C",
         "The same letter written in two ways (é as one character or as e and an accent) becomes two words.",
         "normalise both files to NFC, and what will be translated later",
     ),
-    Kind(
+    FindingKind(
         "entity",
         Action.NOTED,
         "an HTML entity",
         "&amp; or &#39; in place of the character: the model will write entities, too.",
         "decode them once on both sides, unless they are wanted",
     ),
-    Kind(
+    FindingKind(
         "tokenized",
         Action.NOTED,
         "words and signs apart, as a tokeniser leaves them",
@@ -217,7 +217,7 @@ _NOTED = (
         "with BLEU of ordinary text.",
         "train on the text as people write it; or score with --tokenize none, as papers on such corpora do",
     ),
-    Kind(
+    FindingKind(
         "placeholder",
         Action.NOTED,
         "placeholders that differ between the sides",
@@ -226,7 +226,7 @@ _NOTED = (
     ),
 )
 
-KINDS = MappingProxyType({kind.name: kind for kind in (*_REFUSED, *_DROPPED, *_NOTED)})
+FINDING_KINDS = MappingProxyType({kind.name: kind for kind in (*_REFUSED, *_DROPPED, *_NOTED)})
 
 
 def check_names(names: Iterable[str], setting: str, choices: Iterable[str]) -> None:
@@ -234,6 +234,6 @@ def check_names(names: Iterable[str], setting: str, choices: Iterable[str]) -> N
     allowed = sorted(choices)
     for name in names:
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(allowed)}"
+            close_matches = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"did you mean '{close_matches[0]}'?" if close_matches else f"expected one of {', '.join(allowed)}"
             raise ConfigError(f"{setting}: no finding '{name}' that this could be said of; {hint}")

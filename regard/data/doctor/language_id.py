@@ -9,140 +9,154 @@ import re
 from itertools import repeat
 from types import MappingProxyType
 
-from regard.data.doctor.languages import SCRIPT_OF, SCRIPTS, WORDS
+from regard.data.doctor.languages import FUNCTION_WORDS, SCRIPT_BLOCKS, SCRIPT_OF
 
-SHORTEST = 6
+MIN_WORDS = 6
 """Distinct words below which a sentence is not judged by its words."""
-EVIDENCE = 4
+MIN_FUNCTION_WORDS = 4
 """Distinct function words of another language that it takes to accuse a sentence."""
-LETTERS = 8
+MIN_SCRIPT_LETTERS = 8
 """Distinct letters of a foreign script that make a sentence foreign."""
-MOST = 200
+MAX_WORDS = 200
 """Words looked at; more would not change the answer, and each counter below is one byte."""
 
 _ALIASES = {"no": "nb", "cz": "cs", "ua": "uk", "jp": "ja", "cn": "zh", "kr": "ko", "iw": "he"}
 _WORD = re.compile(r"[^\W\d_]+")
-_FAR = re.compile(r"[\u0370-\u1dff\u2c80-\ua6ff\ua980-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00010000-\U0003ffff]")
-_LANES = MappingProxyType({code: lane for lane, code in enumerate(WORDS)})
-_CODES = tuple(WORDS)
+_NON_LATIN = re.compile(r"[\u0370-\u1dff\u2c80-\ua6ff\ua980-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00010000-\U0003ffff]")
+_BYTE_INDEX = MappingProxyType({code: lane for lane, code in enumerate(FUNCTION_WORDS)})
+_CODES = tuple(FUNCTION_WORDS)
 # One byte for each language in one large integer: a sentence is counted for all languages by one sum.
-_PACKED = MappingProxyType(
-    {word: sum(1 << 8 * _LANES[c] for c in WORDS if word in WORDS[c]) for word in frozenset().union(*WORDS.values())}
+_PACKED_COUNTS = MappingProxyType(
+    {
+        word: sum(1 << 8 * _BYTE_INDEX[c] for c in FUNCTION_WORDS if word in FUNCTION_WORDS[c])
+        for word in frozenset().union(*FUNCTION_WORDS.values())
+    }
 )
 
 
-def label(code: str) -> str:
+def label_of_code(code: str) -> str:
     """What a language code is judged as; "" for a language that is not known here."""
     short = re.split("[-_]", code.lower())[0]
     short = _ALIASES.get(short, short)
-    return short if short in WORDS else SCRIPT_OF.get(short, "")
+    return short if short in FUNCTION_WORDS else SCRIPT_OF.get(short, "")
 
 
-def agree(one: str, other: str) -> bool:
+def labels_agree(one: str, other: str) -> bool:
     """Whether two labels may be the same language; a bare script agrees with every language written in it."""
     if one == other:
         return True
-    bare = one not in WORDS or other not in WORDS
-    return bare and SCRIPT_OF.get(one, one) == SCRIPT_OF.get(other, other)
+    is_script_only = one not in FUNCTION_WORDS or other not in FUNCTION_WORDS
+    return is_script_only and SCRIPT_OF.get(one, one) == SCRIPT_OF.get(other, other)
 
 
-def guess(text: str) -> str | None:
+def identify_language(text: str) -> str | None:
     """The label of a sentence, "" if it could be several, None if it is too short to say."""
-    script, letters = _script(text)
+    script, letters = _dominant_script(text)
     if script not in ("latin", "cyrillic"):
-        return script if letters >= LETTERS // 2 else None
-    words = _words(text)
-    if len(words) < SHORTEST:
+        return script if letters >= MIN_SCRIPT_LETTERS // 2 else None
+    words = _distinct_words(text)
+    if len(words) < MIN_WORDS:
         return None
-    counts = _count(words).to_bytes(len(_CODES), "little")
+    counts = _count_function_words(words).to_bytes(len(_CODES), "little")
     best, second = sorted(counts)[:-3:-1]
     return _CODES[counts.index(best)] if best >= 3 and best >= second + 2 else ""
 
 
-class Expected:
+class ExpectedLanguage:
     """The language that one side should be in."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.script = SCRIPT_OF.get(name, name)
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.script = SCRIPT_OF.get(label, label)
         self.scripts = {"kana": ("kana", "han"), "hangul": ("hangul", "han")}.get(self.script, (self.script,))
-        kin = [code for code in WORDS if agree(code, name)]
-        self._own = sum(0xFF << 8 * _LANES[code] for code in kin)
-        self._others = sum(0xFF << 8 * _LANES[code] for code in WORDS if code not in kin)
-        self._mine = frozenset[str]().union(*(WORDS[code] for code in kin))
-        self._theirs = frozenset[str]().union(*(WORDS[code] for code in WORDS if code not in kin))
-        self._plain = self._mine - self._theirs
+        expected_codes = [code for code in FUNCTION_WORDS if labels_agree(code, label)]
+        self._expected_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in expected_codes)
+        self._other_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in FUNCTION_WORDS if code not in expected_codes)
+        self._expected_words = frozenset[str]().union(*(FUNCTION_WORDS[code] for code in expected_codes))
+        self._other_words = frozenset[str]().union(
+            *(FUNCTION_WORDS[code] for code in FUNCTION_WORDS if code not in expected_codes)
+        )
+        self._distinctive_words = self._expected_words - self._other_words
 
-    def stranger(self, text: str) -> str:
+    def detect_other_language(self, text: str) -> str:
         """What the sentence looks like instead, or "" where it may be in this language."""
-        rough = text.split()
-        found = self._mine.intersection(rough)
+        tokens = text.split()
+        expected_tokens = self._expected_words.intersection(tokens)
         # Most sentences are settled before they are taken apart: a quarter of their words are this language's, which
         # leaves no room for what is asked below, or two words that no other language has.
-        if len(found) * 4 > len(rough) or len(found & self._plain) >= 2:
+        if len(expected_tokens) * 4 > len(tokens) or len(expected_tokens & self._distinctive_words) >= 2:
             return ""
-        script, letters = _script(text)
-        rough = text.lower().split()
+        script, letters = _dominant_script(text)
+        tokens = text.lower().split()
         # Names are written in Latin letters everywhere, so Latin letters alone are no evidence.
         if script not in self.scripts and script != "latin":
-            own = sum(1 for char in set(text) if _SCRIPTS[char] in self.scripts)
-            return guess(text) or script if letters >= LETTERS and own * 5 <= letters else ""
-        enough = len(rough) >= SHORTEST and len(self._theirs.intersection(rough)) >= EVIDENCE
-        return self._by_words(text) if enough else ""
+            expected_letters = sum(1 for char in set(text) if _SCRIPT_OF_CHAR[char] in self.scripts)
+            return (
+                identify_language(text) or script
+                if letters >= MIN_SCRIPT_LETTERS and expected_letters * 5 <= letters
+                else ""
+            )
+        has_evidence = len(tokens) >= MIN_WORDS and len(self._other_words.intersection(tokens)) >= MIN_FUNCTION_WORDS
+        return self._detect_by_words(text) if has_evidence else ""
 
-    def _by_words(self, text: str) -> str:
-        words = _words(text)
-        counts = _count(words)
-        own = max((counts & self._own).to_bytes(len(_CODES), "little"))
-        others = (counts & self._others).to_bytes(len(_CODES), "little")
-        best = max(others)
+    def _detect_by_words(self, text: str) -> str:
+        words = _distinct_words(text)
+        counts = _count_function_words(words)
+        expected_count = max((counts & self._expected_mask).to_bytes(len(_CODES), "little"))
+        other_counts = (counts & self._other_mask).to_bytes(len(_CODES), "little")
+        best = max(other_counts)
         # A third of all words are another language's function words, and hardly any are this one's.
-        strong = len(words) >= SHORTEST and best >= EVIDENCE and best * 3 >= len(words) and own * 4 <= best
-        return _CODES[others.index(best)] if strong else ""
+        has_evidence = (
+            len(words) >= MIN_WORDS
+            and best >= MIN_FUNCTION_WORDS
+            and best * 3 >= len(words)
+            and expected_count * 4 <= best
+        )
+        return _CODES[other_counts.index(best)] if has_evidence else ""
 
 
-class Anything(Expected):
+class AnyLanguage(ExpectedLanguage):
     """A side whose language is not known: no sentence is strange."""
 
     def __init__(self) -> None:
         super().__init__("")
 
-    def stranger(self, text: str) -> str:
+    def detect_other_language(self, text: str) -> str:
         return ""
 
 
-def expect(name: str) -> Expected:
-    return Expected(name) if name else Anything()
+def expect_language(label: str) -> ExpectedLanguage:
+    return ExpectedLanguage(label) if label else AnyLanguage()
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower())[:MOST])
+def _distinct_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower())[:MAX_WORDS])
 
 
-def _count(words: frozenset[str]) -> int:
-    return sum(map(_PACKED.get, words, repeat(0)))
+def _count_function_words(words: frozenset[str]) -> int:
+    return sum(map(_PACKED_COUNTS.get, words, repeat(0)))
 
 
-class _Scripts(dict[str, str]):
+class _ScriptCache(dict[str, str]):
     """The script of a character; signs and digits have none."""
 
     def __missing__(self, char: str) -> str:
         code = ord(char)
-        found = (name for name, blocks in SCRIPTS.items() if any(low <= code <= high for low, high in blocks))
-        self[char] = name = next(found, "") if char.isalpha() else ""
+        matches = (name for name, blocks in SCRIPT_BLOCKS.items() if any(low <= code <= high for low, high in blocks))
+        self[char] = name = next(matches, "") if char.isalpha() else ""
         return name
 
 
-_SCRIPTS = _Scripts()
+_SCRIPT_OF_CHAR = _ScriptCache()
 
 
-def _script(text: str) -> tuple[str, int]:
+def _dominant_script(text: str) -> tuple[str, int]:
     """The script that most distinct letters belong to, and how many they are; plain Latin is not counted."""
-    if text.isascii() or not _FAR.search(text):
+    if text.isascii() or not _NON_LATIN.search(text):
         return "latin", 0
-    counts = dict.fromkeys(SCRIPTS, 0)
+    counts = dict.fromkeys(SCRIPT_BLOCKS, 0)
     for char in set(text):
-        if name := _SCRIPTS[char]:
+        if name := _SCRIPT_OF_CHAR[char]:
             counts[name] += 1
     # Japanese is known by its kana, however many more of its signs are Chinese.
     script = "kana" if counts["kana"] >= 3 else max(counts, key=lambda name: counts[name])

@@ -7,7 +7,7 @@ Words are runs of letters: `l'homme` is `l` and `homme`, so single letters occur
 
 from types import MappingProxyType
 
-_WORDS = {
+_WORD_LISTS = {
     "en": "the and of to a in is that it for you was on are with as i he his be this have from at by not but what all "
     "were we when your can there an which their if will how so they would my been has who had do she or her them then "
     "its our about into could s t re ve ll",
@@ -55,9 +55,9 @@ _WORDS = {
     "her şey olan oldu olduğu ki bunu yok nasıl neden beni bana bizim onun ise veya",
 }
 
-WORDS = MappingProxyType({code: frozenset(words.split()) for code, words in _WORDS.items()})
+FUNCTION_WORDS = MappingProxyType({code: frozenset(words.split()) for code, words in _WORD_LISTS.items()})
 
-SCRIPTS = MappingProxyType(
+SCRIPT_BLOCKS = MappingProxyType(
     {
         "latin": ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F), (0x1E00, 0x1EFF)),
         "greek": ((0x370, 0x3FF), (0x1F00, 0x1FFF)),
@@ -77,7 +77,7 @@ SCRIPTS = MappingProxyType(
 )
 
 SCRIPT_OF = MappingProxyType(
-    dict.fromkeys(WORDS, "latin")
+    dict.fromkeys(FUNCTION_WORDS, "latin")
     | dict.fromkeys(("ru", "uk", "be", "bg", "kk", "mk", "ky", "mn", "tg"), "cyrillic")
     | dict.fromkeys(("ar", "fa", "ur", "ps", "ug"), "arabic")
     | dict.fromkeys(("he", "iw", "yi"), "hebrew")

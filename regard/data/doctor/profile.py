@@ -6,70 +6,75 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
 
-from regard.data.doctor.checks import CUSHION, blank, identical
-from regard.data.doctor.language_id import guess
+from regard.data.doctor.checks import LENGTH_SMOOTHING, blank, identical
+from regard.data.doctor.language_id import identify_language
 from regard.formats import Pair
 
-ENOUGH = 10_000
+LENGTH_SAMPLE_SIZE = 10_000
 """Pairs after which lengths are known well."""
-SENTENCES = 1_000
+LANGUAGE_SAMPLE_SIZE = 1_000
 """Sentences of each side, long enough to be judged, after which its language is known well."""
-LAST = 200_000
+MAX_PAIRS = 200_000
 """Pairs after which the survey ends, whatever it has seen."""
-FEWEST = 20
+MIN_SAMPLE_SIZE = 20
 """Below so many nothing is called usual."""
 
 
 @dataclass(frozen=True)
-class Survey:
+class CorpusProfile:
     """What is usual in a corpus."""
 
     source: str
     """Label of the language of most source sentences; "" if it cannot be told."""
     target: str
-    ratio: float
+    length_ratio: float
     """Target characters for one of the source."""
-    copied: float
+    identical_fraction: float
     """Share of pairs whose sides are the same sentence."""
 
 
 @dataclass
-class _Votes:
+class _LanguageVotes:
     """What the sentences of one side look like."""
 
-    asked: int = 0
-    heard: Counter[str] = field(default_factory=Counter)
+    num_sentences: int = 0
+    label_counts: Counter[str] = field(default_factory=Counter)
 
-    def ask(self, text: str) -> None:
-        if self.asked >= SENTENCES:
+    def add(self, text: str) -> None:
+        if self.num_sentences >= LANGUAGE_SAMPLE_SIZE:
             return
-        name = guess(text)
-        if name is not None:
-            self.asked += 1
-            self.heard[name] += bool(name)
+        label = identify_language(text)
+        if label is not None:
+            self.num_sentences += 1
+            self.label_counts[label] += bool(label)
 
-    def majority(self) -> str:
+    def majority_label(self) -> str:
         """Four fifths of those that answered, who are a third of those that were asked."""
-        answered = self.heard.total()
-        if self.asked < FEWEST or answered * 3 < self.asked:
+        num_labeled = self.label_counts.total()
+        if self.num_sentences < MIN_SAMPLE_SIZE or num_labeled * 3 < self.num_sentences:
             return ""
-        name, count = self.heard.most_common(1)[0]
-        return name if count * 5 >= answered * 4 else ""
+        label, count = self.label_counts.most_common(1)[0]
+        return label if count * 5 >= num_labeled * 4 else ""
 
 
-def survey(pairs: Iterable[Pair]) -> Survey:
+def profile_corpus(pairs: Iterable[Pair]) -> CorpusProfile:
     """Read as many pairs as are needed."""
-    source, target = _Votes(), _Votes()
+    source, target = _LanguageVotes(), _LanguageVotes()
     ratios: list[float] = []
-    copied = read = 0
-    for read, pair in enumerate(pairs, start=1):
-        source.ask(pair.source)
-        target.ask(pair.target)
-        if len(ratios) < ENOUGH and not blank(pair.source, pair.target):
-            ratios.append(math.log((len(pair.target) + CUSHION) / (len(pair.source) + CUSHION)))
-        copied += identical(pair.source, pair.target)
-        known = min(source.asked, target.asked) >= SENTENCES and len(ratios) >= ENOUGH
-        if known or read == LAST:
+    num_identical = num_pairs = 0
+    for num_pairs, pair in enumerate(pairs, start=1):
+        source.add(pair.source)
+        target.add(pair.target)
+        if len(ratios) < LENGTH_SAMPLE_SIZE and not blank(pair.source, pair.target):
+            ratios.append(math.log((len(pair.target) + LENGTH_SMOOTHING) / (len(pair.source) + LENGTH_SMOOTHING)))
+        num_identical += identical(pair.source, pair.target)
+        is_sufficient = (
+            min(source.num_sentences, target.num_sentences) >= LANGUAGE_SAMPLE_SIZE
+            and len(ratios) >= LENGTH_SAMPLE_SIZE
+        )
+        if is_sufficient or num_pairs == MAX_PAIRS:
             break
-    usual = math.exp(median(ratios)) if len(ratios) >= FEWEST else 1.0
-    return Survey(source.majority(), target.majority(), usual, copied / max(1, read))
+    length_ratio = math.exp(median(ratios)) if len(ratios) >= MIN_SAMPLE_SIZE else 1.0
+    return CorpusProfile(
+        source.majority_label(), target.majority_label(), length_ratio, num_identical / max(1, num_pairs)
+    )

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from regard.errors import DataError
 
 ROW = np.dtype([("source", "<u8"), ("pair", "<u8"), ("at", "<u4")])
-WRITTEN = 1 << 16
-BLOCK = 1 << 19
-PART = 1 << 21
-IN_MEMORY = 1_000_000 * ROW.itemsize
+ROWS_PER_WRITE = 1 << 16
+BLOCK_SIZE = 1 << 19
+PART_SIZE = 1 << 21
+MAX_BYTES_IN_MEMORY = 1_000_000 * ROW.itemsize
 
 Digests = NDArray[np.uint64]
 
@@ -39,34 +39,34 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")  # a lone half of a surrogate pair can come out of a JSON file
 
 
-class Bits:
+class BitSet:
     """A set of places in a stream, one bit each."""
 
     def __init__(self, raw: bytes = b"") -> None:
         self._raw = bytearray(raw)
 
-    def add(self, at: int) -> None:
-        byte = at >> 3
+    def add(self, index: int) -> None:
+        byte = index >> 3
         if byte >= len(self._raw):
             self._raw.extend(bytes(byte + 1 - len(self._raw) + 4096))
-        self._raw[byte] |= 1 << (at & 7)
+        self._raw[byte] |= 1 << (index & 7)
 
-    def update(self, places: NDArray[np.uint32]) -> None:
-        if len(places):
-            self.add(int(places.max()))
-            np.bitwise_or.at(self._bytes(), places >> 3, np.left_shift(1, places & 7).astype(np.uint8))
+    def update(self, indices: NDArray[np.uint32]) -> None:
+        if len(indices):
+            self.add(int(indices.max()))
+            np.bitwise_or.at(self._bytes(), indices >> 3, np.left_shift(1, indices & 7).astype(np.uint8))
 
-    def __or__(self, other: "Bits") -> "Bits":
+    def __or__(self, other: "BitSet") -> "BitSet":
         one, two = self._padded(other)
-        return Bits((one | two).tobytes())
+        return BitSet((one | two).tobytes())
 
-    def __sub__(self, other: "Bits") -> "Bits":
+    def __sub__(self, other: "BitSet") -> "BitSet":
         one, two = self._padded(other)
-        return Bits((one & ~two).tobytes())
+        return BitSet((one & ~two).tobytes())
 
-    def __contains__(self, at: int) -> bool:
-        byte = at >> 3
-        return byte < len(self._raw) and bool(self._raw[byte] >> (at & 7) & 1)
+    def __contains__(self, index: int) -> bool:
+        byte = index >> 3
+        return byte < len(self._raw) and bool(self._raw[byte] >> (index & 7) & 1)
 
     def __len__(self) -> int:
         return int.from_bytes(self._raw, "little").bit_count()
@@ -79,34 +79,34 @@ class Bits:
     def _bytes(self) -> NDArray[np.uint8]:
         return np.frombuffer(self._raw, np.uint8)
 
-    def _padded(self, other: "Bits") -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    def _padded(self, other: "BitSet") -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         size = max(len(self._raw), len(other._raw))
         one, two = (np.zeros(size, np.uint8) for _ in range(2))
         one[: len(self._raw)], two[: len(other._raw)] = self._bytes(), other._bytes()
         return one, two
 
 
-class Repeats:
+class DuplicateFinder:
     """Takes in pairs with their places, and says which were there before."""
 
-    def __init__(self, scratch: Path | None = None, block: int = BLOCK, part: int = PART) -> None:
+    def __init__(self, scratch: Path | None = None, block_size: int = BLOCK_SIZE, part_size: int = PART_SIZE) -> None:
         folder = str(scratch) if scratch else None
-        self._file = SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)  # noqa: SIM115 - closed by close()
+        self._file = SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY, dir=folder)  # noqa: SIM115 - closed by close()
         self._rows: list[bytes] = []
-        self._block, self._part, self._written = block, part, min(block, WRITTEN)
+        self._block_size, self._part_size, self._rows_per_write = block_size, part_size, min(block_size, ROWS_PER_WRITE)
         self._count = 0
 
-    def add(self, source: str, target: str, at: int) -> None:
-        own = digest(source)
-        both = blake2b(own + _bytes(target.strip()), digest_size=8).digest()
-        self._rows.append(own + both + at.to_bytes(4, "little"))
-        if len(self._rows) == self._written:
+    def add(self, source: str, target: str, index: int) -> None:
+        source_digest = digest(source)
+        pair_digest = blake2b(source_digest + _bytes(target.strip()), digest_size=8).digest()
+        self._rows.append(source_digest + pair_digest + index.to_bytes(4, "little"))
+        if len(self._rows) == self._rows_per_write:
             self._write()
 
-    def found(self) -> tuple[Bits, Bits]:
+    def find(self) -> tuple[BitSet, BitSet]:
         """The places of pairs that came before, and of new pairs whose source came before with another target."""
         self._write()
-        pairs, sources = self._again("pair"), self._again("source")
+        pairs, sources = self._find_repeated("pair"), self._find_repeated("source")
         return pairs, sources - pairs
 
     def close(self) -> None:
@@ -127,31 +127,31 @@ class Repeats:
 
     def _blocks(self) -> Iterator[NDArray[np.void]]:
         self._file.seek(0)
-        while raw := self._file.read(self._block * ROW.itemsize):
+        while raw := self._file.read(self._block_size * ROW.itemsize):
             yield np.frombuffer(raw, ROW)
 
-    def _again(self, column: str) -> Bits:
-        found = Bits()
-        parts = -(-self._count // self._part)
+    def _find_repeated(self, column: str) -> BitSet:
+        repeated = BitSet()
+        parts = -(-self._count // self._part_size)
         for part in range(parts):
-            known: Digests = np.empty(0, np.uint64)
+            known_digests: Digests = np.empty(0, np.uint64)
             for rows in self._blocks():
-                mine = rows[rows[column] % np.uint64(parts) == part]
+                part_rows = rows[rows[column] % np.uint64(parts) == part]
                 # `first` are indices of first occurrences, so what remains was there before within this block.
-                values, first = np.unique(mine[column], return_index=True)
-                new = ~_within(values, known)
-                again = np.ones(len(mine), bool)
-                again[first[new]] = False
-                found.update(mine["at"][again])
-                known = np.concatenate((known, values[new]))
-                known.sort(kind="stable")  # two sorted runs: merged, not sorted anew
-        return found
+                values, first = np.unique(part_rows[column], return_index=True)
+                is_new = ~_in_sorted(values, known_digests)
+                is_repeated = np.ones(len(part_rows), bool)
+                is_repeated[first[is_new]] = False
+                repeated.update(part_rows["at"][is_repeated])
+                known_digests = np.concatenate((known_digests, values[is_new]))
+                known_digests.sort(kind="stable")  # two sorted runs: merged, not sorted anew
+        return repeated
 
 
-def _within(values: Digests, known: Digests) -> NDArray[np.bool_]:
+def _in_sorted(values: Digests, sorted_digests: Digests) -> NDArray[np.bool_]:
     """Which of the values are in a sorted array."""
-    if not len(known):
+    if not len(sorted_digests):
         return np.zeros(len(values), bool)
-    places = np.searchsorted(known, values)
-    places[places == len(known)] = 0
-    return known[places] == values
+    positions = np.searchsorted(sorted_digests, values)
+    positions[positions == len(sorted_digests)] = 0
+    return sorted_digests[positions] == values

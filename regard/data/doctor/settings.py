@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.doctor.kinds import KINDS, Action, Kind, check_names
+from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind, check_names
 from regard.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class DoctorSettings:
     """How the doctor judges, and what becomes of what it finds."""
 
     source: str = ""
@@ -29,9 +29,9 @@ class Settings:
     """Folder for the scratch file of a corpus of more than a million pairs; unset: the system's."""
 
     def __post_init__(self) -> None:
-        serious = {kind for kind in KINDS.values() if kind.action is not Action.NOTED}
+        serious = {kind for kind in FINDING_KINDS.values() if kind.action is not Action.NOTED}
         check_names(self.keep, "keep", (kind.name for kind in serious))
-        mild = set(KINDS.values()) - serious
+        mild = set(FINDING_KINDS.values()) - serious
         check_names(self.drop, "drop", (kind.name for kind in mild if kind.droppable))
         if self.longest < 1:
             raise ConfigError(f"longest={self.longest}; expected at least one character")
@@ -40,10 +40,10 @@ class Settings:
         if self.examples < 0:
             raise ConfigError(f"examples={self.examples}; expected 0 or more")
 
-    def action(self, kind: Kind, where: str) -> Action:
+    def action_for(self, kind: FindingKind, split: str) -> Action:
         """What is done about a kind of finding in a set."""
         if kind.name in self.keep:
             return Action.NOTED
-        wanted = Action.DROPPED if kind.name in self.drop else kind.action
-        held_out = where != "train" and wanted is Action.DROPPED and not kind.everywhere
-        return Action.NOTED if held_out else wanted
+        action = Action.DROPPED if kind.name in self.drop else kind.action
+        is_held_out = split != "train" and action is Action.DROPPED and not kind.applies_to_held_out
+        return Action.NOTED if is_held_out else action

@@ -71,7 +71,7 @@ class Subject:
     def random(self) -> Model:
         """The same model before anybody trained it."""
         if isinstance(self.reader, Embedder):
-            return new_encoder(self.config, self.reader.tokenizer.pad).eval()
+            return new_encoder(self.config, self.reader.tokenizer.pad_id).eval()
         return new_model(self.config, self.reader.tokenizers).to(next(self.model.parameters()).device).eval()
 
     def counts(self) -> Counts | None:

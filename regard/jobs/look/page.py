@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.data.batch import collate
-from regard.data.corpora import spans
+from regard.data.corpora import word_spans
 from regard.inspection.example import Example, Side
 from regard.inspection.flow import decompose, norms
 from regard.inspection.flow.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
@@ -66,12 +66,12 @@ def _attention(translator: Translator, sources: Sequence[str], targets: Sequence
     found = []
     for i, all_heads in enumerate(weights):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
-        ends = (spans(sources[i]), spans(targets[i]))
+        ends = (word_spans(sources[i]), word_spans(targets[i]))
         pieces = (read.spans(sources[i], source_ids[i]), write.spans(targets[i], target_ids[i]))
         found.append(
             Attention(
-                source_pieces=[*read.pieces(source_ids[i]), "</s>"],
-                target_pieces=[*write.pieces(target_ids[i]), "</s>"],
+                source_pieces=[*read.convert_ids_to_tokens(source_ids[i]), "</s>"],
+                target_pieces=[*write.convert_ids_to_tokens(target_ids[i]), "</s>"],
                 pieces=mean,
                 source_words=[sources[i][a:b] for a, b in ends[0]],
                 target_words=[targets[i][a:b] for a, b in ends[1]],

@@ -107,4 +107,4 @@ def _neighbours(subject: Subject, vector: embeddings.Vectors, example: Example, 
     tokenizer: Tokenizer | WordPiece
     tokenizer = subject.reader.tokenizer if isinstance(subject.reader, Embedder) else subject.reader.tokenizers.source
     near = embeddings.neighbours(table, vector, NEIGHBOURS, own)
-    return list(zip(tokenizer.pieces([i for i, _ in near]), (cosine for _, cosine in near), strict=True))
+    return list(zip(tokenizer.convert_ids_to_tokens([i for i, _ in near]), (cosine for _, cosine in near), strict=True))

@@ -179,7 +179,7 @@ def _prepare(run: Run, config: Config, ranks: SingleProcess) -> list[str]:
     set_threads(config.train.threads, ranks.local_world_size)
     config, choices = _sized(run, config, ranks.world_size)
     data = write_pieces(run, config)
-    require_memory(config, data.tokenizers.target.size)
+    require_memory(config, data.tokenizers.target.vocab_size)
     seconds = time.perf_counter() - begun
     speed = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs a second"
     return [*notes, *data.notes, *([speed] if seconds > WORTH_TELLING else []), *choices]

@@ -7,7 +7,7 @@ from itertools import chain
 from regard.config import Config
 from regard.data import split, store
 from regard.data import tokenizer as tokenizers_room
-from regard.data.doctor import Diagnosis, Doctor, Settings, Stream
+from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Corpus, Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
@@ -30,16 +30,16 @@ class Data:
     notes: tuple[str, ...]
 
 
-def stream(config: Config, files: Sequence[str]) -> Stream:
+def stream(config: Config, files: Sequence[str]) -> PairStream:
     """The pairs of some files, as often as they are asked for."""
     c = config.data
-    return Stream(lambda: read_pairs(files, c.source, c.target), Stream.of(files).files)
+    return PairStream(lambda: read_pairs(files, c.source, c.target), PairStream.from_files(files).files)
 
 
 def diagnose(config: Config) -> Diagnosis:
     """What is wrong with the files that the settings name."""
     c = config.data
-    judge = Settings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
+    judge = DoctorSettings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
     given = [stream(config, files) if files else None for files in (c.train, c.dev, c.test)]
     assert given[0] is not None
     return Doctor(judge).examine(given[0], given[1], given[2])
@@ -52,13 +52,13 @@ def write_texts(run: Run, config: Config) -> None:
     diagnosis = diagnose(config)
     diagnosis.require_trainable()
     run.write_json(run.doctor, diagnosis.as_dict())
-    notes = diagnosis.lines()
+    notes = diagnosis.format_lines()
     c = config.data
     seen = seen_by(config.train.init_from) if config.train.init_from else Seen(())
     drawn = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
     held = _hold_out(config, diagnosis, drawn, seen)
     kept = diagnosis.clean(stream(config, c.train).read())
-    counts = store.write_sets(run.store, ("train", *drawn), ((held.set_of(pair), pair) for pair in kept))
+    counts = store.write_sets(run.store, ("train", *drawn), ((held.split_of(pair), pair) for pair in kept))
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
             counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream(config, files).read(), name))
@@ -68,10 +68,10 @@ def write_texts(run: Run, config: Config) -> None:
     run.write_json(run.texts_manifest, {"notes": notes, "sets": sets})
 
 
-def _hold_out(config: Config, diagnosis: Diagnosis, drawn: Sequence[str], seen: Seen) -> split.Held:
+def _hold_out(config: Config, diagnosis: Diagnosis, drawn: Sequence[str], seen: Seen) -> split.HeldOutSources:
     """What is held out of the training files for the sets that nobody gave."""
     if not drawn:
-        return split.Held(frozenset(), frozenset(), config.train.seed)
+        return split.HeldOutSources(frozenset(), frozenset(), config.train.seed)
     sources = (pair.source for pair in diagnosis.clean(stream(config, config.data.train).read()))
     return split.hold_out(sources, config.train.seed, "dev" in drawn, "test" in drawn, seen)
 
@@ -127,15 +127,17 @@ def _tokenizer(
         return Tokenizer(run.verify(path).read_bytes()), []
     every = -(-count // ENOUGH_TO_LEARN_PIECES)
     wanted = config.data.vocab_size
-    tokenizer = tokenizers_room.train(tokenizers_room.thin(texts(), every), wanted, config.data.tokenizer)
+    tokenizer = tokenizers_room.train(tokenizers_room.subsample(texts(), every), wanted, config.data.tokenizer)
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
     run.record_checksums(path)
     whose = f"{side} vocabulary" if side else "vocabulary"
-    if tokenizer.size == wanted:
+    if tokenizer.vocab_size == wanted:
         return tokenizer, [f"{whose}: {wanted:,} pieces"]
-    why = "the training text holds no more" if tokenizer.size < wanted else "its letters alone need more than that"
-    return tokenizer, [f"{whose}: {tokenizer.size:,} pieces instead of data.vocabulary={wanted:,}: {why}"]
+    why = (
+        "the training text holds no more" if tokenizer.vocab_size < wanted else "its letters alone need more than that"
+    )
+    return tokenizer, [f"{whose}: {tokenizer.vocab_size:,} pieces instead of data.vocabulary={wanted:,}: {why}"]
 
 
 def _sets(run: Run) -> list[str]:
@@ -145,4 +147,4 @@ def _sets(run: Run) -> list[str]:
 def facts_of(run: Run) -> tuple[int, int, int]:
     """Pairs, and characters of each side, of the training texts."""
     sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
-    return len(sides[0]), sides[0].bytes, sides[1].bytes
+    return len(sides[0]), sides[0].num_bytes, sides[1].num_bytes

@@ -65,11 +65,11 @@ class Session:
         self.batches = Batches(
             data.train,
             data.tokenizers,
-            budget=c.batch_tokens,
-            longest=config.data.max_length,
+            max_tokens=c.batch_tokens,
+            max_length=config.data.max_length,
             seed=c.seed,
-            sampling=config.data.subword_regularization,
-            concatenate=config.data.concat_augment,
+            subword_regularization=config.data.subword_regularization,
+            concat_augment=config.data.concat_augment,
         )
         self.last_step = last_step(c, self.batches, ranks.world_size)
         self.budget = Budget(self.last_step, c.minutes, self.state.elapsed + time.perf_counter() - begun)
@@ -95,10 +95,10 @@ class Session:
             run, model, data, c.head_stats_every if ranks.is_main_process and not ranks.sharded else 0
         )
         self.heads.forget_after(self.state.step)
-        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.size)
+        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
         self.watch = TrainingMonitor(unigram, c.warmup)
         self.expected = estimate_corpus(
-            config, data.train, data.tokenizers.target.size, measure_matmul_flops(), ranks.world_size
+            config, data.train, data.tokenizers.target.vocab_size, measure_matmul_flops(), ranks.world_size
         )
         self.pace = ThroughputMonitor(self.expected.tokens_per_second)
         self._recent = _Mean()
@@ -108,11 +108,11 @@ class Session:
 
     def _guide(self) -> GuidedAlignment:
         m = self.config.model
-        lexicon = ibm_model1.learn_from(self.data.train, self.data.tokenizers.source.size)
+        lexicon = ibm_model1.fit_corpus(self.data.train, self.data.tokenizers.source.vocab_size)
         return GuidedAlignment(lexicon, self.config.train.guided_alignment, guided_layer(m.decoder_layers or m.layers))
 
     def notes(self) -> Iterator[Note]:
-        if left_out := self.batches.left_out():
+        if left_out := self.batches.count_too_long():
             longest = self.config.data.max_length
             yield Note(f"train: left out {left_out:,} pairs with a side of more than {longest} pieces")
 
@@ -285,7 +285,7 @@ def last_step(c: TrainConfig, batches: Batches, processes: int) -> int | None:
     if c.epochs or c.tokens:
         corpus = batches.corpus
         pieces = len(corpus.target_ids.values) + len(corpus)  # with their end marks
-        an_epoch = batches.in_an_epoch() / (c.accumulate_batches * processes)
+        an_epoch = batches.count_batches() / (c.accumulate_batches * processes)
         epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / pieces) if epochs]
         ends.append(max(1, round(min(epochs) * an_epoch)))
     return min(ends, default=None)

@@ -20,12 +20,12 @@ from random import Random
 
 from regard.data.corpora.english_french import english, lexicon
 from regard.data.corpora.english_french.sentences import draft_pair
-from regard.data.corpora.gold import GoldPair, words
+from regard.data.corpora.gold import GoldPair, split_words
 from regard.errors import DataError
 
-__all__ = ["Splits", "at_least", "combinations", "generate", "is_reserved", "split"]
+__all__ = ["Splits", "min_distinct_sentences", "combinations", "generate", "is_reserved", "split"]
 
-RESERVED = 0.065
+RESERVED_FRACTION = 0.065
 """Share of adjective-noun and verb-object combinations that training never sees."""
 _PATIENCE = 50_000
 """Drafts in a row without a new sentence before we give up."""
@@ -51,17 +51,17 @@ def generate(count: int, seed: int) -> Iterator[GoldPair]:
 
 def _stream(seed: int) -> Iterator[GoldPair]:
     generator = Random(seed)
-    seen: set[str] = set()
+    used_sources: set[str] = set()
     idle = 0
     while idle < _PATIENCE:
         pair = draft_pair(generator)
-        if pair is None or pair.source in seen:
+        if pair is None or pair.source in used_sources:
             idle += 1
             continue
         idle = 0
-        seen.add(pair.source)
+        used_sources.add(pair.source)
         yield pair
-    raise DataError(f"no new sentence in {_PATIENCE} drafts after {len(seen)}; ask for fewer pairs")
+    raise DataError(f"no new sentence in {_PATIENCE} drafts after {len(used_sources)}; ask for fewer pairs")
 
 
 def split(train: int, dev: int, test: int, compositional: int, seed: int) -> Splits:
@@ -71,47 +71,47 @@ def split(train: int, dev: int, test: int, compositional: int, seed: int) -> Spl
     if compositional and not train:
         raise DataError("a compositional set needs training pairs: all its words must be known from them")
     stream = _stream(seed)
-    plain: list[GoldPair] = []
-    waiting: list[GoldPair] = []
-    while len(plain) < train + dev + test:
+    open_pairs: list[GoldPair] = []
+    reserved_pairs: list[GoldPair] = []
+    while len(open_pairs) < train + dev + test:
         pair = next(stream)
-        (waiting if _is_held_out(pair) else plain).append(pair)
-    known = {word for pair in plain[:train] for word in _vocabulary(pair)}
-    chosen = [pair for pair in waiting if _vocabulary(pair) <= known][:compositional]
-    tried = 0
-    while len(chosen) < compositional:
+        (reserved_pairs if _is_held_out(pair) else open_pairs).append(pair)
+    train_vocabulary = {word for pair in open_pairs[:train] for word in _vocabulary(pair)}
+    compositional_pairs = [pair for pair in reserved_pairs if _vocabulary(pair) <= train_vocabulary][:compositional]
+    attempts = 0
+    while len(compositional_pairs) < compositional:
         pair = next(stream)
-        tried += 1
-        if _is_held_out(pair) and _vocabulary(pair) <= known:
-            chosen.append(pair)
-        elif tried > 500 * (compositional + 10):
+        attempts += 1
+        if _is_held_out(pair) and _vocabulary(pair) <= train_vocabulary:
+            compositional_pairs.append(pair)
+        elif attempts > 500 * (compositional + 10):
             raise DataError(
-                f"only {len(chosen)} of {compositional} compositional pairs are made of words that {train} "
+                f"only {len(compositional_pairs)} of {compositional} compositional pairs are made of words that {train} "
                 f"training pairs show; ask for more training pairs"
             )
-    return Splits(plain[:train], plain[train : train + dev], plain[train + dev :], chosen)
+    return Splits(open_pairs[:train], open_pairs[train : train + dev], open_pairs[train + dev :], compositional_pairs)
 
 
 def combinations(pair: GoldPair) -> set[tuple[str, str, str]]:
     """What the English combines, as lemmas: ("adjective", "old", "king"), ("verb", "eat", "apple")."""
-    text = [word.lower() for word in words(pair.source)]
+    text = [word.lower() for word in split_words(pair.source)]
     nouns, verbs = _lemmas()
-    found = set()
+    triples = set()
     for kind, head, dependent in pair.source_links:
         if kind in ("adjective-noun", "predicate-noun") and text[head] in nouns:
-            found.add(("adjective", text[dependent], nouns[text[head]]))
+            triples.add(("adjective", text[dependent], nouns[text[head]]))
         elif kind == "verb-object" and text[dependent] in nouns:
-            found.add(("verb", verbs[text[head]], nouns[text[dependent]]))
-    return found
+            triples.add(("verb", verbs[text[head]], nouns[text[dependent]]))
+    return triples
 
 
 @cache
 def is_reserved(combination: tuple[str, str, str]) -> bool:
     """Whether training must not see it: a matter of the words alone, the same for every seed and machine."""
-    return zlib.crc32(" ".join(combination).encode()) < RESERVED * 2**32
+    return zlib.crc32(" ".join(combination).encode()) < RESERVED_FRACTION * 2**32
 
 
-def at_least() -> int:
+def min_distinct_sentences() -> int:
     """A lower bound on the distinct English sentences: those like "This girl ate the red apple." alone.
 
     Counted from the word lists: each verb without a French preposition, in the tenses it can bear, with each
@@ -123,14 +123,14 @@ def at_least() -> int:
     for verb in lexicon.TRANSITIVE:
         if not verb.preposition:
             tenses = 4 if verb.aspect == "dynamic" else 3
-            subjects = sum(map(_numbers, lexicon.nouns(verb.subjects)))
+            subjects = sum(map(_count_number_forms, lexicon.nouns(verb.subjects)))
             objects = lexicon.nouns(verb.objects)
-            described = sum(_numbers(noun) * len(lexicon.adjectives(noun.tags)) for noun in objects)
-            total += tenses * openings * subjects * openings * described
+            object_phrases = sum(_count_number_forms(noun) * len(lexicon.adjectives(noun.tags)) for noun in objects)
+            total += tenses * openings * subjects * openings * object_phrases
     return total
 
 
-def _numbers(noun: lexicon.Noun) -> int:
+def _count_number_forms(noun: lexicon.Noun) -> int:
     return 1 if noun.mass else 2
 
 
@@ -140,7 +140,9 @@ def _is_held_out(pair: GoldPair) -> bool:
 
 def _vocabulary(pair: GoldPair) -> set[str]:
     """Its words, capitals apart; French is marked, so that one "table" does not vouch for the other."""
-    return {word.lower() for word in words(pair.source)} | {"fr " + word.lower() for word in words(pair.target)}
+    return {word.lower() for word in split_words(pair.source)} | {
+        "fr " + word.lower() for word in split_words(pair.target)
+    }
 
 
 @cache
@@ -148,8 +150,8 @@ def _lemmas() -> tuple[dict[str, str], dict[str, str]]:
     """From any English form to its lemma: nouns, verbs."""
     nouns = {form: noun.english for noun in lexicon.NOUNS for form in (noun.english, noun.english_plural)}
     verbs = {}
-    for verb in (*lexicon.VERBS, *lexicon.GIVING):
+    for verb in (*lexicon.VERBS, *lexicon.DITRANSITIVE):
         base = verb.english
-        for form in (base, english.third(base), english.past(base), english.gerund(base)):
+        for form in (base, english.third_person(base), english.past(base), english.gerund(base)):
             verbs[form] = base
     return nouns, verbs

@@ -58,7 +58,7 @@ def plural(noun: str) -> str:
 
 
 @cache
-def third(verb: str) -> str:
+def third_person(verb: str) -> str:
     """What he, she or it does: `third("watch") == "watches"`."""
     return "has" if verb == "have" else _add_s(verb)
 

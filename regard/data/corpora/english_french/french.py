@@ -38,8 +38,8 @@ _FEMININE_ENDINGS = (
 BEFORE_VOWEL = {"beau": "bel", "nouveau": "nouvel", "vieux": "vieil"}
 """Masculine singulars that change before a vowel: un bel arbre."""
 
-_MOVING = "aller venir revenir arriver partir entrer sortir tomber rester mourir retourner monter descendre"
-ETRE = frozenset(_MOVING.split())
+_ETRE_VERBS = "aller venir revenir arriver partir entrer sortir tomber rester mourir retourner monter descendre"
+ETRE = frozenset(_ETRE_VERBS.split())
 """Verbs whose passé composé is made with être; so is that of every reflexive verb."""
 
 # present (six persons) | stem of the future | participle | stem of the imperfect, if not that of "nous"
@@ -118,9 +118,9 @@ def feminine(adjective: str) -> str:
     """The feminine of an adjective: `feminine("heureux") == "heureuse"`."""
     if adjective in _FEMININES:
         return _FEMININES[adjective]
-    for ending, replaced in _FEMININE_ENDINGS:
+    for ending, replacement in _FEMININE_ENDINGS:
         if adjective.endswith(ending):
-            return adjective.removesuffix(ending) + replaced
+            return adjective.removesuffix(ending) + replacement
     return adjective if adjective.endswith("e") else adjective + "e"
 
 
@@ -134,18 +134,18 @@ def inflect(adjective: str, is_feminine: bool, is_plural: bool) -> str:
 @cache
 def conjugate(verb: str, tense: Tense, person: Person) -> str:
     """One form of one verb: `conjugate("finir", "present", "3pl") == "finissent"`."""
-    at = PERSONS.index(person)
+    index = PERSONS.index(person)
     if tense == "future":
-        return _future_stem(verb) + _FUTURE[at]
+        return _future_stem(verb) + _FUTURE[index]
     if tense == "imperfect":
-        return _before(_imperfect_stem(verb), _IMPERFECT[at])
+        return _attach_ending(_imperfect_stem(verb), _IMPERFECT[index])
     irregular = _irregular(verb)
     if irregular:
-        return irregular[0].split()[at]
-    ending = _ENDINGS[verb[-2:]][at]
+        return irregular[0].split()[index]
+    ending = _ENDINGS[verb[-2:]][index]
     if ending in ("e", "es", "ent"):
         return _before_mute_e(verb)[:-1] + ending if verb.endswith("er") else verb[:-2] + ending
-    return _before(verb[:-2], ending)
+    return _attach_ending(verb[:-2], ending)
 
 
 @cache
@@ -179,7 +179,7 @@ def _irregular(verb: str) -> list[str] | None:
     return [" ".join(prefix + form for form in present.split()), *(prefix + other for other in others)]
 
 
-def _before(stem: str, ending: str) -> str:
+def _attach_ending(stem: str, ending: str) -> str:
     """Keep c and g soft: nous mangeons, nous commençons."""
     if ending and ending[0] in "ao":
         if stem.endswith("g"):

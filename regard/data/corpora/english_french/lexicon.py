@@ -132,14 +132,14 @@ def _times() -> dict[str, tuple[Expression, ...]]:
     return table
 
 
-COMPARED_BY_MORE, UNOWNED, PASSING, NEVER_PREDICATED, UNGRADED = (
+PERIPHRASTIC_COMPARATIVE, NON_POSSESSED, STAGE_LEVEL, ATTRIBUTIVE_ONLY, NON_GRADABLE = (
     frozenset(names.split())
     for names in (
-        tables.COMPARED_BY_MORE,
-        tables.UNOWNED,
-        tables.PASSING,
-        tables.NEVER_PREDICATED,
-        tables.UNGRADED,
+        tables.PERIPHRASTIC_COMPARATIVE,
+        tables.NON_POSSESSED,
+        tables.STAGE_LEVEL,
+        tables.ATTRIBUTIVE_ONLY,
+        tables.NON_GRADABLE,
     )
 )
 NOUNS = tuple(_noun(tags, *fields) for tags, fields in _entries(tables.NOUNS))
@@ -150,8 +150,8 @@ ADJECTIVES = tuple(
 VERBS = _verbs(tables.VERBS)
 INTRANSITIVE = tuple(verb for verb in VERBS if not verb.objects)
 TRANSITIVE = tuple(verb for verb in VERBS if verb.objects)
-GIVING, MOVING, HOLDING, WILLING = (
-    _verbs(table) for table in (tables.GIVING, tables.MOVING, tables.HOLDING, tables.WILLING)
+DITRANSITIVE, MOTION, ATTITUDE, CONTROL = (
+    _verbs(table) for table in (tables.DITRANSITIVE, tables.MOTION, tables.ATTITUDE, tables.CONTROL)
 )
 BE = _verb("state", "be", "être")
 CAN = _verb("state", "can", "pouvoir")
@@ -169,7 +169,7 @@ for _header, _names in _entries(tables.MANNERS):
 
 TIMES = _times()
 PREPOSITIONS = tuple(_prepositions())
-OUTSIDE = tuple((preposition, tags.replace("surface", "")) for preposition, tags in PREPOSITIONS)
+ACTION_PREPOSITIONS = tuple((preposition, tags.replace("surface", "")) for preposition, tags in PREPOSITIONS)
 """Places where somebody acts, rather than where something lies: not on the table."""
 REGIONS = tuple((fields[0], fields[1], fields[2]) for _, fields in _entries(tables.REGIONS))
 
@@ -202,19 +202,19 @@ def verbs_taking(noun: Noun) -> tuple[Verb, ...]:
 @cache
 def predicable(tags: frozenset[str]) -> tuple[Adjective, ...]:
     """Adjectives that may be said of a noun of these tags: the king is old, but never "is former"."""
-    return tuple(a for a in adjectives(tags) if a.english not in NEVER_PREDICATED)
+    return tuple(a for a in adjectives(tags) if a.english not in ATTRIBUTIVE_ONLY)
 
 
 @cache
 def gradable(tags: frozenset[str]) -> tuple[Adjective, ...]:
     """Those of them that one may be more or less."""
-    return tuple(a for a in predicable(tags) if a.english not in UNGRADED)
+    return tuple(a for a in predicable(tags) if a.english not in NON_GRADABLE)
 
 
 @cache
-def passing(tags: frozenset[str]) -> tuple[Adjective, ...]:
+def stage_level(tags: frozenset[str]) -> tuple[Adjective, ...]:
     """Adjectives that may be true of it on one day only: tired yesterday."""
-    return tuple(a for a in predicable(tags) if a.english in PASSING)
+    return tuple(a for a in predicable(tags) if a.english in STAGE_LEVEL)
 
 
 @cache

@@ -13,7 +13,7 @@ from regard.data.corpora.english_french.lexicon import Adjective, Expression, No
 from regard.data.corpora.english_french.surface import Word, french_word
 
 T = TypeVar("T")
-Ends = tuple[Word, Word]
+WordPair = tuple[Word, Word]
 """A word and its translation."""
 
 PERSON = frozenset({"person"})
@@ -47,7 +47,7 @@ DENIED = ("the",) * 4 + ("denied",) * 5 + POSSESSIVES + ("this",)
 """Objects under negation: an indefinite one becomes "de" in French."""
 RELATED = ("the",) * 6 + ("indefinite",) * 3 + ("number", "the number", "several")
 """What a relative clause may follow."""
-_FAMILIAR = ("the", *POSSESSIVES)
+_KINSHIP_DETERMINERS = ("the", *POSSESSIVES)
 PLACE = ("the",) * 12 + ("my", "our", "their", "this", "a", "a")
 NUMBERS = tuple(range(2, 13)) * 3 + tuple(range(13, 31)) + (40, 50, 60, 70, 80, 90)
 
@@ -86,30 +86,30 @@ class Draft:
         """One of them, all equally likely."""
         return options[int(self.random() * len(options))]
 
-    def link(self, kind: str, head: Ends, dependent: Ends) -> None:
+    def link(self, kind: str, head: WordPair, dependent: WordPair) -> None:
         """Tie two words in both languages."""
         self.english_links.append((kind, head[0], dependent[0]))
         self.french_links.append((kind, head[1], dependent[1]))
 
 
 @dataclass(slots=True)
-class Stretch:
+class Fragment:
     """Some words of the sentence in both languages."""
 
     english: list[Word]
     french: list[Word]
 
-    def __add__(self, other: Stretch) -> Stretch:
-        return Stretch(self.english + other.english, self.french + other.french)
+    def __add__(self, other: Fragment) -> Fragment:
+        return Fragment(self.english + other.english, self.french + other.french)
 
 
 @dataclass(slots=True)
-class Phrase(Stretch):
+class Phrase(Fragment):
     """What may be subject or object: words, and what must agree with them."""
 
     person: Person
     feminine: bool
-    heads: list[Ends]
+    heads: list[WordPair]
     tags: frozenset[str]
 
     @property
@@ -118,58 +118,58 @@ class Phrase(Stretch):
         return self.person.endswith("pl")
 
 
-def both(left: str, right: str) -> Stretch:
+def one_to_one(left: str, right: str) -> Fragment:
     """A word each way: `both("and", "et")`."""
     word = Word(left)
-    return Stretch([word], [french_word(right, word)])
+    return Fragment([word], [french_word(right, word)])
 
 
-def grouped(left: Sequence[str], right: Sequence[str]) -> Stretch:
+def many_to_many(left: Sequence[str], right: Sequence[str]) -> Fragment:
     """Several words a side, each translating all of the other side."""
     words = tuple(map(Word, left))
-    return Stretch(list(words), [french_word(text, *words) for text in right])
+    return Fragment(list(words), [french_word(text, *words) for text in right])
 
 
-def expression(draft: Draft, options: Sequence[Expression]) -> Stretch:
+def expression(draft: Draft, options: Sequence[Expression]) -> Fragment:
     """One of these fixed expressions, aligned as its table says."""
-    chosen = draft.pick(options)
-    left = [Word(text) for text in chosen.english]
-    right = [Word(text) for text in chosen.french]
-    for source, target in chosen.alignment:
-        right[target].of = (*right[target].of, left[source])
-    return Stretch(left, right)
+    option = draft.pick(options)
+    left = [Word(text) for text in option.english]
+    right = [Word(text) for text in option.french]
+    for source, target in option.alignment:
+        right[target].source_words = (*right[target].source_words, left[source])
+    return Fragment(left, right)
 
 
-def determiner(draft: Draft, kind: str, noun: Noun, plural: bool, before: bool) -> Stretch:
+def determiner(draft: Draft, kind: str, noun: Noun, plural: bool, before: bool) -> Fragment:
     """What opens the noun phrase. `before`: an adjective is next in French (des fleurs, de belles fleurs)."""
     if kind == "number":
         value = draft.pick(NUMBERS)
-        return grouped([english.number(value)], french.number(value, noun.feminine).split())
+        return many_to_many([english.number(value)], french.number(value, noun.feminine).split())
     if kind == "some":
         if plural:
-            return both("some", "de" if before else "des")
-        return grouped(["some"], ["de", "la" if noun.feminine else "le"])
+            return one_to_one("some", "de" if before else "des")
+        return many_to_many(["some"], ["de", "la" if noun.feminine else "le"])
     if kind == "denied":
         word = Word("any") if plural or noun.mass else Word("a", before_vowel="an")
-        return Stretch([word], [french_word("de", word)])
+        return Fragment([word], [french_word("de", word)])
     if kind == "many":
-        return grouped(["many"], ["beaucoup", "de"])
+        return many_to_many(["many"], ["beaucoup", "de"])
     if kind == "how many":
-        return grouped(["how", "many"], ["combien", "de"])
+        return many_to_many(["how", "many"], ["combien", "de"])
     masculine, feminine, plurals = _FRENCH_DETERMINERS[kind].split()
     form = plurals if plural else feminine if noun.feminine else masculine
     if "/" in form:
         form = form.split("/")[noun.feminine]
     word = Word("these" if kind == "this" and plural else kind, before_vowel="an" if kind == "a" else None)
-    return Stretch([word], [french_word(form, word)])
+    return Fragment([word], [french_word(form, word)])
 
 
 def choose_kind(draft: Draft, noun: Noun, kinds: tuple[str, ...], plural_chance: float) -> tuple[str, bool]:
     """A determiner that the noun can bear, and its number."""
     kind = draft.pick(kinds)
     if "kin" in noun.tags and kind in ("the", "this"):
-        kind = draft.pick(_FAMILIAR)
-    elif noun.english in lexicon.UNOWNED and kind in POSSESSIVES:
+        kind = draft.pick(_KINSHIP_DETERMINERS)
+    elif noun.english in lexicon.NON_POSSESSED and kind in POSSESSIVES:
         kind = "the"
     if noun.mass:
         if kind in ("a", "indefinite") or kind not in DENIED:
@@ -185,17 +185,19 @@ def choose_kind(draft: Draft, noun: Noun, kinds: tuple[str, ...], plural_chance:
 
 def choose_adjectives(draft: Draft, noun: Noun, chance: float) -> tuple[Adjective | None, Adjective | None]:
     """Perhaps an adjective for each side of the French noun."""
-    drawn = draft.random()
-    if drawn >= chance:
+    draw = draft.random()
+    if draw >= chance:
         return None, None
     before, after = lexicon.adjectives(noun.tags, True), lexicon.adjectives(noun.tags, False)
-    if drawn < chance * 0.12 and before and after:
+    if draw < chance * 0.12 and before and after:
         return draft.pick(before), draft.pick(after)
-    chosen = draft.pick(lexicon.adjectives(noun.tags))
-    return (chosen, None) if chosen.before else (None, chosen)
+    adjective = draft.pick(lexicon.adjectives(noun.tags))
+    return (adjective, None) if adjective.before else (None, adjective)
 
 
-def dress(draft: Draft, noun: Noun, opening: Stretch, plural: bool, adjectives: tuple[Adjective | None, ...]) -> Phrase:
+def assemble_noun_phrase(
+    draft: Draft, noun: Noun, opening: Fragment, plural: bool, adjectives: tuple[Adjective | None, ...]
+) -> Phrase:
     """The noun with its opening and adjectives, agreed and linked."""
     name = Word(noun.english_plural if plural else noun.english)
     head = (name, Word(noun.french_plural if plural else noun.french, (name,)))
@@ -208,39 +210,39 @@ def dress(draft: Draft, noun: Noun, opening: Stretch, plural: bool, adjectives: 
     for adjective in adjectives:
         if adjective is None:
             continue
-        described = Word(adjective.english)
-        agreed = Word(french.inflect(adjective.french, noun.feminine, plural), (described,))
-        left.append(described)
+        english_adjective = Word(adjective.english)
+        french_adjective = Word(french.inflect(adjective.french, noun.feminine, plural), (english_adjective,))
+        left.append(english_adjective)
         if adjective.before:
             if not noun.feminine and not plural:
-                agreed.before_vowel = french.BEFORE_VOWEL.get(adjective.french)
-            right.append(agreed)
+                french_adjective.before_vowel = french.BEFORE_VOWEL.get(adjective.french)
+            right.append(french_adjective)
         else:
-            after.append(agreed)
-        draft.link("adjective-noun", head, (described, agreed))
+            after.append(french_adjective)
+        draft.link("adjective-noun", head, (english_adjective, french_adjective))
     person: Person = "3pl" if plural else "3sg"
     return Phrase([*left, name], [*right, head[1], *after], person, noun.feminine, [head], noun.tags)
 
 
 def noun_phrase(
-    draft: Draft, noun: Noun, kinds: tuple[str, ...], plural_chance: float = 0.3, described: float = 0.3
+    draft: Draft, noun: Noun, kinds: tuple[str, ...], plural_chance: float = 0.3, adjective_chance: float = 0.3
 ) -> Phrase:
     """A determiner of one of the kinds, perhaps adjectives, and the noun."""
     kind, plural = choose_kind(draft, noun, kinds, plural_chance)
-    adjectives = choose_adjectives(draft, noun, described)
+    adjectives = choose_adjectives(draft, noun, adjective_chance)
     parts = [determiner(draft, part, noun, plural, adjectives[0] is not None) for part in _parts(kind)]
     opening = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    return dress(draft, noun, opening, plural, adjectives)
+    return assemble_noun_phrase(draft, noun, opening, plural, adjectives)
 
 
-def owned(draft: Draft, noun: Noun) -> Phrase:
+def genitive_phrase(draft: Draft, noun: Noun) -> Phrase:
     """A genitive, the order of which French turns round: my brother's car, la voiture de mon frère."""
-    known = draft.random() < 0.4
-    owner = name(draft) if known else noun_phrase(draft, draft.pick(lexicon.nouns("person")), DEFINITE, 0, 0)
+    is_named = draft.random() < 0.4
+    owner = name(draft) if is_named else noun_phrase(draft, draft.pick(lexicon.nouns("person")), DEFINITE, 0, 0)
     plural = not noun.mass and draft.random() < 0.3
     genitive = Word("'s")
     article = french_word("les" if plural else "la" if noun.feminine else "le", genitive)
-    phrase = dress(draft, noun, Stretch([], [article]), plural, choose_adjectives(draft, noun, 0.25))
+    phrase = assemble_noun_phrase(draft, noun, Fragment([], [article]), plural, choose_adjectives(draft, noun, 0.25))
     phrase.english = [*owner.english, genitive, *phrase.english]
     phrase.french = [*phrase.french, french_word("de", genitive), *owner.french]
     return phrase
@@ -275,9 +277,9 @@ def object_pronoun(draft: Draft, subject: Person, role: str) -> Phrase:
     return Phrase([word], [head[1]], person, feminine, [head], PERSON)
 
 
-def coordinated(first: Phrase, second: Phrase) -> Phrase:
+def coordinate(first: Phrase, second: Phrase) -> Phrase:
     """Two phrases as one plural, masculine unless both are feminine."""
-    whole = first + both("and", "et") + second
+    whole = first + one_to_one("and", "et") + second
     return Phrase(
         whole.english,
         whole.french,
@@ -288,40 +290,40 @@ def coordinated(first: Phrase, second: Phrase) -> Phrase:
     )
 
 
-def place(draft: Draft, options: tuple[tuple[Expression, str], ...] = lexicon.OUTSIDE) -> Stretch:
+def place(draft: Draft, options: tuple[tuple[Expression, str], ...] = lexicon.ACTION_PREPOSITIONS) -> Fragment:
     """Where: a preposition with a noun, a town or country, or home."""
-    drawn = draft.random()
-    if drawn < 0.12:
+    draw = draft.random()
+    if draw < 0.12:
         return region(draft, "in")
-    if drawn < 0.17:
+    if draw < 0.17:
         return home()
     preposition, tags = draft.pick(options)
     where = noun_phrase(draft, draft.pick(lexicon.nouns(tags)), PLACE, 0.08, 0.15)
-    return grouped(preposition.english, preposition.french) + where
+    return many_to_many(preposition.english, preposition.french) + where
 
 
-def home() -> Stretch:
+def home() -> Fragment:
     """The one place that English names without an article."""
     at, here = Word("at"), Word("home")
-    return Stretch([at, here], [Word("à", (at,)), Word("la", (here,)), Word("maison", (here,))])
+    return Fragment([at, here], [Word("à", (at,)), Word("la", (here,)), Word("maison", (here,))])
 
 
-def region(draft: Draft, preposition: str) -> Stretch:
+def region(draft: Draft, preposition: str) -> Fragment:
     """A town or country; French chooses the preposition by its name: à Rome, en Italie, au Japon."""
     text, before, translation = draft.pick(lexicon.REGIONS)
-    return both(preposition, before) + both(text, translation)
+    return one_to_one(preposition, before) + one_to_one(text, translation)
 
 
-def goal(draft: Draft) -> Stretch:
+def goal(draft: Draft) -> Fragment:
     """Where to."""
     if draft.random() < 0.3:
         return region(draft, "to")
-    return both("to", "à") + noun_phrase(draft, draft.pick(lexicon.nouns(tables.GOALS)), PLACE, 0.04, 0.15)
+    return one_to_one("to", "à") + noun_phrase(draft, draft.pick(lexicon.nouns(tables.GOALS)), PLACE, 0.04, 0.15)
 
 
-def company(draft: Draft, subject: Phrase) -> Stretch:
+def companion(draft: Draft, subject: Phrase) -> Fragment:
     """With whom, or without."""
-    opening = both("with", "avec") if draft.random() < 0.7 else both("without", "sans")
+    opening = one_to_one("with", "avec") if draft.random() < 0.7 else one_to_one("without", "sans")
     if draft.random() < 0.35:
         return opening + object_pronoun(draft, subject.person, "strong")
     return opening + person(draft, DEFINITE, 0.25)

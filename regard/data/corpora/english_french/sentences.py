@@ -15,222 +15,226 @@ from regard.data.corpora.english_french.clauses import (
 )
 from regard.data.corpora.english_french.patterns import (
     Pattern,
-    being,
-    giving,
+    choose_adjuncts,
+    copular,
+    ditransitive,
+    infinitival,
     intransitive,
     link_object,
-    moving,
+    motion,
     person_subject,
     pronominal,
     subject_for,
-    tails,
     transitive,
-    willing,
 )
 from regard.data.corpora.english_french.phrases import (
     DEFINITE,
     OBJECT,
     PERSON,
     Draft,
+    Fragment,
     Phrase,
-    Stretch,
-    both,
+    assemble_noun_phrase,
     choose_adjectives,
     determiner,
-    dress,
     expression,
-    grouped,
+    many_to_many,
     noun_phrase,
+    one_to_one,
     place,
 )
 from regard.data.corpora.english_french.surface import Word, french_word, write_english, write_french
 from regard.data.corpora.gold import GoldPair, Link
 
-LONGEST = 16
+MAX_WORDS = 16
 """Words of the longest sentence on either side, its mark counted; longer drafts are thrown away."""
 
 
-def statement(draft: Draft) -> tuple[Stretch, str]:
+def statement(draft: Draft) -> tuple[Fragment, str]:
     """Something that is so, perhaps with the time said first."""
     time = choose_time(draft)
     pattern = draft.pick(_STATEMENTS)
     if draft.random() < 0.08:
         opening = expression(draft, lexicon.TIMES[time])
         # A first word that names the time leaves no room for another at the end.
-        return opening + both(",", ",") + pattern(draft, Mood(time, short=True, dated=True)), "."
+        return opening + one_to_one(",", ",") + pattern(draft, Mood(time, short=True, dated=True)), "."
     return pattern(draft, Mood(time)), "."
 
 
-def question(draft: Draft) -> tuple[Stretch, str]:
+def question(draft: Draft) -> tuple[Fragment, str]:
     """Is it so? Where, when or why?"""
     time = choose_time(draft)
     if draft.random() < 0.5:
         return draft.pick(_QUESTIONS)(draft, Mood(time, question=True)), "?"
-    asked = draft.pick((("where", "où"), ("when", "quand"), ("why", "pourquoi"), ("how", "comment")))
-    pattern = draft.pick((transitive, intransitive, pronominal, giving))
-    return both(*asked) + pattern(draft, Mood(time, question=True, short=True)), "?"
+    wh_word = draft.pick((("where", "où"), ("when", "quand"), ("why", "pourquoi"), ("how", "comment")))
+    pattern = draft.pick((transitive, intransitive, pronominal, ditransitive))
+    return one_to_one(*wh_word) + pattern(draft, Mood(time, question=True, short=True)), "?"
 
 
-def who_does(draft: Draft) -> tuple[Stretch, str]:
+def subject_question(draft: Draft) -> tuple[Fragment, str]:
     """Who opened the door? The asked-for subject is a masculine singular."""
     word = Word("who")
     subject = Phrase([word], [Word("qui", (word,))], "3sg", False, [], PERSON)
     subject.heads = [(word, subject.french[0])]
-    verb = draft.pick(_PERSONS_DO)
+    verb = draft.pick(_PERSON_VERBS)
     mood = Mood(choose_time(draft))
     plan = make_plan(draft, verb, mood)
     group = verb_group(draft, verb, subject, plan)
     if not verb.objects:
-        return clause(subject, group, *tails(draft, subject, plan, mood)), "?"
+        return clause(subject, group, *choose_adjuncts(draft, subject, plan, mood)), "?"
     kinds: tuple[str, ...] = DEFINITE if verb.preposition or plan.negation else OBJECT
     if verb.preposition == "de":
         kinds = ("the",)
-    what = noun_phrase(draft, draft.pick(lexicon.nouns(verb.objects)), kinds)
-    link_object(draft, group, what)
+    object_phrase = noun_phrase(draft, draft.pick(lexicon.nouns(verb.objects)), kinds)
+    link_object(draft, group, object_phrase)
     if verb.preposition:
-        what.french.insert(0, french_word(verb.preposition, group.leading))
-    return clause(subject, group, what), "?"
+        object_phrase.french.insert(0, french_word(verb.preposition, group.leading))
+    return clause(subject, group, object_phrase), "?"
 
 
-def asked_object(draft: Draft) -> tuple[Stretch, str]:
+def object_question(draft: Draft) -> tuple[Fragment, str]:
     """What, who, which or how many: a direct object that comes first, so a participle agrees with it."""
-    verb = draft.pick(_DIRECT)
+    verb = draft.pick(_DIRECT_TRANSITIVE)
     mood = Mood(choose_time(draft), question=True, short=True)
     noun = draft.pick(lexicon.nouns(verb.objects))
-    drawn = draft.random()
-    if drawn < 0.3 and "person" in noun.tags:
-        what = _asked("who", "qui")
-    elif drawn < 0.3:
-        what = _asked("what", "que")
-    elif drawn < 0.6 and not noun.mass:
-        what = dress(draft, noun, determiner(draft, "how many", noun, True, False), True, _one(draft, noun))
+    draw = draft.random()
+    if draw < 0.3 and "person" in noun.tags:
+        object_phrase = _interrogative_pronoun("who", "qui")
+    elif draw < 0.3:
+        object_phrase = _interrogative_pronoun("what", "que")
+    elif draw < 0.6 and not noun.mass:
+        object_phrase = assemble_noun_phrase(
+            draft, noun, determiner(draft, "how many", noun, True, False), True, _few_adjectives(draft, noun)
+        )
     else:
         plural = not noun.mass and draft.random() < 0.4
-        what = dress(draft, noun, determiner(draft, "which", noun, plural, False), plural, _one(draft, noun))
+        object_phrase = assemble_noun_phrase(
+            draft, noun, determiner(draft, "which", noun, plural, False), plural, _few_adjectives(draft, noun)
+        )
     subject = subject_for(draft, verb, mood)
-    group = verb_group(draft, verb, subject, make_plan(draft, verb, mood), None, what)
-    link_object(draft, group, what)
-    return what + clause(subject, group), "?"
+    group = verb_group(draft, verb, subject, make_plan(draft, verb, mood), None, object_phrase)
+    link_object(draft, group, object_phrase)
+    return object_phrase + clause(subject, group), "?"
 
 
-def _asked(left: str, right: str) -> Phrase:
+def _interrogative_pronoun(left: str, right: str) -> Phrase:
     word = Word(left)
     head = (word, french_word(right, word))
     return Phrase([word], [head[1]], "3sg", False, [head], frozenset())
 
 
-def _one(draft: Draft, noun: lexicon.Noun) -> tuple[lexicon.Adjective | None, ...]:
+def _few_adjectives(draft: Draft, noun: lexicon.Noun) -> tuple[lexicon.Adjective | None, ...]:
     return choose_adjectives(draft, noun, 0.25)
 
 
-def where_is(draft: Draft) -> tuple[Stretch, str]:
+def location_question(draft: Draft) -> tuple[Fragment, str]:
     """Where are my keys? With être, French turns the verb round rather than say est-ce que."""
-    subject = noun_phrase(draft, draft.pick(_FINDABLE), DEFINITE, 0.35, 0.35)
+    subject = noun_phrase(draft, draft.pick(_LOCATABLE_NOUNS), DEFINITE, 0.35, 0.35)
     plan = Plan(draft.pick(("present", "present", "past")), question=True)
     group = verb_group(draft, lexicon.BE, subject, plan)
     assert group.front is not None, "a question always has a word to put first"
-    asked = both("where", "où")
-    return Stretch(
-        [*asked.english, group.front, *subject.english], [*asked.french, *group.french, *subject.french]
+    wh_word = one_to_one("where", "où")
+    return Fragment(
+        [*wh_word.english, group.front, *subject.english], [*wh_word.french, *group.french, *subject.french]
     ), "?"
 
 
-def there_is(draft: Draft) -> tuple[Stretch, str]:
+def existential(draft: Draft) -> tuple[Fragment, str]:
     """There are three cats under the table; there is no milk."""
     noun = draft.pick(lexicon.nouns("person animal food drink thing clothes vehicle plant"))
     time = choose_time(draft)
     there = Word("there")
-    drawn = draft.random()
-    if drawn < 0.25:
-        none = Word("no")
-        plural = not noun.mass and drawn < 0.15
-        opening = Stretch([none], [french_word("de", none)])
-        what = dress(draft, noun, opening, plural, choose_adjectives(draft, noun, 0.3))
-        before, after = [french_word("ne", none)], [Word("pas", (none,))]
+    draw = draft.random()
+    if draw < 0.25:
+        negation = Word("no")
+        plural = not noun.mass and draw < 0.15
+        opening = Fragment([negation], [french_word("de", negation)])
+        pivot = assemble_noun_phrase(draft, noun, opening, plural, choose_adjectives(draft, noun, 0.3))
+        before, after = [french_word("ne", negation)], [Word("pas", (negation,))]
     else:
         before, after = [], []
-        what = noun_phrase(draft, noun, ("indefinite",) * 4 + ("number", "number", "many", "several"), 0.4)
-    subject = Phrase([], [], what.person, False, [], PERSON)
+        pivot = noun_phrase(draft, noun, ("indefinite",) * 4 + ("number", "number", "many", "several"), 0.4)
+    subject = Phrase([], [], pivot.person, False, [], PERSON)
     group = verb_group(draft, lexicon.BE, subject, Plan(time))
     have = Phrase([], [], "3sg", False, [], PERSON)
-    spoken = verb_group(draft, _HAVE, have, Plan(time)).french[0]
-    spoken.of = tuple(group.english)
-    opening = Stretch([there], [Word("il", (there,)), *before, Word("y", (there,)), spoken, *after])
-    whole = opening + Stretch(group.english, []) + what
+    french_verb = verb_group(draft, _HAVE, have, Plan(time)).french[0]
+    french_verb.source_words = tuple(group.english)
+    opening = Fragment([there], [Word("il", (there,)), *before, Word("y", (there,)), french_verb, *after])
+    whole = opening + Fragment(group.english, []) + pivot
     return (whole + place(draft, lexicon.PREPOSITIONS) if draft.random() < 0.7 else whole), "."
 
 
-def exclamation(draft: Draft) -> tuple[Stretch, str]:
+def exclamation(draft: Draft) -> tuple[Fragment, str]:
     """What a beautiful house!"""
     noun = draft.pick(lexicon.NOUNS)
     plural = not noun.mass and draft.random() < 0.35
     what, article = Word("what"), Word("a", before_vowel="an")
     left = [what] if plural or noun.mass else [what, article]
     which = determiner(draft, "which", noun, plural, False).french[0]
-    which.of = tuple(left)
-    return dress(draft, noun, Stretch(left, [which]), plural, choose_adjectives(draft, noun, 1.0)), "!"
+    which.source_words = tuple(left)
+    return assemble_noun_phrase(draft, noun, Fragment(left, [which]), plural, choose_adjectives(draft, noun, 1.0)), "!"
 
 
-def reported(draft: Draft) -> tuple[Stretch, str]:
+def complement_clause(draft: Draft) -> tuple[Fragment, str]:
     """The doctor thinks that the child is tired."""
-    verb = draft.pick(lexicon.HOLDING)
+    verb = draft.pick(lexicon.ATTITUDE)
     subject = person_subject(draft)
     group = verb_group(draft, verb, subject, Plan("present"))
     time = "future" if verb.english == "hope" else choose_time(draft)
     inner = draft.pick(_CLAUSES)(draft, Mood(time, short=True))
-    return clause(subject, group, both("that", "que"), inner), "."
+    return clause(subject, group, one_to_one("that", "que"), inner), "."
 
 
-def joined(draft: Draft) -> tuple[Stretch, str]:
+def coordinated_clauses(draft: Draft) -> tuple[Fragment, str]:
     """He was sleeping but she left."""
     time = choose_time(draft)
     first = draft.pick(_CLAUSES)(draft, Mood(time, short=True))
     second = draft.pick(_CLAUSES)(draft, Mood(time, short=True))
-    drawn = draft.random()
-    if drawn < 0.35:
-        link = both("and", "et")
-    elif drawn < 0.65:
-        link = both("but", "mais")
+    draw = draft.random()
+    if draw < 0.35:
+        link = one_to_one("and", "et")
+    elif draw < 0.65:
+        link = one_to_one("but", "mais")
     else:
-        link = grouped(["because"], ["parce", "que"])
+        link = many_to_many(["because"], ["parce", "que"])
     return first + link + second, "."
 
 
 # Repeats are weights.
 _STATEMENTS: tuple[Pattern, ...] = (
     *(transitive,) * 8,
-    *(being,) * 4,
+    *(copular,) * 4,
     *(intransitive,) * 3,
     *(pronominal,) * 3,
-    *(willing,) * 3,
-    *(giving,) * 2,
-    *(moving,) * 2,
+    *(infinitival,) * 3,
+    *(ditransitive,) * 2,
+    *(motion,) * 2,
 )
 _QUESTIONS: tuple[Pattern, ...] = (
     transitive,
     transitive,
-    being,
+    copular,
     intransitive,
     pronominal,
-    willing,
-    giving,
-    moving,
+    infinitival,
+    ditransitive,
+    motion,
 )
-_CLAUSES: tuple[Pattern, ...] = (transitive, transitive, being, intransitive, intransitive, pronominal)
+_CLAUSES: tuple[Pattern, ...] = (transitive, transitive, copular, intransitive, intransitive, pronominal)
 _SENTENCES = (
     *(statement,) * 30,
     *(question,) * 6,
-    *(asked_object,) * 3,
-    *(who_does,) * 2,
-    where_is,
-    *(there_is,) * 2,
+    *(object_question,) * 3,
+    *(subject_question,) * 2,
+    location_question,
+    *(existential,) * 2,
     exclamation,
-    *(reported,) * 2,
-    *(joined,) * 4,
+    *(complement_clause,) * 2,
+    *(coordinated_clauses,) * 4,
 )
-_PERSONS_DO = lexicon.verbs_of(PERSON, lexicon.VERBS)
-_DIRECT = tuple(verb for verb in lexicon.TRANSITIVE if not verb.preposition)
-_FINDABLE = lexicon.nouns("person animal thing clothes vehicle building outdoors")
+_PERSON_VERBS = lexicon.verbs_of(PERSON, lexicon.VERBS)
+_DIRECT_TRANSITIVE = tuple(verb for verb in lexicon.TRANSITIVE if not verb.preposition)
+_LOCATABLE_NOUNS = lexicon.nouns("person animal thing clothes vehicle building outdoors")
 _HAVE = next(verb for verb in lexicon.VERBS if verb.french == "avoir")
 
 
@@ -240,9 +244,9 @@ def draft_pair(generator: Random) -> GoldPair | None:
     line, mark = draft.pick(_SENTENCES)(draft)
     source, target = write_english(line.english, mark), write_french(line.french, mark)
     ends = (len(line.english), len(line.french))
-    if max(ends) >= LONGEST or min(ends) < 2:
+    if max(ends) >= MAX_WORDS or min(ends) < 2:
         return None
-    alignment = {(word.at, said.at) for said in line.french for word in said.of}
+    alignment = {(word.index, target_word.index) for target_word in line.french for word in target_word.source_words}
     alignment.add(ends)
     return GoldPair(
         source,
@@ -253,5 +257,5 @@ def draft_pair(generator: Random) -> GoldPair | None:
     )
 
 
-def _links(found: list[tuple[str, Word, Word]]) -> tuple[Link, ...]:
-    return tuple(sorted({Link(kind, head.at, dependent.at) for kind, head, dependent in found}))
+def _links(word_links: list[tuple[str, Word, Word]]) -> tuple[Link, ...]:
+    return tuple(sorted({Link(kind, head.index, dependent.index) for kind, head, dependent in word_links}))

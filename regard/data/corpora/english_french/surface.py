@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from regard.data.corpora.english_french import english, french
 
-_CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
-_ELIDED = {
+_CONTRACTIONS = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+_PREVOCALIC_FORMS = {
     **{word: word[:-1] + "'" for word in ("le", "la", "de", "je", "me", "se", "ne", "que")},
     "ce": "cet",
     "ma": "mon",
@@ -20,38 +20,38 @@ _ELIDED = {
 class Word:
     """A word on its way to the page. Not frozen: its neighbours may change it, and its place comes last."""
 
-    __slots__ = ("at", "before_vowel", "of", "text")
+    __slots__ = ("index", "before_vowel", "source_words", "text")
 
-    def __init__(self, text: str, of: tuple[Word, ...] = (), before_vowel: str | None = None) -> None:
+    def __init__(self, text: str, source_words: tuple[Word, ...] = (), before_vowel: str | None = None) -> None:
         self.text = text
-        self.of = of
+        self.source_words = source_words
         """On the French side: the English words it translates."""
         self.before_vowel = before_vowel
-        self.at = -1
+        self.index = -1
 
 
-def french_word(text: str, *of: Word) -> Word:
+def french_word(text: str, *source_words: Word) -> Word:
     """A French word that translates these English ones and knows how it elides."""
-    return Word(text, of, _ELIDED.get(text))
+    return Word(text, source_words, _PREVOCALIC_FORMS.get(text))
 
 
 def write_english(line: list[Word], mark: str) -> str:
     """The sentence; each word learns its place."""
-    _meet_vowels(line, english.begins_with_vowel)
+    _apply_sandhi(line, english.begins_with_vowel)
     return _join(line, mark)
 
 
 def write_french(line: list[Word], mark: str) -> str:
     """The sentence, elided and contracted; each word learns its place, and those swallowed share one."""
-    _meet_vowels(line, french.begins_with_vowel)
-    swallowed = _contract(line)
+    _apply_sandhi(line, french.begins_with_vowel)
+    contractions = _contract(line)
     text = _join(line, f"\u00a0{mark}" if mark in ("?", "!") else mark)
-    for lost, keeper in swallowed:
-        lost.at = keeper.at
+    for preposition, article in contractions:
+        preposition.index = article.index
     return text
 
 
-def _meet_vowels(line: list[Word], begins_with_vowel: Callable[[str], bool]) -> None:
+def _apply_sandhi(line: list[Word], begins_with_vowel: Callable[[str], bool]) -> None:
     """One rule for l'ami, un bel ami, mon amie, cet ami and an apple: a word looks at the next."""
     for word, following in pairwise(line):
         if word.before_vowel is not None and begins_with_vowel(following.text):
@@ -63,23 +63,23 @@ def _contract(line: list[Word]) -> list[tuple[Word, Word]]:
 
     The article is the one that stays, since links to its noun hold it.
     """
-    swallowed = []
+    contractions = []
     for word, following in pairwise(line):
-        contracted = _CONTRACTED.get((word.text, following.text))
+        contracted = _CONTRACTIONS.get((word.text, following.text))
         if contracted is not None:
             following.text = contracted
-            following.of = tuple(dict.fromkeys(word.of + following.of))
-            swallowed.append((word, following))
-    for lost, _ in swallowed:
-        line.remove(lost)
-    return swallowed
+            following.source_words = tuple(dict.fromkeys(word.source_words + following.source_words))
+            contractions.append((word, following))
+    for preposition, _ in contractions:
+        line.remove(preposition)
+    return contractions
 
 
 def _join(line: list[Word], mark: str) -> str:
     parts = []
     glued = True
-    for at, word in enumerate(line):
-        word.at = at
+    for index, word in enumerate(line):
+        word.index = index
         text = word.text
         if not glued and text != "," and text != "'s":
             parts.append(" ")

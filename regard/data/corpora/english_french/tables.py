@@ -182,10 +182,10 @@ event person > inside: enter entrer_dans
 """
 
 # aspect: english french
-GIVING = "dynamic: give donner; show montrer; send envoyer; offer offrir; lend prêter; bring apporter"
-MOVING = "dynamic: go aller; come venir; return retourner"
-HOLDING = "state: think penser; know savoir; hope espérer; believe croire"
-WILLING = "state: want vouloir; like aimer; prefer préférer; hope espérer"
+DITRANSITIVE = "dynamic: give donner; show montrer; send envoyer; offer offrir; lend prêter; bring apporter"
+MOTION = "dynamic: go aller; come venir; return retourner"
+ATTITUDE = "state: think penser; know savoir; hope espérer; believe croire"
+CONTROL = "state: want vouloir; like aimer; prefer préférer; hope espérer"
 
 # english french, place in French: English verbs it suits
 MANNERS = """
@@ -251,23 +251,23 @@ GOALS = (
 
 MEN = ("Paul", "Pierre", "Robert", "Antoine", "Julien", "David", "Olivier", "Martin")
 WOMEN = ("Marie", "Sophie", "Claire", "Emma", "Alice", "Julie", "Camille", "Isabelle")
-NEVER_PREDICATED = "former"
+ATTRIBUTIVE_ONLY = "former"
 # Adjectives without degrees: a cup is broken or not.
-UNGRADED = "French English Italian Spanish German Japanese broken empty square round"
+NON_GRADABLE = "French English Italian Spanish German Japanese broken empty square round"
 # Adjectives whose English comparative is made with "more": no ending to learn.
-COMPARED_BY_MORE = """
+PERIPHRASTIC_COMPARATIVE = """
 beautiful intelligent famous curious nervous jealous interesting important difficult dangerous
 expensive tired honest
 """
 
 # Nouns that sound odd with a possessive.
-UNOWNED = """
+NON_POSSESSED = """
 man woman boy girl lady hero king queen prince princess actor actress soldier artist engineer singer
 waiter baker farmer wolf bear lion mouse hedgehog frog elephant monkey church hospital library
 museum theatre hangar market station river lake mountain bridge island park forest castle beach
 restaurant hotel story film
 """
 # Adjectives that may be true of somebody on one day only.
-PASSING = """
+STAGE_LEVEL = """
 happy sad tired nervous calm hungry jealous funny polite brave
 """
