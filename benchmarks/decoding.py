@@ -32,9 +32,9 @@ from regard.decode import BeamSearch, GreedySearch, Search
 from regard.interchange import ctranslate2
 from regard.interchange.engine import PATIENCE
 from regard.jobs.convert import export_run
-from regard.jobs.load import load, load_tokenizers, use_threads
-from regard.jobs.translate.engine import engine
-from regard.jobs.translate.worker_pool import Candidates, Crew
+from regard.jobs.load import configure_cpu, load, load_tokenizers
+from regard.jobs.translate.engine import open_engine
+from regard.jobs.translate.worker_pool import TranslationBackend, WorkerPool
 from regard.run import open_run
 
 SINGLE = 60  # sentences of those that are translated one at a time
@@ -99,7 +99,7 @@ class Generate:
         return line
 
 
-def by_us(crew: Candidates) -> Decode:
+def by_us(crew: TranslationBackend) -> Decode:
     return lambda texts, beam: [found[0].text for found in crew.candidates(texts, search(beam))]
 
 
@@ -107,12 +107,12 @@ def many(run: Path, scratch: Path, stack: ExitStack) -> dict[str, Decode]:
     """Everybody who translates a whole file."""
     cores = os.cpu_count() or 1
     tokenizers = load_tokenizers(open_run(run), open_run(run).load_config())
-    crews = {kind: stack.enter_context(Crew(run, cores, kind)) for kind in ("int8", "none")}
+    crews = {kind: stack.enter_context(WorkerPool(run, cores, kind)) for kind in ("int8", "none")}
     each = {"inter_threads": cores, "intra_threads": 1}
     return {
         OURS: by_us(crews["int8"]),
         PLAIN: by_us(crews["none"]),
-        "Regard --engine ctranslate2, int8": by_us(engine(run, "int8", cores)),
+        "Regard --engine ctranslate2, int8": by_us(open_engine(run, "int8", cores)),
         "CTranslate2 int8, a worker a core": ByHand(scratch / "int8", tokenizers, **each),
         "CTranslate2 float32, a worker a core": ByHand(scratch / "float32", tokenizers, **each),
         "CTranslate2 int8, its defaults": ByHand(scratch / "int8", tokenizers),
@@ -122,7 +122,7 @@ def many(run: Path, scratch: Path, stack: ExitStack) -> dict[str, Decode]:
 
 def one_at_a_time(run: Path, scratch: Path) -> dict[str, Decode]:
     """Everybody who answers one sentence after the other."""
-    use_threads(1)
+    configure_cpu(1)
     ours = {kind: load(run, "cpu", kind) for kind in ("int8", "none")}
     alone = {"inter_threads": 1, "intra_threads": 1}
 

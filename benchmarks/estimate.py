@@ -17,9 +17,9 @@ from regard.config import Config, override
 from regard.data.corpora import english_french
 from regard.hardware import measure_matmul_flops
 from regard.jobs.train.estimate import estimate_corpus
-from regard.jobs.train.events import Progress
-from regard.jobs.train.fit import fit
-from regard.jobs.train.prepare import write_pieces
+from regard.jobs.train.events import TrainingProgress
+from regard.jobs.train.fit import train_run
+from regard.jobs.train.prepare import tokenize_corpora
 from regard.run import open_run
 
 STEPS, WARM = 32, 6
@@ -41,15 +41,15 @@ def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, 
     settings = [f"data.train={files}".replace("'", '"'), f"train.steps={STEPS}", "train.check_every=100000"]
     config = override(Config(), [*settings, "train.save_every=100000", *changes])
     seconds, rates = [], []
-    for event in fit(folder, config, True, lambda: False):
-        if isinstance(event, Progress):
+    for event in train_run(folder, config, True, lambda: False):
+        if isinstance(event, TrainingProgress):
             if event.step.number > WARM:
                 seconds.append(event.step.seconds)
                 rates.append(measure_matmul_flops(tries=1))
             if event.step.number == STEPS - 1:
                 break
     run = open_run(folder)
-    data = write_pieces(run, run.load_config())
+    data = tokenize_corpora(run, run.load_config())
     expected = estimate_corpus(run.load_config(), data.train, data.tokenizers.target.vocab_size, statistics.mean(rates))
     return statistics.mean(seconds), expected.seconds_per_step, statistics.mean(rates)
 

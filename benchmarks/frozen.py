@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.decode import BeamSearch, GreedySearch, Sampling
-from regard.jobs.demo import WHOLE, demo
+from regard.jobs.demo import FULL_PRESET, run_demo
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
@@ -152,7 +152,9 @@ def demo_steps() -> dict[str, Any]:
     """The first updates of the demo, as its log has them."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, made = Path(scratch) / "demo", iter(range(10**9))
-        for _ in demo(folder, WHOLE, seed=1, overwrite=False, stop=lambda: next(made) >= DEMO_STEPS - 1):
+        for _ in run_demo(
+            folder, FULL_PRESET, seed=1, overwrite=False, should_stop=lambda: next(made) >= DEMO_STEPS - 1
+        ):
             pass
         records = [r for r in log.read(Run(folder).log) if r["kind"] == "step"]
     return {key: [record[key] for record in records] for key in ("loss", "accuracy", "tokens")}

@@ -7,9 +7,9 @@ from pathlib import Path
 from regard.config import Config, override
 from regard.data.store import Corpus
 from regard.data.tokenizer import EOS
-from regard.jobs.train.events import Progress
-from regard.jobs.train.fit import fit
-from regard.jobs.train.prepare import write_pieces
+from regard.jobs.train.events import TrainingProgress
+from regard.jobs.train.fit import train_run
+from regard.jobs.train.prepare import tokenize_corpora
 from regard.run import open_run
 
 
@@ -57,10 +57,10 @@ def make(folder: Path, files: dict[str, list[str]], vocabulary: int = 8000) -> M
         return material
     data = [f"data.{name}={json.dumps(paths)}" for name, paths in files.items()]
     config = override(Config(), [*data, f"data.vocabulary={vocabulary}", *S.settings(), "train.steps=1"])
-    for event in fit(material.run, config, True, lambda: False):
-        if isinstance(event, Progress):
+    for event in train_run(material.run, config, True, lambda: False):
+        if isinstance(event, TrainingProgress):
             break
-    data_ = write_pieces(open_run(material.run), config)
+    data_ = tokenize_corpora(open_run(material.run), config)
     for name, corpus in (("train", data_.train), ("dev", data_.dev), ("test", data_.test)):
         if corpus is not None:
             _write(material, name, corpus, data_.tokenizers.source.convert_ids_to_tokens)

@@ -22,7 +22,7 @@ from sacrebleu.significance import PairedTest
 
 from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
-from regard.jobs.train.fit import fit
+from regard.jobs.train.fit import train_run
 from regard.report import Chart, Table, bars, overlay
 from regard.run import Run, open_run, write_text
 
@@ -63,7 +63,7 @@ def translate(folder: Path, files: dict[str, list[str]], changes: list[str]) -> 
     """Train, and keep the test scores and the translations."""
     data = [f"data.{name}={json.dumps(paths)}" for name, paths in files.items()]
     fixed = ["train.guide=0", "train.check_sentences=0", "train.threads=1", "data.max_length=200"]
-    for _ in fit(folder, override(Config(), [*data, *fixed, *changes]), True, lambda: False):
+    for _ in train_run(folder, override(Config(), [*data, *fixed, *changes]), True, lambda: False):
         pass
     run = open_run(folder)
     found = run.read_json(run.scores("test"))

@@ -22,7 +22,7 @@ from regard.config import Config
 from regard.data.batch import Batch, collate
 from regard.decode import GreedySearch
 from regard.formats import Pair, read_pairs
-from regard.jobs.load import load, use_threads
+from regard.jobs.load import configure_cpu, load
 from regard.model.transformer import count_parameters
 from regard.run import open_run
 from regard.tasks.translate import Translator
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--write", metavar="NAME", help="write results/NAME.md")
     given = parser.parse_args()
-    use_threads(given.threads)
+    configure_cpu(given.threads)
     pairs = list(read_pairs(given.pairs))[: given.sentences]
     whole, less = (contender(folder, pairs) for folder in (given.run, given.pruned))
     count = [count_parameters(one.translator.model) for one in (whole, less)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from environment import described, write
 
 from regard.config import Config, override
-from regard.jobs.train.fit import fit, resume
+from regard.jobs.train.fit import resume_run, train_run
 from regard.run import Run, open_run
 from regard.training import log
 
@@ -59,11 +59,11 @@ def train(folder: Path, config: Config) -> Run:
     """A finished run, trained now or earlier."""
     run = Run(folder)
     if not run.config.exists():
-        events = fit(folder, config, True, lambda: False)
+        events = train_run(folder, config, True, lambda: False)
     elif run.scores("dev").exists():
         return open_run(folder)
     else:
-        events = resume(folder, [], lambda: False)
+        events = resume_run(folder, [], lambda: False)
     for _ in events:
         pass
     return open_run(folder)

@@ -28,7 +28,7 @@ from peers import PEERS, Peer, versions
 
 from regard.config import ModelConfig
 from regard.hardware import measure_matmul_flops
-from regard.jobs.load import use_threads
+from regard.jobs.load import configure_cpu
 from regard.training.planning.cost import MeanLengths, training_flops
 
 WARM = 3  # steps before anything is counted
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     parser.add_argument("--write", metavar="NAME", help="write results/NAME.md")
     given = parser.parse_args()
-    use_threads(0)
+    configure_cpu(0)
     material = make(given.scratch / "material", {"train": given.train, "dev": given.dev})
     size = SIZES[given.size]
     contenders = []

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from regard.config import override
-from regard.jobs.train.events import Progress
-from regard.jobs.train.fit import fit
+from regard.jobs.train.events import TrainingProgress
+from regard.jobs.train.fit import train_run
 from regard.run import open_run
 
 
@@ -15,8 +15,8 @@ def main() -> None:
     fixed = ["model.dropout=0.1", "train.batch_tokens=4096", "train.guide=0", "train.steps=1000000"]
     rare = ["train.check_every=1000000", "train.save_every=1000000", "train.check_sentences=0"]
     config = override(base, [*fixed, *rare, *settings])
-    for event in fit(Path(scratch) / "run", config, True, lambda: False):
-        if isinstance(event, Progress):
+    for event in train_run(Path(scratch) / "run", config, True, lambda: False):
+        if isinstance(event, TrainingProgress):
             print("tokens", event.step.tokens, flush=True)
 
 

@@ -11,9 +11,9 @@ def bench(
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
     """Measure this machine: matrix products, training, translating, and what would make them faster."""
-    from regard.jobs.bench import bench as measured
-    from regard.jobs.bench import of_nothing, of_run
+    from regard.jobs.bench import build_default_workload, build_run_workload
+    from regard.jobs.bench import run_benchmark as measured
 
-    config, subject = of_run(run, set_ or []) if run is not None else of_nothing(set_ or [])
+    config, subject = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
     for line in measured(config, subject, seconds):
         typer.echo(line)

@@ -17,11 +17,11 @@ def compare(
 ) -> None:
     """Put runs and files of translations side by side on one test set: scores, significance, curves, sentences."""
     from regard.decode import BeamSearch
-    from regard.jobs.load import use_threads
+    from regard.jobs.load import configure_cpu
     from regard.tuning.compare import compare as job
     from regard.tuning.pages.comparison import METRICS, lines, write_comparison
 
-    use_threads(0)
+    configure_cpu(0)
     found = job(systems, on or [], BeamSearch(beam, alpha), device)
     path = write_comparison(found, out)
     if as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from regard.jobs.demo import Demonstrated
+    from regard.jobs.demo import DemoResult
 
 NEXT = """
 What to try next
@@ -30,21 +30,21 @@ def demo(
     from regard.cli.progress import show
     from regard.cli.train import INTERRUPTED, stopper
     from regard.jobs import demo as job
-    from regard.jobs.train.events import Interrupted
+    from regard.jobs.train.events import TrainingInterrupted
 
-    size = job.QUICK if quick else job.WHOLE
-    typer.echo(f"English → French from a grammar built in: {size.train:,} pairs to learn from.", err=True)
-    last = show(job.demo(out, size, seed, overwrite, stopper()))
-    if isinstance(last, Interrupted):
+    size = job.QUICK_PRESET if quick else job.FULL_PRESET
+    typer.echo(f"English → French from a grammar built in: {size.train_pairs:,} pairs to learn from.", err=True)
+    last = show(job.run_demo(out, size, seed, overwrite, stopper()))
+    if isinstance(last, TrainingInterrupted):
         raise typer.Exit(INTERRUPTED)
-    if isinstance(last, job.Demonstrated):
+    if isinstance(last, job.DemoResult):
         _tell(last)
 
 
-def _tell(found: "Demonstrated") -> None:
+def _tell(found: "DemoResult") -> None:
     from regard.report import alignment
 
-    for shown in found.shown:
+    for shown in found.translations:
         verdict = "as the reference" if shown.translation == shown.reference else f"reference: {shown.reference}"
         print(f"\n{shown.translation}   ({verdict})")
         print(alignment(shown.source_words, shown.target_words, weights=shown.weights))

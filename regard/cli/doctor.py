@@ -19,7 +19,7 @@ def doctor(
 ) -> None:
     """Say what is wrong with a corpus, where, and what to do about it."""
     from regard import config as settings
-    from regard.jobs.doctor import write_clean
+    from regard.jobs.doctor import write_clean_corpus
     from regard.jobs.train.prepare import diagnose
 
     data = {"train": files, "dev": dev or [], "test": test or [], "source": source, "target": target}
@@ -30,5 +30,5 @@ def doctor(
     else:
         print("\n".join(diagnosis.format_lines()))
     if fix is not None:
-        for path in write_clean(config, diagnosis, fix):
+        for path in write_clean_corpus(config, diagnosis, fix):
             typer.echo(f"written: {path}", err=True)

@@ -26,23 +26,23 @@ def evaluate(
     from regard.evaluation import METRICS
     from regard.formats import files as formats
     from regard.formats import read_pairs
-    from regard.jobs.contamination import seen_by
+    from regard.jobs.contamination import load_trained_sources
     from regard.jobs.evaluate import score_run
-    from regard.jobs.load import load, use_threads
+    from regard.jobs.load import configure_cpu, load
     from regard.metrics import bleu_as_in_papers
     from regard.run import open_run
 
     metrics = dict(METRICS)
     if lowercase or tokenize:
         metrics["bleu_as_in_papers"] = bleu_as_in_papers(lowercase, tokenize or "13a")
-    use_threads(0)
+    configure_cpu(0)
     data = open_run(run).load_config().data
     pairs = list(read_pairs(files, data.source, data.target))
     translator = load(run, device)
     origins = [str(Path(file).resolve()) for file in files]
     name = _name(open_run(run), formats.bare(Path(files[0])).stem, origins)
     evaluation = score_run(open_run(run), translator, pairs, name, BeamSearch(beam, alpha), metrics, origins)
-    seen = seen_by(run)
+    seen = load_trained_sources(run)
     if known := sum(pair.source in seen for pair in pairs):
         text = f"! {known:,} of {len(pairs):,} sources stand in the text that this run was trained on"
         typer.echo(f"{text}: scores on them say what it remembers", err=True)

@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.jobs.look.heads import HeadTable
-    from regard.jobs.look.inspected_run import Subject
+    from regard.jobs.look.inspected_run import InspectedRun
 
 
 def look(
@@ -49,11 +49,11 @@ def look(
     if positions:
         text = {"--out": out, "--no-measure": not measure, "--against": against is not None}
         _refuse(text, "is for text, and --positions has none: leave it out")
-    from regard.jobs.load import use_threads
-    from regard.jobs.look.inspected_run import open_subject
+    from regard.jobs.load import configure_cpu
+    from regard.jobs.look.inspected_run import open_inspected_run
 
-    use_threads(0)
-    subject = open_subject(run, device)
+    configure_cpu(0)
+    subject = open_inspected_run(run, device)
     if positions:
         _positions(subject, texts, places, head, (svg, png, csv, npz))
         return
@@ -61,7 +61,7 @@ def look(
         _corpus(subject, texts, sentences, out)
         return
     _expect_a_sentence(subject, texts)
-    place = subject.head(head) if head else None
+    place = subject.find_head(head) if head else None
     wanted = {"--svg": svg, "--png": png, "--csv": csv}
     if place is None and (missing := [name for name, path in wanted.items() if path]):
         raise ConfigError(f"{missing[0]} shows one head: say which with --head, as in --head encoder.0.self.0")
@@ -73,9 +73,9 @@ def look(
     if place is not None:
         _write_head(data, place, svg, png, csv)
     if npz is not None:
-        from regard.jobs.look.page import arrays
+        from regard.jobs.look.page import flatten_arrays
 
-        write(npz, as_npz(arrays(data)))
+        write(npz, as_npz(flatten_arrays(data)))
 
 
 def heads(
@@ -91,19 +91,19 @@ def heads(
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
-    from regard.jobs.load import use_threads
+    from regard.jobs.load import configure_cpu
     from regard.jobs.look.heads import measure_heads
     from regard.jobs.look.inspected_run import (
-        aligned_examples,
-        given_examples,
-        grammar_examples,
-        open_subject,
-        own_examples,
+        load_aligned_examples,
+        load_default_examples,
+        load_file_examples,
+        make_grammar_examples,
+        open_inspected_run,
     )
     from regard.report import as_csv
 
-    use_threads(0)
-    subject = open_subject(run, device)
+    configure_cpu(0)
+    subject = open_inspected_run(run, device)
     if not subject.translates:
         wishes = {"--pharaoh": pharaoh, "--gold": gold, "--alone": alone, "--ablate": ablate != "zero"}
         _refuse(wishes, f"is for models that write, and {run} holds an encoder alone; leave it out")
@@ -112,15 +112,17 @@ def heads(
             "--gold: say which pairs the links belong to, as in regard heads RUN test.en test.fr --gold …"
         )
     if gold is not None:
-        examples, what = aligned_examples(subject, files, gold, sentences)
+        examples, what = load_aligned_examples(subject, files, gold, sentences)
     else:
-        examples, what = given_examples(subject, files, sentences) if files else own_examples(subject, sentences)
+        examples, what = (
+            load_file_examples(subject, files, sentences) if files else load_default_examples(subject, sentences)
+        )
     if grammar:
-        more = grammar_examples(subject)
+        more = make_grammar_examples(subject)
         if gold is not None:  # aligners are judged by one gold alone
             more = [replace(example, alignment=None) for example in more]
         examples, what = examples + more, f"{what} and the built-in corpus"
-    table = measure_heads(subject, examples, what, way=ablate, others=alone)
+    table = measure_heads(subject, examples, what, ablation=ablate, keep_only=alone)
     _tell(table)
     if csv is not None:
         write(csv, as_csv(table.as_table()).encode())
@@ -142,7 +144,7 @@ def _links(table: "HeadTable") -> str:
     return "".join(f"{written.get(line, '')}\n" for line in range(max(written, default=-1) + 1))
 
 
-def _expect_a_sentence(subject: "Subject", texts: list[str]) -> None:
+def _expect_a_sentence(subject: "InspectedRun", texts: list[str]) -> None:
     if len(texts) > 2:
         raise ConfigError(f"{len(texts)} texts: expected a sentence, or a sentence and its translation, in quotes")
     if len(texts) == 2 and not subject.translates:
@@ -173,10 +175,10 @@ def _is_file(text: str) -> bool:
 
 
 def _selftest() -> None:
-    from regard.jobs.load import use_threads
+    from regard.jobs.load import configure_cpu
     from regard.jobs.look.selftest import proofs
 
-    use_threads(1)  # its models are so small that threads would only wait for each other
+    configure_cpu(1)  # its models are so small that threads would only wait for each other
     failed = 0
     for proof in proofs():
         failed += not proof.holds
@@ -186,28 +188,28 @@ def _selftest() -> None:
         raise typer.Exit(1)
 
 
-def _positions(subject: "Subject", texts: list[str] | None, places: int, head: str | None, files: Files) -> None:
+def _positions(subject: "InspectedRun", texts: list[str] | None, places: int, head: str | None, files: Files) -> None:
     """A figure of places shows one layer: the first, or that of a head."""
     if texts:
         raise ConfigError("--positions looks at places alone, whatever the words are: leave the text out")
-    layer = int(subject.head(head)[0].split(".")[1]) if head else 0
+    layer = int(subject.find_head(head)[0].split(".")[1]) if head else 0
     show_places(subject, places, layer, files)
 
 
-def _corpus(subject: "Subject", texts: list[str], sentences: int, out: Path | None) -> None:
+def _corpus(subject: "InspectedRun", texts: list[str], sentences: int, out: Path | None) -> None:
     from regard.jobs.look.heads import measure_heads
-    from regard.jobs.look.inspected_run import given_examples
-    from regard.jobs.look.page import common_of, look_data
+    from regard.jobs.look.inspected_run import load_file_examples
+    from regard.jobs.look.page import build_look_data, compute_common_means
 
-    examples, what = given_examples(subject, texts, sentences)
+    examples, what = load_file_examples(subject, texts, sentences)
     table = measure_heads(subject, examples, what)
     _tell(table)
     for facts in table.facts:
-        if facts.role is not None and (found := table.evidence(facts)):
+        if facts.role is not None and (found := table.find_evidence(facts)):
             told = "; ".join(f"{one.which} {one.lift:.2f}: {table.examples[one.example].source.text}" for one in found)
             print(f"{facts.head} as {facts.role.name}: {told}")
     if out is not None:  # a page shows one sentence; what is said of its heads comes from all of them
-        _write_page(look_data(subject, examples[0], table, common_of(subject, examples)), out)
+        _write_page(build_look_data(subject, examples[0], table, compute_common_means(subject, examples)), out)
 
 
 def _tell(table: "HeadTable") -> None:
@@ -217,9 +219,9 @@ def _tell(table: "HeadTable") -> None:
     print(head_rows(table.as_table()))
     roles = {facts.role.name for facts in table.facts if facts.role}
     asked = {role.name for facts in table.facts for role in facts.roles}
-    print(f"\nmeasured on {table.sentences()}; lift 1 is perfect, 0 is chance;")
+    print(f"\nmeasured on {table.describe_sentences()}; lift 1 is perfect, 0 is chance;")
     print("(in brackets): no sure role, only the nearest; worth: gradient of a gate; cost: nats per piece without it")
-    if table.alone:
+    if table.keep_only_costs:
         print("alone: nats per piece if it is the only head that its attention has left")
     if asked & set(RELATIONS) and not roles & set(RELATIONS):
         print("grammar: no head has an agreement role that a fixed distance could not explain")
@@ -237,22 +239,22 @@ def _tell(table: "HeadTable") -> None:
 
 
 def _data(
-    subject: "Subject", texts: list[str], sentences: int, against: str | None
+    subject: "InspectedRun", texts: list[str], sentences: int, against: str | None
 ) -> "tuple[dict[str, Any], HeadTable | None]":
     """Everything about a sentence; heads are measured on so many others, if on any."""
     from regard.inspection.heads.statistics import ENOUGH
-    from regard.jobs.look.compare_attention import against as compared
+    from regard.jobs.look.compare_attention import load_reference as compared
     from regard.jobs.look.heads import measure_heads
-    from regard.jobs.look.inspected_run import own_examples
-    from regard.jobs.look.page import common_of, look_data
+    from regard.jobs.look.inspected_run import load_default_examples
+    from regard.jobs.look.page import build_look_data, compute_common_means
 
-    example = subject.example(texts[0], texts[1] if len(texts) > 1 else None)
+    example = subject.make_example(texts[0], texts[1] if len(texts) > 1 else None)
     other = None if against is None else compared(subject, example, against)
     if not sentences:
-        return look_data(subject, example, other=other), None
-    examples, what = own_examples(subject, sentences)
-    table = measure_heads(subject, examples, what, costed=max(ENOUGH, sentences // 3))
-    return look_data(subject, example, table, common_of(subject, examples), other), table
+        return build_look_data(subject, example, reference=other), None
+    examples, what = load_default_examples(subject, sentences)
+    table = measure_heads(subject, examples, what, ablation_sentences=max(ENOUGH, sentences // 3))
+    return build_look_data(subject, example, table, compute_common_means(subject, examples), other), table
 
 
 def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
@@ -269,7 +271,7 @@ def _summary(data: dict[str, Any], table: "HeadTable | None") -> list[str]:
         lines += [alignment(source["words"], target["words"], pairs=links), ""]
     if table is not None:
         lines += [head_rows(table.as_table()), ""]
-        lines += [f"heads measured on {table.sentences()}"]
+        lines += [f"heads measured on {table.describe_sentences()}"]
     lines += [
         f"scores of {kind} attention{told}" for kind, own in data["kinds"].items() for told in _shares(own["terms"])
     ]
@@ -337,7 +339,7 @@ def _write_page(data: dict[str, Any], path: Path) -> None:
 def _write_head(
     data: dict[str, Any], place: tuple[str, int], svg: Path | None, png: Path | None, csv: Path | None
 ) -> None:
-    from regard.jobs.look.page import cells
+    from regard.jobs.look.page import tabulate_head
     from regard.report import as_csv, head_figure
 
     attention, row = place
@@ -350,4 +352,4 @@ def _write_head(
     if png is not None:
         write(png, chart.png())
     if csv is not None:
-        write(csv, as_csv(cells(data, kind, int(layer), row)).encode())
+        write(csv, as_csv(tabulate_head(data, kind, int(layer), row)).encode())

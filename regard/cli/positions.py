@@ -8,34 +8,40 @@ from regard.cli.output import as_npz, write
 
 if TYPE_CHECKING:
     from regard.inspection.positions import Places
-    from regard.jobs.look.inspected_run import Subject
+    from regard.jobs.look.inspected_run import InspectedRun
     from regard.report import Table
 
 Files = tuple[Path | None, Path | None, Path | None, Path | None]
 """Where SVG, PNG, CSV and NPZ go."""
 
 
-def show_places(subject: "Subject", count: int, layer: int, files: Files) -> None:
+def show_places(subject: "InspectedRun", count: int, layer: int, files: Files) -> None:
     """Tell what the schemes of positions hold and do, and write what is wanted."""
-    from regard.jobs.look.positions import favourites, place_arrays, place_cells, place_figure, positions_of
+    from regard.jobs.look.positions import (
+        analyze_positions,
+        draw_positions,
+        flatten_position_arrays,
+        tabulate_position_scores,
+        tabulate_preferred_distances,
+    )
     from regard.report import as_csv
 
-    found = positions_of(subject, count)
+    found = analyze_positions(subject, count)
     for line in _told(found):
         print(line)
     print("\nif all words were one and the same:")
-    print("\n".join(_rows(favourites(found))))
+    print("\n".join(_rows(tabulate_preferred_distances(found))))
     svg, png, csv, npz = files
     if svg is not None or png is not None:
-        chart = place_figure(subject, found, layer)
+        chart = draw_positions(subject, found, layer)
         if svg is not None:
             write(svg, chart.svg().encode())
         if png is not None:
             write(png, chart.png())
     if csv is not None:
-        write(csv, as_csv(place_cells(found)).encode())
+        write(csv, as_csv(tabulate_position_scores(found)).encode())
     if npz is not None:
-        write(npz, as_npz(place_arrays(found)))
+        write(npz, as_npz(flatten_position_arrays(found)))
 
 
 def _told(found: "Sequence[Places]") -> Iterator[str]:

@@ -61,39 +61,39 @@ class Display:
         self.say(f"  ALARM: {event.text}")
 
     @take.register
-    def _(self, event: events.Started) -> None:
+    def _(self, event: events.TrainingStarted) -> None:
         begin = f"goes on at step {event.step:,}" if event.step else "starts"
         self._of = f"/{event.last_step:,}" if event.last_step else ""
         self.say(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
         self._task = self._bar.add_task("", total=1.0, numbers="")
 
     @take.register
-    def _(self, event: events.Progress) -> None:
+    def _(self, event: events.TrainingProgress) -> None:
         step = event.step
         numbers = (
             f"step {step.number:,}{self._of}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
             f"{step.tokens / step.seconds:,.0f} tokens/s  {clock(event.seconds_left)} left"
         )
         if self._task is not None and self.console.is_terminal:
-            self._bar.update(self._task, completed=min(event.progress, 1.0), numbers=numbers)
+            self._bar.update(self._task, completed=min(event.fraction, 1.0), numbers=numbers)
         elif time.monotonic() - self._spoke >= QUIET_SECONDS:
             self._spoke = time.monotonic()
             self.say("  " + numbers)
 
     @take.register
-    def _(self, event: events.Checked) -> None:
-        check = event.check
+    def _(self, event: events.ValidationFinished) -> None:
+        check = event.result
         bleu = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
-        star = "  * best so far" if event.best else ""
+        star = "  * best so far" if event.is_best else ""
         self.say(f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}")
 
     @take.register
-    def _(self, event: events.Interrupted) -> None:
+    def _(self, event: events.TrainingInterrupted) -> None:
         folder = event.run.folder
         self.say(f"  saved at step {event.step:,}. Go on with: regard train --resume {folder}")
 
     @take.register
-    def _(self, event: events.Finished) -> None:
+    def _(self, event: events.TrainingFinished) -> None:
         folder = event.run.folder
         for score in event.evaluation.scores.values():
             self.say(f"  {event.set_name}: {score}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from regard.jobs.prune import Pruned
+    from regard.jobs.prune import PruneResult
 
 
 def prune(
@@ -23,15 +23,15 @@ def prune(
     from regard.cli.progress import show
     from regard.formats import read_pairs
     from regard.jobs import prune as job
-    from regard.jobs.load import use_threads
+    from regard.jobs.load import configure_cpu
     from regard.run import open_run
 
     config = open_run(run).load_config()
     job.require_translator(config, run)
-    use_threads(0)
+    configure_cpu(0)
     pairs = list(read_pairs(dev, config.data.source, config.data.target)) if dev else []
-    last = show(job.prune(run, out, pairs, job.Wish(keep, method, mend, overwrite, device)))
-    if isinstance(last, job.Pruned):
+    last = show(job.prune_run(run, out, pairs, job.PruneOptions(keep, method, mend, overwrite, device)))
+    if isinstance(last, job.PruneResult):
         _tell(last)
         test = " ".join(config.data.test) or "test.en test.fr"
         print(
@@ -40,20 +40,20 @@ def prune(
         )
 
 
-def _tell(found: "Pruned") -> None:
+def _tell(found: "PruneResult") -> None:
     before, after = found.sizes
     print("heads left   loss   BLEU (greedily translated), the others shut and nothing mended")
     for point in found.curve:
         score = point.bleu
-        print(f"{point.left:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
+        print(f"{point.num_heads:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
     print(f"before: {found.before}   (dev, greedily)")
-    mended = f"after {found.mended} steps of mending" if found.mended else "nothing mended"
+    mended = f"after {found.finetune_steps} steps of mending" if found.finetune_steps else "nothing mended"
     print(f"after:  {found.after}   (dev, greedily, {mended})")
     print(f"{found.difference}")
     share = found.after.value / found.before.value if found.before.value else 0.0
     print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")
     print(f"parameters {before.parameters:,} → {after.parameters:,}")
-    print(f"operations a pair {before.operations:,.0f} → {after.operations:,.0f}")
+    print(f"operations a pair {before.flops:,.0f} → {after.flops:,.0f}")
     print(f"seconds to translate {before.seconds:.2f} → {after.seconds:.2f} (one measurement; see benchmarks/)")
     print(f"removed: {', '.join(found.removed) or 'nothing'}")
     print(f"written: {found.run.folder}")

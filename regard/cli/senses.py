@@ -9,7 +9,7 @@ from regard.cli.output import write
 from regard.errors import DataError
 
 if TYPE_CHECKING:
-    from regard.jobs.look.senses import WordStory
+    from regard.jobs.look.senses import SenseAnalysis
 
 
 def embed_words(
@@ -23,17 +23,17 @@ def embed_words(
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's."""
-    from regard.jobs.load import use_threads
-    from regard.jobs.look.inspected_run import open_subject
-    from regard.jobs.look.senses import read_sentences, tell_word
+    from regard.jobs.load import configure_cpu
+    from regard.jobs.look.inspected_run import open_inspected_run
+    from regard.jobs.look.senses import analyze_senses, read_sentences
     from regard.report import as_csv, layers_scatter
 
-    use_threads(0)
-    subject = open_subject(run, device)
+    configure_cpu(0)
+    subject = open_inspected_run(run, device)
     sentences, senses = read_sentences(file, word)
     if not sentences:
         raise DataError(f"{file}: the word '{word}' is in none of its sentences")
-    story = tell_word(subject, word, sentences, senses)
+    story = analyze_senses(subject, word, sentences, senses)
     _tell(story)
     chart = layers_scatter(story.points, title=f"'{word}' in {len(story.occurrences)} sentences, layer by layer")
     if svg is not None:
@@ -46,7 +46,7 @@ def embed_words(
         write(points, as_csv(story.points).encode())
 
 
-def _tell(story: "WordStory") -> None:
+def _tell(story: "SenseAnalysis") -> None:
     senses = story.layers[0].senses is not None
     print(f"'{story.word}' in {len(story.occurrences)} sentences: how alike its vectors are (itself), and those of a")
     print("sentence, and how much of its own one direction explains; less what unrelated words score (unrelated).")
@@ -60,7 +60,7 @@ def _tell(story: "WordStory") -> None:
             numbers = (alike.itself, alike.sentence, alike.explained, alike.baseline)
             line += " │" + "".join(f" {number:9.2f}" for number in numbers)
         print(line + (f" │ {layer.senses:12.2f} {layer.nearest:7.0%}" if senses else ""))
-    print("nearest in the static table: " + ", ".join(f"{piece} {cosine:.2f}" for piece, cosine in story.neighbours))
+    print("nearest in the static table: " + ", ".join(f"{piece} {cosine:.2f}" for piece, cosine in story.neighbors))
     print("nearest other sentence in the last layer:")
     for one in story.occurrences[:8]:
         print(f"  {one.sentence}\n    → {story.occurrences[one.nearest].sentence}")

@@ -142,8 +142,8 @@ class StudyDisplay:
     def _(self, event: events.Went) -> None:
         row, happened = self.rows[event.number], event.event
         row.now = row.now.after(happened)
-        if isinstance(happened, inner.Checked):
-            check = happened.check
+        if isinstance(happened, inner.ValidationFinished):
+            check = happened.result
             score = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
             self._tell(f"    trial {event.number}, step {check.step:,}: dev loss {check.loss:.3f}{score}")
         elif isinstance(happened, inner.Alarm):

@@ -47,14 +47,14 @@ def train(
         )
     from regard.cli.progress import show
     from regard.jobs.train import fit
-    from regard.jobs.train.events import Interrupted
+    from regard.jobs.train.events import TrainingInterrupted
 
     if resume is not None:
-        happenings = fit.resume(resume, changes, stopper())
+        happenings = fit.resume_run(resume, changes, stopper())
     else:
         config, name = read_config(files or [], changes)
-        happenings = fit.fit(out or Path("runs") / name, config, overwrite, stopper(), from_)
-    if isinstance(show(happenings), Interrupted):
+        happenings = fit.train_run(out or Path("runs") / name, config, overwrite, stopper(), from_)
+    if isinstance(show(happenings), TrainingInterrupted):
         raise typer.Exit(INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
 
 

@@ -18,8 +18,8 @@ from regard.errors import ConfigError, FormatError
 if TYPE_CHECKING:
     from regard.decode import Search
     from regard.formats import Document
-    from regard.jobs.translate.text import Longest
-    from regard.jobs.translate.worker_pool import Candidates
+    from regard.jobs.translate.text import LengthLimit
+    from regard.jobs.translate.worker_pool import TranslationBackend
     from regard.tasks.translate import Translation
 
 REFRESH = 0.5  # seconds
@@ -51,8 +51,8 @@ def translate(
     from regard.decode import BeamSearch, GreedySearch, Sampling
     from regard.formats import files, open_document
     from regard.formats.document import BILINGUAL, DOCUMENTS
-    from regard.jobs.translate.text import Longest, translate_lines
-    from regard.jobs.translate.worker_pool import Terms, hire
+    from regard.jobs.translate.text import LengthLimit, translate_lines
+    from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
     from regard.run import open_run
 
     search: Search
@@ -68,13 +68,13 @@ def translate(
         raise ConfigError(f"--long {long}: expected split or refuse")
     file = None if file == Path("-") else file
     data = open_run(run).load_config().data
-    longest = Longest(data.max_length, refuse=long == "refuse")
+    longest = LengthLimit(data.max_length, refuse=long == "refuse")
     whole = file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL)
     document = open_document(file, data.source, data.target) if file is not None and whole else None
     if document is not None and (out is None or nbest > 1 or scores):
         wrong = "say with --out where the translated file goes" if out is None else "--nbest and --scores are for text"
         raise ConfigError(f"{file}: {wrong}")
-    with hire(run, Terms(device, workers, quantize, engine), _size(file)) as translator:
+    with open_translator(run, RuntimeOptions(device, workers, quantize, engine), _size(file)) as translator:
         if document is not None and out is not None:
             _document(translator, document, out, search, longest)
             return
@@ -87,12 +87,17 @@ def translate(
                 count(number)
 
 
-def _document(translator: "Candidates", document: "Document", out: Path, search: "Search", longest: "Longest") -> None:
+def _document(
+    translator: "TranslationBackend", document: "Document", out: Path, search: "Search", longest: "LengthLimit"
+) -> None:
     from regard.jobs.translate.text import translate_document
 
     filled = translate_document(translator, document, out, search, longest)
-    typer.echo(f"{out}: {filled.count:,} translated, to be reviewed; {len(filled.left):,} left empty", err=True)
-    for note, reason in filled.left:
+    typer.echo(
+        f"{out}: {filled.num_translated:,} translated, to be reviewed; {len(filled.skipped_segments):,} left empty",
+        err=True,
+    )
+    for note, reason in filled.skipped_segments:
         typer.echo(f"  {note}: {reason}", err=True)
 
 

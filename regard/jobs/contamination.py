@@ -9,40 +9,40 @@ from regard.data.split import digest
 from regard.data.store import Texts
 from regard.run import Run, is_run
 
-SEED = 0  # of digests that are compared with each other and nothing else
+DIGEST_SEED = 0  # of digests that are compared with each other and nothing else
 
 
-class Seen:
+class TrainedSources:
     """The sources that a run was trained on, and the runs that it began with: eight bytes for each."""
 
     def __init__(self, sources: Iterable[str]):
-        self._marks = np.unique(np.fromiter((digest(source, SEED) for source in sources), np.uint64))
+        self._digests = np.unique(np.fromiter((digest(source, DIGEST_SEED) for source in sources), np.uint64))
 
     def __contains__(self, source: object) -> bool:
-        if not len(self._marks):
+        if not len(self._digests):
             return False
-        mark = np.uint64(digest(str(source), SEED))
-        at = int(np.searchsorted(self._marks, mark))
-        return at < len(self._marks) and bool(self._marks[at] == mark)
+        source_digest = np.uint64(digest(str(source), DIGEST_SEED))
+        index = int(np.searchsorted(self._digests, source_digest))
+        return index < len(self._digests) and bool(self._digests[index] == source_digest)
 
     def __len__(self) -> int:
-        return len(self._marks)
+        return len(self._digests)
 
 
-def seen_by(folder: str | Path) -> Seen:
+def load_trained_sources(folder: str | Path) -> TrainedSources:
     """By the run in a folder; an imported one does not tell what it was trained on."""
-    return Seen(source for run in _line(Path(folder)) for source in _sources(run))
+    return TrainedSources(source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
 
 
-def _line(folder: Path) -> list[Run]:
+def _ancestor_runs(folder: Path) -> list[Run]:
     """A run and those before it, as far as they are still there."""
-    found: list[Run] = []
+    ancestors: list[Run] = []
     name = str(folder)
-    while name and is_run(Path(name)) and Path(name) not in [run.folder for run in found]:
-        found.append(Run(Path(name)))
-        name = found[-1].load_config().train.init_from
-    return found
+    while name and is_run(Path(name)) and Path(name) not in [run.folder for run in ancestors]:
+        ancestors.append(Run(Path(name)))
+        name = ancestors[-1].load_config().train.init_from
+    return ancestors
 
 
-def _sources(run: Run) -> Iterable[str]:
+def _read_sources(run: Run) -> Iterable[str]:
     return Texts(run.store, "train.source") if run.texts_manifest.exists() else ()

@@ -10,7 +10,7 @@ from regard.interchange.folder import open_folder
 from regard.interchange.registry import exporter, importer
 from regard.interchange.trained import Trained, TrainedEncoder
 from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
-from regard.jobs.versions import versions
+from regard.jobs.versions import collect_versions
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder, EncoderOnly, count_parameters
 from regard.run import Run
@@ -19,49 +19,55 @@ from regard.run import Run
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
     """A run out of somebody else's folder, as if it had been trained here; what there is to say about it."""
     runs.require_free(folder, overwrite)
-    theirs = open_folder(path)
-    trained = importer(theirs)(theirs)
-    making = runs.stage(folder, trained.config)
+    model_folder = open_folder(path)
+    imported_model = importer(model_folder)(model_folder)
+    staged_run = runs.stage(folder, imported_model.config)
     try:
-        notes = _fill(making, trained, str(path))
+        notes = _write_run(staged_run, imported_model, str(path))
     except BaseException:
-        runs.discard(making)
+        runs.discard(staged_run)
         raise
-    runs.commit(making, folder)
+    runs.commit(staged_run, folder)
     return notes
 
 
-def _fill(run: Run, trained: Trained | TrainedEncoder, where: str) -> list[str]:
+def _write_run(run: Run, imported_model: Trained | TrainedEncoder, location: str) -> list[str]:
     model: EncoderDecoder | EncoderOnly
-    if isinstance(trained, Trained):
-        model, pieces = new_model(trained.config, trained.tokenizers), trained.tokenizers.target.vocab_size
-        save_tokenizers(run, trained.tokenizers)
+    if isinstance(imported_model, Trained):
+        model, vocab_size = (
+            new_model(imported_model.config, imported_model.tokenizers),
+            imported_model.tokenizers.target.vocab_size,
+        )
+        save_tokenizers(run, imported_model.tokenizers)
     else:
-        model, pieces = new_encoder(trained.config, trained.tokenizer.pad_id), trained.tokenizer.vocab_size
-        save_wordpiece(run, trained.tokenizer)
-    weights.load_into(model, trained.tensors, where)  # whatever does not fit is named here
-    runs.write_text(run.config, settings.dump(trained.config))
-    run.write_json(run.versions, versions())
-    with runs.atomic_write(run.weights(0)) as aside:
-        weights.write(weights.tensors_of(model), aside)
+        model, vocab_size = (
+            new_encoder(imported_model.config, imported_model.tokenizer.pad_id),
+            imported_model.tokenizer.vocab_size,
+        )
+        save_wordpiece(run, imported_model.tokenizer)
+    weights.load_into(model, imported_model.tensors, location)  # whatever does not fit is named here
+    runs.write_text(run.config, settings.dump(imported_model.config))
+    run.write_json(run.versions, collect_versions())
+    with runs.atomic_write(run.weights(0)) as temporary:
+        weights.write(weights.tensors_of(model), temporary)
     run.record_checksums(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
-    use = "translates" if isinstance(trained, Trained) else "embeds text"
-    return [f"{where}: {count_parameters(model):,} parameters, {pieces:,} pieces; it {use}"]
+    capability = "translates" if isinstance(imported_model, Trained) else "embeds text"
+    return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} pieces; it {capability}"]
 
 
-def export_run(folder: Path, to: str, out: Path, quantize: str = "none") -> None:
+def export_run(folder: Path, target_format: str, out: Path, quantize: str = "none") -> None:
     """A run as a folder that other programs read; it appears whole or not at all."""
-    write = exporter(to, quantize)
+    write = exporter(target_format, quantize)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
     translator = load(folder, "cpu")
-    trained = Trained(Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers)
-    making = out.with_name(out.name + runs.STAGING_SUFFIX)
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(parents=True)
+    exported_model = Trained(Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers)
+    staging_folder = out.with_name(out.name + runs.STAGING_SUFFIX)
+    shutil.rmtree(staging_folder, ignore_errors=True)
+    staging_folder.mkdir(parents=True)
     try:
-        write(trained, making)
-        making.replace(out)
+        write(exported_model, staging_folder)
+        staging_folder.replace(out)
     finally:
-        shutil.rmtree(making, ignore_errors=True)
+        shutil.rmtree(staging_folder, ignore_errors=True)

@@ -13,25 +13,25 @@ from regard.inspection.example import pair_example
 from regard.inspection.heads.alignment import Aligners, align_heads, link
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
-from regard.jobs.look.page import attention
-from regard.jobs.train.events import Event, Finished
-from regard.jobs.train.fit import Stop, fit
+from regard.jobs.look.page import compute_cross_attention
+from regard.jobs.train.events import TrainingEvent, TrainingFinished
+from regard.jobs.train.fit import StopCallback, train_run
 from regard.run import Run, atomic_write, require_free
 
-SHOWN = 4
+SHOWN_SENTENCES = 4
 
 
 @dataclass(frozen=True)
-class Size:
+class DemoPreset:
     """How much the demo makes, and the settings that suit it."""
 
-    train: int
-    held_out: int
-    settings: tuple[str, ...]
+    train_pairs: int
+    held_out_pairs: int
+    overrides: tuple[str, ...]
 
 
 SMALL_MODEL = ("model.dim=128", "model.layers=2", "model.ffn=512", "data.vocabulary=1500")
-WHOLE = Size(
+FULL_PRESET = DemoPreset(
     30_000,
     500,
     (
@@ -46,7 +46,7 @@ WHOLE = Size(
         "train.look_every=200",
     ),
 )
-QUICK = Size(
+QUICK_PRESET = DemoPreset(
     2_000,
     50,
     (*SMALL_MODEL, "train.steps=30", "train.check_every=15", "train.save_every=15", "train.warmup=10"),
@@ -54,7 +54,7 @@ QUICK = Size(
 
 
 @dataclass(frozen=True)
-class Shown:
+class AlignedTranslation:
     """A translation and where the model looked for each of its words."""
 
     source_words: list[str]
@@ -66,69 +66,75 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Demonstrated:
+class DemoResult:
     """What the demo found."""
 
     run: Run
     test: Evaluation
     compositional: Evaluation
     aligners: Aligners
-    shown: list[Shown]
+    translations: list[AlignedTranslation]
 
 
-def demo(folder: Path, size: Size, seed: int, overwrite: bool, stop: Stop) -> Iterator[Event | Demonstrated]:
+def run_demo(
+    folder: Path, preset: DemoPreset, seed: int, overwrite: bool, should_stop: StopCallback
+) -> Iterator[TrainingEvent | DemoResult]:
     """Train on the built-in English-French corpus, and try sentences and combinations that were never seen."""
     require_free(folder, overwrite)  # before the corpus of a run that stays is written anew
-    splits = english_french.split(size.train, size.held_out, size.held_out, size.held_out, seed)
+    splits = english_french.split(
+        preset.train_pairs, preset.held_out_pairs, preset.held_out_pairs, preset.held_out_pairs, seed
+    )
     corpus = folder.with_name(folder.name + "-corpus")
-    config = _config(corpus, size, seed)
-    files = {
+    config = _build_config(corpus, preset, seed)
+    sets = {
         "train": splits.train,
         "dev": splits.dev,
         "test": splits.test,
         "compositional": splits.compositional,
     }
-    for name, pairs in files.items():
-        _write(corpus / f"{name}.tsv", pairs)
+    for name, pairs in sets.items():
+        _write_corpus(corpus / f"{name}.tsv", pairs)
     test: Evaluation | None = None
-    for event in fit(folder, config, overwrite, stop):
+    for event in train_run(folder, config, overwrite, should_stop):
         yield event
-        if isinstance(event, Finished):
+        if isinstance(event, TrainingFinished):
             test = event.evaluation
     if test is None:  # interrupted
         return
     run, translator = Run(folder), load(folder)
-    compositional = score_run(run, translator, list(map(_pair, splits.compositional)), "compositional")
-    looks = attention(translator, [s.source for s in test.sentences[:SHOWN]], _outputs(test))
-    shown = [
-        Shown(
-            look.source_words,
-            look.target_words,
-            look.words.tolist(),
-            sorted(link(look.words)),
+    compositional = score_run(run, translator, list(map(_to_pair, splits.compositional)), "compositional")
+    cross_attentions = compute_cross_attention(
+        translator, [s.source for s in test.sentences[:SHOWN_SENTENCES]], _first_translations(test)
+    )
+    translations = [
+        AlignedTranslation(
+            cross_attention.source_words,
+            cross_attention.target_words,
+            cross_attention.word_weights.tolist(),
+            sorted(link(cross_attention.word_weights)),
             s.translation,
             s.reference,
         )
-        for look, s in zip(looks, test.sentences, strict=False)
+        for cross_attention, s in zip(cross_attentions, test.sentences, strict=False)
     ]
     examples = [pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
-    yield Demonstrated(run, test, compositional, align_heads(translator.model, examples), shown)
+    yield DemoResult(run, test, compositional, align_heads(translator.model, examples), translations)
 
 
-def _config(corpus: Path, size: Size, seed: int) -> Config:
+def _build_config(corpus: Path, preset: DemoPreset, seed: int) -> Config:
     data = {name: [str(corpus / f"{name}.tsv")] for name in ("train", "dev", "test")}
-    start = settings.build({"data": {**data, "source": "en", "target": "fr"}, "train": {"seed": seed}})
-    return settings.override(start, size.settings)
+    base_config = settings.build({"data": {**data, "source": "en", "target": "fr"}, "train": {"seed": seed}})
+    return settings.override(base_config, preset.overrides)
 
 
-def _write(path: Path, pairs: Sequence[GoldPair]) -> None:
+def _write_corpus(path: Path, pairs: Sequence[GoldPair]) -> None:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in write_rows(pairs))
 
 
-def _outputs(evaluation: Evaluation) -> list[str]:
-    return [s.translation for s in evaluation.sentences[:SHOWN]]
+def _first_translations(evaluation: Evaluation) -> list[str]:
+    return [s.translation for s in evaluation.sentences[:SHOWN_SENTENCES]]
 
 
-def _pair(gold: GoldPair) -> Pair:
+def _to_pair(gold: GoldPair) -> Pair:
     return Pair(gold.source, gold.target)

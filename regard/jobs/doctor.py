@@ -8,43 +8,45 @@ from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.formats import Pair, are_two_texts
-from regard.jobs.train.prepare import stream
+from regard.jobs.train.prepare import stream_pairs
 from regard.run import atomic_write
 
 
-def write_clean(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
+def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
     """Every set without what the doctor drops: two text files stay two, anything else becomes JSON lines."""
-    written: list[Path] = []
+    written_paths: list[Path] = []
     for name, files in (("train", config.data.train), ("dev", config.data.dev), ("test", config.data.test)):
         if files:
-            pairs = list(diagnosis.clean(stream(config, files).read(), name))
-            paths = _names(folder, name, files, pairs)
-            taken = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
+            pairs = list(diagnosis.clean(stream_pairs(config, files).read(), name))
+            paths = _output_paths(folder, name, files, pairs)
+            input_paths = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
             for path in paths:
-                if path.resolve() in taken | {other.resolve() for other in written}:
+                if path.resolve() in input_paths | {other.resolve() for other in written_paths}:
                     raise DataError(f"{path}: would be written over; choose another folder with --fix")
-            _write(paths, pairs)
-            written += paths
-    return written
+            _write_pairs(paths, pairs)
+            written_paths += paths
+    return written_paths
 
 
-def _names(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
+def _output_paths(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
     """Where a set goes: under the names its two files have, in a folder of its own for dev and test."""
     if not are_two_texts(files) or any("\n" in pair.source + pair.target for pair in pairs):
         return [folder / f"{name}.jsonl"]
-    home = folder if name == "train" else folder / name
+    directory = folder if name == "train" else folder / name
     source, target = (Path(file).name.removesuffix(".gz") for file in files)
-    return [home / source, home / (target if target != source else f"{target}.target")]
+    return [directory / source, directory / (target if target != source else f"{target}.target")]
 
 
-def _write(paths: list[Path], pairs: list[Pair]) -> None:
+def _write_pairs(paths: list[Path], pairs: list[Pair]) -> None:
     if len(paths) == 2:
-        _lines(paths[0], [pair.source for pair in pairs])
-        _lines(paths[1], [pair.target for pair in pairs])
+        _write_lines(paths[0], [pair.source for pair in pairs])
+        _write_lines(paths[1], [pair.target for pair in pairs])
     else:
-        _lines(paths[0], [json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs])
+        _write_lines(
+            paths[0], [json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs]
+        )
 
 
-def _lines(path: Path, lines: list[str]) -> None:
+def _write_lines(path: Path, lines: list[str]) -> None:
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)

@@ -27,14 +27,14 @@ def score_run(
 
     `files` are those that the pairs were read from.
     """
-    evaluation = judge(translator, pairs, search, metrics)
+    evaluation = evaluate_translator(translator, pairs, search, metrics)
     run.write_json(run.scores(name), as_dict(evaluation) | {"files": list(files)})
-    rows = ["\t".join(COLUMNS), *map(_row, evaluation.sentences)]
+    rows = ["\t".join(COLUMNS), *map(_format_row, evaluation.sentences)]
     write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
     return evaluation
 
 
-def judge(
+def evaluate_translator(
     translator: Translator, pairs: Sequence[Pair], search: Search | None = None, metrics: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
     """Translate and score, and leave no trace."""
@@ -57,11 +57,11 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _row(sentence: SentenceResult) -> str:
+def _format_row(sentence: SentenceResult) -> str:
     texts = (sentence.source, sentence.reference, sentence.translation)
-    return "\t".join([*map(_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
+    return "\t".join([*map(_escape_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """A text that cannot break its row."""
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -23,15 +23,15 @@ from regard.runtime.linears import LinearFactory, dense
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
-KINDS: dict[str, LinearFactory] = {"none": dense, "int8": int8_linear}
+LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense, "int8": int8_linear}
 """How weights may be held for decoding, as `--quantize` calls it."""
 
 
 def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
     """The translator that a run has trained: its best weights so far, in whole numbers of eight bits if wished."""
-    where, kind = pick_device(device), _kind(quantize)
-    if kind is int8_linear and where.type != "cpu":
-        raise ConfigError(f"--quantize int8 is for CPUs; on {where} leave it out, or say --device cpu")
+    torch_device, linear_factory = pick_device(device), _select_linear_factory(quantize)
+    if linear_factory is int8_linear and torch_device.type != "cpu":
+        raise ConfigError(f"--quantize int8 is for CPUs; on {torch_device} leave it out, or say --device cpu")
     run = open_run(Path(folder))
     config = run.load_config()
     if not run.best.exists():
@@ -46,9 +46,9 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
         )
     tokenizers = load_tokenizers(run, config)
     model = new_model(config, tokenizers)
-    fill(model, run, best_weights(run))
-    model = model.to(where).eval()
-    return Translator(model, tokenizers, IncrementalDecoder(model, kind))
+    load_weights(model, run, best_weights_path(run))
+    model = model.to(torch_device).eval()
+    return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
@@ -59,24 +59,24 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
         raise RunError(f"{run.folder}: holds no encoder alone; `regard import` makes one out of a BERT folder.")
     tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
     model = new_encoder(config, tokenizer.pad_id)
-    fill(model, run, best_weights(run))
+    load_weights(model, run, best_weights_path(run))
     return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
 
-def best_weights(run: Run) -> Path:
+def best_weights_path(run: Run) -> Path:
     """The file of the weights to use."""
     return run.folder / str(run.read_json(run.best)["weights"])
 
 
-def fill(model: nn.Module, run: Run, path: Path) -> None:
+def load_weights(model: nn.Module, run: Run, path: Path) -> None:
     """Give a model weights of a run."""
     weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 
-def _kind(quantize: str) -> LinearFactory:
-    if quantize not in KINDS:
-        raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(KINDS)}")
-    return KINDS[quantize]
+def _select_linear_factory(quantize: str) -> LinearFactory:
+    if quantize not in LINEAR_FACTORIES:
+        raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(LINEAR_FACTORIES)}")
+    return LINEAR_FACTORIES[quantize]
 
 
 def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
@@ -96,10 +96,10 @@ def new_encoder(config: Config, pad: int) -> EncoderOnly:
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     """One tokeniser for both sides, or one for each; imported ones bring tables of their pieces."""
     if config.data.joint_vocab and not run.vocab().exists():
-        joint = _tokenizer(run, "")
+        joint = _load_tokenizer(run, "")
         return Tokenizers(joint, joint)
-    shared = _table(run, "") if config.data.joint_vocab else None
-    source, target = (_tokenizer(run, side, shared or _table(run, side)) for side in SIDES)
+    shared = _load_token_table(run, "") if config.data.joint_vocab else None
+    source, target = (_load_tokenizer(run, side, shared or _load_token_table(run, side)) for side in SIDES)
     return Tokenizers(source, target)
 
 
@@ -122,12 +122,12 @@ def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
     run.record_checksums(run.wordpiece)
 
 
-def pick_device(name: str, number: int = 0) -> torch.device:
+def pick_device(name: str, index: int = 0) -> torch.device:
     """auto: a GPU if there is one; of several, the one with this number."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    if name == "cuda" and number:
-        name = f"cuda:{number}"
+    if name == "cuda" and index:
+        name = f"cuda:{index}"
     try:
         device = torch.device(name)
         float(torch.ones(1, device=device).sum())
@@ -136,16 +136,16 @@ def pick_device(name: str, number: int = 0) -> torch.device:
     return device
 
 
-def use_threads(count: int, sharing: int = 1) -> int:
+def configure_cpu(count: int, num_processes: int = 1) -> int:
     """As set_threads, and keep the memory of tensors from now on."""
-    threads = set_threads(count, sharing)
+    threads = set_threads(count, num_processes)
     retain_freed_memory()
     return threads
 
 
-def set_threads(count: int, sharing: int = 1) -> int:
+def set_threads(count: int, num_processes: int = 1) -> int:
     """Set the number of CPU threads; 0: one for each core that this process may use, shared by so many processes."""
-    torch.set_num_threads(count or max(1, cores() // sharing))
+    torch.set_num_threads(count or max(1, count_cores() // num_processes))
     # Numbers too small to matter cost a CPU a hundred times the work. A thread takes this over when it begins, so it
     # must be said before the first product.
     torch.set_flush_denormal(True)
@@ -153,16 +153,16 @@ def set_threads(count: int, sharing: int = 1) -> int:
     return torch.get_num_threads()
 
 
-def cores() -> int:
+def count_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
+def _load_tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
     model = run.verify(run.tokenizer(side)).read_bytes()
     return Tokenizer(model) if table is None else RemappedSentencePiece(model, table)
 
 
-def _table(run: Run, side: str) -> tuple[str, ...] | None:
+def _load_token_table(run: Run, side: str) -> tuple[str, ...] | None:
     path = run.vocab(side)
     return tuple(run.read_json(run.verify(path))) if path.exists() else None

@@ -22,7 +22,7 @@ from regard.inspection.pruning.order import Stage, by_gates, by_importance, head
 from regard.inspection.trace import sites
 from regard.jobs.load import load, new_model
 from regard.jobs.train.events import Note
-from regard.jobs.versions import versions
+from regard.jobs.versions import collect_versions
 from regard.metrics import Score, bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
@@ -35,89 +35,93 @@ from regard.training.loss import LossModule
 from regard.training.planning.cost import MeanLengths, training_flops
 
 METHODS = ("importance", "gates")
-MEND_STEPS = 600
-GENTLE = 0.5  # of the run's own rate: what is left is to be mended, not begun anew
-GATE_STEPS, PENALTY = 200, 0.02
-MEASURED = 200  # dev pairs on which importance is asked; BLEU is scored on all that were given
+FINETUNE_STEPS = 600
+RECOVERY_LR_FACTOR = 0.5  # of the run's own rate: what is left is to be mended, not begun anew
+GATE_STEPS, GATE_PENALTY = 200, 0.02
+IMPORTANCE_PAIRS = 200  # dev pairs on which importance is asked; BLEU is scored on all that were given
 
 
 @dataclass(frozen=True)
-class Wish:
+class PruneOptions:
     """What is to be pruned, and how."""
 
     keep: str = "50%"
     method: str = "importance"
-    mend: int = MEND_STEPS
+    finetune_steps: int = FINETUNE_STEPS
     overwrite: bool = False
     device: str = "auto"
 
 
 @dataclass(frozen=True)
-class Point:
+class PruningPoint:
     """One point of the curve: so many heads left, and what the model scores with the others shut."""
 
-    left: int
+    num_heads: int
     loss: float
     bleu: Score
 
 
 @dataclass(frozen=True)
-class Size:
+class ModelFootprint:
     """How large a model is, and how long it took."""
 
     heads: int
     parameters: int
-    operations: float
+    flops: float
     """Floating-point operations to read and write one dev pair once."""
     seconds: float
     """To translate the dev sentences greedily."""
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PruneResult:
     """What pruning did."""
 
     run: Run
     removed: tuple[str, ...]
-    curve: tuple[Point, ...]
+    curve: tuple[PruningPoint, ...]
     before: Score
     after: Score
     difference: Score
-    sizes: tuple[Size, Size]
-    mended: int
+    sizes: tuple[ModelFootprint, ModelFootprint]
+    finetune_steps: int
 
 
-def prune(folder: Path, out: Path, pairs: Sequence[Pair], wish: Wish) -> Iterator[Note | Pruned]:
+def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOptions) -> Iterator[Note | PruneResult]:
     """Cut heads out of a run until so many are left, mend the rest on the run's own text, and score both on dev."""
-    if wish.method not in METHODS:
-        raise ConfigError(f"--method {wish.method}: expected one of {', '.join(METHODS)}")
+    if options.method not in METHODS:
+        raise ConfigError(f"--method {options.method}: expected one of {', '.join(METHODS)}")
     if not pairs:
         raise ConfigError("pruning needs pairs to measure on: give them with --dev dev.en dev.fr")
     if out.resolve() == folder.resolve():
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
-    runs.require_free(out, wish.overwrite)
-    translator = load(folder, wish.device)
-    whole, config = translator.model, runs.open_run(folder).load_config()
-    given, pairs = len(pairs), _short(translator, pairs)
-    if len(pairs) < given:
-        yield Note(f"{given - len(pairs)} of {given} pairs are longer than {LONGEST} pieces and left out")
-    examples = [pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:MEASURED]]
-    total = sum(site.attention.heads for site in sites(whole))
-    curve, stages = [], _stages(whole, examples, wish, heads_to_keep(wish.keep, total))
+    runs.require_free(out, options.overwrite)
+    translator = load(folder, options.device)
+    model, config = translator.model, runs.open_run(folder).load_config()
+    num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
+    if len(pairs) < num_given:
+        yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {LONGEST} pieces and left out")
+    examples = [pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:IMPORTANCE_PAIRS]]
+    total_heads = sum(site.attention.heads for site in sites(model))
+    curve, stages = [], _iterate_stages(model, examples, options, heads_to_keep(options.keep, total_heads))
     for stage in stages:
-        with alter(whole, masked(whole, stage.shut)):
-            point = Point(stage.left, stage.loss, bleu(_translated(translator, pairs)[0], _targets(pairs)))
+        with alter(model, masked(model, stage.shut)):
+            point = PruningPoint(
+                stage.left, stage.loss, bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
+            )
         curve.append(point)
-        yield Note(f"{stage.left} of {total} heads: loss {stage.loss:.3f}, {point.bleu}")
+        yield Note(f"{stage.left} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
     removed = tuple(map(str, stage.shut))
-    small_config = _config(config, removed, folder)
-    small = new_model(small_config, translator.tokenizers).to(next(whole.parameters()).device).eval()
-    narrow(whole, small)
-    steps = yield from _mend(runs.open_run(folder), small_config, small, translator, wish.mend)
-    yield _scored(Run(out), folder, (config, small_config), (translator, small), pairs, (removed, tuple(curve), steps))
+    pruned_config = _prune_config(config, removed, folder)
+    pruned_model = new_model(pruned_config, translator.tokenizers).to(next(model.parameters()).device).eval()
+    narrow(model, pruned_model)
+    steps = yield from _recover(runs.open_run(folder), pruned_config, pruned_model, translator, options.finetune_steps)
+    yield _write_and_score(
+        Run(out), folder, (config, pruned_config), (translator, pruned_model), pairs, (removed, tuple(curve), steps)
+    )
 
 
-def _short(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
+def _filter_by_length(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs that heads can be measured on."""
     sources = translator.tokenizers.source.encode([pair.source for pair in pairs])
     targets = translator.tokenizers.target.encode([pair.target for pair in pairs])
@@ -128,14 +132,16 @@ def _short(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
     return short
 
 
-def _stages(model: EncoderDecoder, examples: Sequence[Example], wish: Wish, keep: int) -> Iterator[Stage]:
-    if wish.method == "importance":
-        return by_importance(model, examples, keep)
-    wanted = gates.learn(model, examples, GATE_STEPS, PENALTY)
-    return by_gates(model, examples, sorted(wanted, key=wanted.__getitem__), keep)
+def _iterate_stages(
+    model: EncoderDecoder, examples: Sequence[Example], options: PruneOptions, num_heads: int
+) -> Iterator[Stage]:
+    if options.method == "importance":
+        return by_importance(model, examples, num_heads)
+    gate_values = gates.learn(model, examples, GATE_STEPS, GATE_PENALTY)
+    return by_gates(model, examples, sorted(gate_values, key=gate_values.__getitem__), num_heads)
 
 
-def _mend(
+def _recover(
     run: Run, config: Config, model: EncoderDecoder, translator: Translator, steps: int
 ) -> Generator[Note, None, int]:
     """Train what is left for a while on the run's own pairs, at a gentle rate that falls to 0; the steps taken."""
@@ -151,117 +157,121 @@ def _mend(
     batches = Batches(corpus, translator.tokenizers, c.batch_tokens, config.data.max_length, c.seed)
     learner = LossModule(model, c.label_smoothing, padding_free=next(model.parameters()).device.type == "cpu").train()
     optimizers = optim.build(c, model)
-    for number, (_, batch) in enumerate(batches.iterate_from(DataPosition()), start=1):
+    for step, (_, batch) in enumerate(batches.iterate_from(DataPosition()), start=1):
         assert batch is not None
-        torch.manual_seed(number)
+        torch.manual_seed(step)
         sums = learner(batch.to(next(model.parameters()).device))
         (sums.objective / batch.num_tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), c.clip_grad_norm or torch.inf)
-        optimizers.step(GENTLE * (1 - (number - 1) / steps))
-        if number % 100 == 0 or number == steps:
-            yield Note(f"mending, step {number} of {steps}: loss {float(sums.loss) / batch.num_tokens:.3f}")
-        if number == steps:
+        optimizers.step(RECOVERY_LR_FACTOR * (1 - (step - 1) / steps))
+        if step % 100 == 0 or step == steps:
+            yield Note(f"mending, step {step} of {steps}: loss {float(sums.loss) / batch.num_tokens:.3f}")
+        if step == steps:
             break
     model.eval()
     return steps
 
 
-def _scored(
+def _write_and_score(
     out: Run,
-    origin: Path,
+    init_from: Path,
     configs: tuple[Config, Config],
     models: tuple[Translator, EncoderDecoder],
     pairs: Sequence[Pair],
-    done: tuple[tuple[str, ...], tuple[Point, ...], int],
-) -> Pruned:
+    pruning: tuple[tuple[str, ...], tuple[PruningPoint, ...], int],
+) -> PruneResult:
     """Write the small model as a run, and compare it with the whole one on dev."""
-    translator, small = models
-    _write(out, runs.open_run(origin), configs[1], small)
-    outputs, seconds = _translated(translator, pairs)
-    fewer, less = _translated(Translator(small, translator.tokenizers), pairs)
-    references = _targets(pairs)
+    translator, pruned_model = models
+    _write_run(out, runs.open_run(init_from), configs[1], pruned_model)
+    outputs, seconds = _translate_pairs(translator, pairs)
+    pruned_outputs, pruned_seconds = _translate_pairs(Translator(pruned_model, translator.tokenizers), pairs)
+    references = _references(pairs)
     ids = [
         translator.tokenizers.source.encode([p.source for p in pairs]),
         translator.tokenizers.target.encode(references),
     ]
     lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
-    vocabulary = translator.tokenizers.target.vocab_size
+    vocab_size = translator.tokenizers.target.vocab_size
     sizes = tuple(
-        Size(
+        ModelFootprint(
             sum(site.attention.heads for site in sites(model)),
             count_parameters(model),
-            training_flops(config.model, vocabulary, lengths) / 3,  # forward alone
-            took,
+            training_flops(config.model, vocab_size, lengths) / 3,  # forward alone
+            duration,
         )
-        for model, config, took in zip((translator.model, small), configs, (seconds, less), strict=True)
+        for model, config, duration in zip(
+            (translator.model, pruned_model), configs, (seconds, pruned_seconds), strict=True
+        )
     )
-    removed, curve, steps = done
-    before, after = bleu(outputs, references), bleu(fewer, references)
-    difference = bleu_difference(fewer, outputs, references)
-    pruned = Pruned(out, removed, curve, before, after, difference, (sizes[0], sizes[1]), steps)
-    out.write_json(out.pruning, as_dict(pruned))
-    return pruned
+    removed, curve, steps = pruning
+    before, after = bleu(outputs, references), bleu(pruned_outputs, references)
+    difference = bleu_difference(pruned_outputs, outputs, references)
+    result = PruneResult(out, removed, curve, before, after, difference, (sizes[0], sizes[1]), steps)
+    out.write_json(out.pruning, as_dict(result))
+    return result
 
 
-def as_dict(pruned: Pruned) -> dict[str, object]:
+def as_dict(result: PruneResult) -> dict[str, object]:
     """The whole story as plain values: what the run keeps in pruning.json."""
     return {
-        "removed": list(pruned.removed),
-        "curve": [{"heads": p.left, "loss": p.loss, "bleu": p.bleu.as_dict()} for p in pruned.curve],
-        "before": pruned.before.as_dict(),
-        "after": pruned.after.as_dict(),
-        "difference": pruned.difference.as_dict(),
-        "sizes": [vars(size) for size in pruned.sizes],
-        "mended": pruned.mended,
+        "removed": list(result.removed),
+        "curve": [{"heads": p.num_heads, "loss": p.loss, "bleu": p.bleu.as_dict()} for p in result.curve],
+        "before": result.before.as_dict(),
+        "after": result.after.as_dict(),
+        "difference": result.difference.as_dict(),
+        "sizes": [vars(size) for size in result.sizes],
+        "mended": result.finetune_steps,
     }
 
 
-def _config(config: Config, removed: Sequence[str], origin: Path) -> Config:
+def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Config:
     """The settings of the small model: heads gone, and no files of its own."""
     table = config.model_dump(mode="json", exclude_none=True)
     table["model"]["pruned"] = sorted({*config.model.pruned, *removed})
     table["data"] |= {"train": [], "dev": [], "test": []}
-    table["train"]["origin"] = str(origin.resolve())
+    table["train"]["origin"] = str(init_from.resolve())
     return settings.build(table)
 
 
-def _write(out: Run, origin: Run, config: Config, model: EncoderDecoder) -> None:
-    making = runs.stage(out.folder, config)
+def _write_run(out: Run, init_run: Run, config: Config, model: EncoderDecoder) -> None:
+    staged_run = runs.stage(out.folder, config)
     try:
-        files = origin.tokenizer_files()
+        files = init_run.tokenizer_files()
         for path in files:
-            shutil.copyfile(origin.verify(path), making.folder / path.name)
-        runs.write_text(making.config, settings.dump(config))
-        making.write_json(making.versions, versions())
-        with runs.atomic_write(making.weights(0)) as aside:
-            weights.write(weights.tensors_of(model), aside)
-        making.record_checksums(making.weights(0), *(making.folder / path.name for path in files))
-        best = {"weights": f"weights/{making.weights(0).name}", "step": 0, "cost": None, "metric": "loss"}
-        making.write_json(making.best, best)
+            shutil.copyfile(init_run.verify(path), staged_run.folder / path.name)
+        runs.write_text(staged_run.config, settings.dump(config))
+        staged_run.write_json(staged_run.versions, collect_versions())
+        with runs.atomic_write(staged_run.weights(0)) as temporary:
+            weights.write(weights.tensors_of(model), temporary)
+        staged_run.record_checksums(staged_run.weights(0), *(staged_run.folder / path.name for path in files))
+        best = {"weights": f"weights/{staged_run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"}
+        staged_run.write_json(staged_run.best, best)
     except BaseException:
-        runs.discard(making)
+        runs.discard(staged_run)
         raise
-    runs.commit(making, out.folder)
+    runs.commit(staged_run, out.folder)
 
 
-def _translated(translator: Translator, pairs: Sequence[Pair], search: Search | None = None) -> tuple[list[str], float]:
+def _translate_pairs(
+    translator: Translator, pairs: Sequence[Pair], search: Search | None = None
+) -> tuple[list[str], float]:
     start = time.perf_counter()
-    found = Translator(translator.model, translator.tokenizers).translate(
+    translations = Translator(translator.model, translator.tokenizers).translate(
         [pair.source for pair in pairs], search or GreedySearch(scored=False)
     )
-    return found, time.perf_counter() - start
+    return translations, time.perf_counter() - start
 
 
-def _targets(pairs: Sequence[Pair]) -> list[str]:
+def _references(pairs: Sequence[Pair]) -> list[str]:
     return [pair.target for pair in pairs]
 
 
-def training_store(run: Run) -> Run:
+def find_training_store(run: Run) -> Run:
     """The run that keeps the training pairs: this one, or the one it was pruned from."""
-    origin = run.load_config().train.init_from
-    if run.tokens_manifest.exists() or not origin:
+    init_from = run.load_config().train.init_from
+    if run.tokens_manifest.exists() or not init_from:
         return run
-    return Run(Path(origin)) if Run(Path(origin)).tokens_manifest.exists() else run
+    return Run(Path(init_from)) if Run(Path(init_from)).tokens_manifest.exists() else run
 
 
 def require_translator(config: Config, folder: Path) -> None:

@@ -7,7 +7,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.data.corpora import split_words
 from regard.evaluation import Evaluation, SentenceResult
-from regard.jobs.look.page import Attention, attention
+from regard.jobs.look.page import CrossAttentionMatrix, compute_cross_attention
 from regard.model.transformer import count_parameters
 from regard.report import (
     Chart,
@@ -30,59 +30,68 @@ from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import log
 
-SHOWN = 10
-EXTREMES = 5
-READABLE = range(5, 16)  # words of a sentence whose heat map can be read at a glance
+SHOWN_SENTENCES = 10
+EXTREME_SENTENCES = 5
+READABLE_LENGTHS = range(5, 16)  # words of a sentence whose heat map can be read at a glance
 
 
 def write_report(run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str) -> None:
     """Draw every chart into charts/, and all of them into one offline page."""
     records = list(log.read(run.log))
-    charts = _curves(records)
-    spread = histogram(
+    charts = _draw_curves(records)
+    chrf_histogram = histogram(
         Table({"chrF2": [s.chrf for s in evaluation.sentences]}),
         "chrF2",
         title="Sentences by their chrF2",
         x_title="chrF2 of the sentence",
         y_title="sentences",
     ).named("sentences")
-    looks = [_heat_map(look) for look in _looks(translator, evaluation.sentences)]
-    for chart in [*charts, spread, *looks]:
+    attention_charts = [
+        _draw_heat_map(attention_chart) for attention_chart in _select_attention(translator, evaluation.sentences)
+    ]
+    for chart in [*charts, chrf_histogram, *attention_charts]:
         chart.save(run.charts)
     steps = [record for record in records if record["kind"] == "step"]
     sections = [
-        Section("Scores", [_scores(evaluation), *_honesty(set_name, evaluation)]),
-        Section("Training", [Facts(_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
-        Section("Translations", [Paragraph(_FIRST), _cards(evaluation.sentences[:SHOWN], config)]),
-        Section("Best and worst", _extremes(evaluation.sentences, config, spread)),
-        Section("Attention", [Figure(look, _LOOK) for look in looks] or [Paragraph("There was no word to look at.")]),
-        Section("Settings", [Facts(_settings(config))]),
+        Section("Scores", [_build_scores_grid(evaluation), *_describe_test_set(set_name, evaluation)]),
+        Section("Training", [Facts(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
+        Section(
+            "Translations",
+            [Paragraph(_FIRST_CAPTION), _translation_cards(evaluation.sentences[:SHOWN_SENTENCES], config)],
+        ),
+        Section("Best and worst", _show_extremes(evaluation.sentences, config, chrf_histogram)),
+        Section(
+            "Attention",
+            [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
+            or [Paragraph("There was no word to look at.")],
+        ),
+        Section("Settings", [Facts(_flatten_settings(config))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
     write_page(run.report, page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
 
 
-_FIRST = f"The first {SHOWN} sentences, not chosen ones."
-_LOOK = (
+_FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not chosen ones."
+_ATTENTION_CAPTION = (
     "Cross-attention, averaged over all layers and heads: each row is a word being written, each column a source word "
     "it looks at. Pieces are merged to words, what goes to the end mark is left out, and rows sum to 1."
 )
 
 
-def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
+def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
     """Loss and accuracy of training and dev on common axes, and dev BLEU."""
-    both = {"step": "train", "check": "dev"}
+    set_names = {"step": "train", "check": "dev"}
     rows = [
         {
             "step": record.get("number", record.get("step")),
-            "set": both[record["kind"]],
+            "set": set_names[record["kind"]],
             "loss": record["loss"],
             "accuracy": record["accuracy"],
         }
         for record in records
     ]
     table = Table.of(rows)
-    found = [
+    charts = [
         curves(table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece").named(
             "loss"
         ),
@@ -96,40 +105,38 @@ def _curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
             y_title="share of target pieces",
         ).named("accuracy"),
     ]
-    scored = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
-    if scored:
-        bleu = Table.of({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored)
+    scored_validations = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
+    if scored_validations:
+        bleu = Table.of({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored_validations)
         title = "BLEU on dev, by greedy decoding"
-        found.append(curves(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").named("bleu"))
-    return found
+        charts.append(curves(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").named("bleu"))
+    return charts
 
 
-def _scores(evaluation: Evaluation) -> Grid:
+def _build_scores_grid(evaluation: Evaluation) -> Grid:
     """Every score with its signature, and below them BLEU where there is no translator at all."""
-    base = evaluation.baselines
-    named = [(score.name, score) for score in evaluation.scores.values()]
-    named += [
-        ("BLEU of the source copied", base.copied_source),
-        ("BLEU of other sentences' translations", base.shuffled_translations),
+    baselines = evaluation.baselines
+    named_scores = [(score.name, score) for score in evaluation.scores.values()]
+    named_scores += [
+        ("BLEU of the source copied", baselines.copied_source),
+        ("BLEU of other sentences' translations", baselines.shuffled_translations),
     ]
     rows: list[dict[str, Value]] = [
         {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
-        for name, score in named
+        for name, score in named_scores
     ]
     return Grid(Table.of(rows), headings={"low": "95 % low", "high": "95 % high"})
 
 
-def _honesty(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
-    base = evaluation.baselines
-    count = (
-        f"{len(evaluation.sentences):,} sentences; {base.length_ratio:.2f} characters written for each one expected."
-    )
+def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
+    baselines = evaluation.baselines
+    count = f"{len(evaluation.sentences):,} sentences; {baselines.length_ratio:.2f} characters written for each one expected."
     if set_name == "dev":
         return [Paragraph(f"{count} The model was chosen on these very sentences, so expect a little less elsewhere.")]
     return [Paragraph(f"{count} None of them was used in training or to choose the model.")]
 
 
-def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Value]:
+def _training_facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Value]:
     seconds = sum(step["seconds"] for step in steps)
     tokens = sum(step["tokens"] for step in steps)
     return {
@@ -142,18 +149,18 @@ def _facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Val
     }
 
 
-def _extremes(sentences: list[SentenceResult], config: Config, spread: Chart) -> list[Any]:
-    ranked = sorted(sentences, key=lambda s: s.chrf)
+def _show_extremes(sentences: list[SentenceResult], config: Config, chrf_histogram: Chart) -> list[Any]:
+    sorted_sentences = sorted(sentences, key=lambda s: s.chrf)
     return [
-        Figure(spread),
-        Paragraph(f"The {EXTREMES} worst by chrF2."),
-        _cards(ranked[:EXTREMES], config),
-        Paragraph(f"The {EXTREMES} best."),
-        _cards(ranked[-EXTREMES:][::-1], config),
+        Figure(chrf_histogram),
+        Paragraph(f"The {EXTREME_SENTENCES} worst by chrF2."),
+        _translation_cards(sorted_sentences[:EXTREME_SENTENCES], config),
+        Paragraph(f"The {EXTREME_SENTENCES} best."),
+        _translation_cards(sorted_sentences[-EXTREME_SENTENCES:][::-1], config),
     ]
 
 
-def _cards(sentences: list[SentenceResult], config: Config) -> Translations:
+def _translation_cards(sentences: list[SentenceResult], config: Config) -> Translations:
     cards = [
         Translation(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
         for s in sentences
@@ -161,33 +168,33 @@ def _cards(sentences: list[SentenceResult], config: Config) -> Translations:
     return Translations(cards, config.data.source, config.data.target)
 
 
-def _looks(translator: Translator, sentences: list[SentenceResult]) -> list[Attention]:
+def _select_attention(translator: Translator, sentences: list[SentenceResult]) -> list[CrossAttentionMatrix]:
     """The attention of the first sentence that a heat map shows well; of its reference where nothing was written."""
-    fitting = [s for s in sentences if len(split_words(s.source)) in READABLE]
-    for chosen in fitting + sentences:
-        written = chosen.translation if split_words(chosen.translation) else chosen.reference
-        if split_words(chosen.source) and split_words(written):
-            return attention(translator, [chosen.source], [written])
+    readable_sentences = [s for s in sentences if len(split_words(s.source)) in READABLE_LENGTHS]
+    for sentence in readable_sentences + sentences:
+        target = sentence.translation if split_words(sentence.translation) else sentence.reference
+        if split_words(sentence.source) and split_words(target):
+            return compute_cross_attention(translator, [sentence.source], [target])
     return []
 
 
-def _heat_map(look: Attention) -> Chart:
+def _draw_heat_map(cross_attention: CrossAttentionMatrix) -> Chart:
     return heatmap(
-        look.words.tolist(),
-        look.target_words,
-        look.source_words,
+        cross_attention.word_weights.tolist(),
+        cross_attention.target_words,
+        cross_attention.source_words,
         title="Where the decoder looks",
         row_title="written",
         column_title="looked at",
     ).named("attention")
 
 
-def _settings(config: Config) -> dict[str, Value]:
+def _flatten_settings(config: Config) -> dict[str, Value]:
     """Every setting by its full name, as plain values."""
-    return {name: _plain(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
+    return {name: _plain_value(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
 
 
-def _plain(value: Any) -> Value:
+def _plain_value(value: Any) -> Value:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else value

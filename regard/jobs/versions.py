@@ -6,14 +6,14 @@ from importlib.metadata import version
 
 import regard
 
-VERSIONED = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
-def versions() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """This program, what it stands on, and the machine."""
     return {
         "regard": regard.__version__,
         "python": sys.version.split()[0],
         "platform": platform.platform(),
-        **{name: version(name) for name in VERSIONED},
+        **{name: version(name) for name in PACKAGES},
     }

@@ -10,9 +10,9 @@ from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
 from regard.evaluation import METRICS, Evaluation, evaluate
 from regard.formats import Pair, read_lines, read_pairs
-from regard.jobs.evaluate import as_dict, judge
+from regard.jobs.evaluate import as_dict, evaluate_translator
 from regard.jobs.load import load
-from regard.jobs.train.prepare import write_pieces
+from regard.jobs.train.prepare import tokenize_corpora
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.training import log
@@ -130,7 +130,7 @@ def _read(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
 
 def _judged(path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str) -> System:
     run = open_run(path)
-    evaluation = judge(load(path, device), pairs, search, SCORED)
+    evaluation = evaluate_translator(load(path, device), pairs, search, SCORED)
     return System(name, evaluation, run, costs(run, evaluation))
 
 
@@ -140,7 +140,7 @@ def costs(run: Run, evaluation: Evaluation) -> Measured | None:
         return None
     unigram = None
     if run.tokens_manifest.exists():
-        data = write_pieces(run, run.load_config())
+        data = tokenize_corpora(run, run.load_config())
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
     return summary(run, as_dict(evaluation), unigram)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from regard.jobs.train.events import Event
+from regard.jobs.train.events import TrainingEvent
 from regard.tuning.results import Result
 from regard.tuning.space import Point
 
@@ -32,7 +32,7 @@ class Went:
 
     number: int
     seed: int
-    event: Event
+    event: TrainingEvent
 
 
 @dataclass(frozen=True)

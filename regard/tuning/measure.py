@@ -11,7 +11,7 @@ from regard.errors import RunError
 from regard.evaluation import METRICS
 from regard.jobs.evaluate import as_dict, score_run
 from regard.jobs.load import load
-from regard.jobs.train.prepare import write_pieces
+from regard.jobs.train.prepare import tokenize_corpora
 from regard.run import Run
 from regard.training import alarms, log
 from regard.training.validate import Validation
@@ -54,7 +54,7 @@ class Measured:
 def measure(run: Run, sentences: int, device: str = "auto") -> Measured:
     """Translate dev with the best weights, score it, and judge whether the model looks at its source."""
     config = run.load_config()
-    data = write_pieces(run, config)
+    data = tokenize_corpora(run, config)
     step = -(-len(data.dev) // sentences)
     pairs = data.dev.pairs()[::step]  # spread over the whole of dev, the same for every trial
     evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED)

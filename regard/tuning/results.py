@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.jobs.train.events import Checked, Event, Progress
+from regard.jobs.train.events import TrainingEvent, TrainingProgress, ValidationFinished
 from regard.tuning.claims import DONE, TAKEN, Claims, is_gone
 from regard.tuning.folder import StudyFolder
 from regard.tuning.measure import Measured
@@ -28,12 +28,12 @@ class Glimpse:
     """On dev, at the last look."""
     bleu: float | None = None
 
-    def after(self, event: Event) -> "Glimpse":
+    def after(self, event: TrainingEvent) -> "Glimpse":
         """The same once something has happened."""
-        if isinstance(event, Progress):
+        if isinstance(event, TrainingProgress):
             return replace(self, step=event.step.number, seconds_left=event.seconds_left)
-        if isinstance(event, Checked):
-            return replace(self, loss=event.check.loss, bleu=event.check.bleu.value if event.check.bleu else None)
+        if isinstance(event, ValidationFinished):
+            return replace(self, loss=event.result.loss, bleu=event.result.bleu.value if event.result.bleu else None)
         return self
 
 

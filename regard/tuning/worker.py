@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from regard.errors import BusyError, DataError, FormatError, RegardError, RunError
 from regard.jobs.load import pick_device
 from regard.jobs.train import fit as job
-from regard.jobs.train.events import Alarm, Checked, Event, Interrupted, Note, Progress
+from regard.jobs.train.events import (
+    Alarm,
+    Note,
+    TrainingEvent,
+    TrainingInterrupted,
+    TrainingProgress,
+    ValidationFinished,
+)
 from regard.run import Run, is_run
 from regard.training.validate import Validation
 from regard.tuning import storage as storages
@@ -226,12 +233,12 @@ class Training:
             for event in self._fit(folder):
                 yield Went(self.number, self.seed, event)
                 self._show(event)
-                if isinstance(event, Progress):
-                    self.part = min(PARTS, 1 + int(PARTS * event.progress))
-                if isinstance(event, Checked) and self.seed == 0:
+                if isinstance(event, TrainingProgress):
+                    self.part = min(PARTS, 1 + int(PARTS * event.fraction))
+                if isinstance(event, ValidationFinished) and self.seed == 0:
                     with contextlib.suppress(*storages.errors()):  # one look less, if the storage does not answer
-                        self._look(event.check)
-                if isinstance(event, Interrupted):
+                        self._look(event.result)
+                if isinstance(event, TrainingInterrupted):
                     if self.weak:
                         self.state, self.measured = "stopped", (*self.measured, glance(Run(folder)))
                     return
@@ -241,24 +248,24 @@ class Training:
             self.measured = (*self.measured, measure(Run(folder), study.dev_sentences, study.base.train.device))
         self.state = "complete"
 
-    def _fit(self, folder: Path) -> Iterator[Event]:
+    def _fit(self, folder: Path) -> Iterator[TrainingEvent]:
         """Train, once nobody else does: a worker that we took for dead may still hold the run until it learns of us."""
         stop = lambda: self.weak or self.stop()  # noqa: E731
         for attempt in count():
             try:
                 if is_run(folder):
-                    yield from job.resume(folder, [], stop)
+                    yield from job.resume_run(folder, [], stop)
                 else:
-                    yield from job.fit(folder, self.bench.study.config(self.point, self.seed), False, stop)
+                    yield from job.train_run(folder, self.bench.study.config(self.point, self.seed), False, stop)
                 return
             except BusyError:
                 if attempt == 0:
                     yield Alarm(f"another process still trains in {folder}; waiting until it ends")
                 if _pause(self.stop):
-                    yield Interrupted(Run(folder), 0)
+                    yield TrainingInterrupted(Run(folder), 0)
                     return
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: TrainingEvent) -> None:
         """Let other workers see how far it is, every few seconds; a storage that does not answer is told later."""
         self.glimpse = self.glimpse.after(event)
         if time.monotonic() - self.told > TELL_SECONDS:

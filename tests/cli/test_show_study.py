@@ -8,7 +8,7 @@ from rich.console import Console
 
 from regard.cli.study_progress import StudyDisplay, watched
 from regard.data.batch import DataPosition
-from regard.jobs.train.events import Checked, Progress
+from regard.jobs.train.events import TrainingProgress, ValidationFinished
 from regard.metrics import Score
 from regard.training.loop import Step
 from regard.training.validate import Validation
@@ -22,8 +22,8 @@ MEASURED = Measured(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.
 HAPPENED = [
     Planned("mine", "bleu", (Result(1, "set 1", "waiting", POINT), Result(2, "set 2", "waiting", {"model.layers": 4}))),
     Began(1, "set 1", POINT, False),
-    Went(1, 0, Progress(Step(42, DataPosition(), 3.0, 0.4, 100, 1.0, 1.0, 0.5), 0.5, 61.0)),
-    Went(1, 0, Checked(Validation(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
+    Went(1, 0, TrainingProgress(Step(42, DataPosition(), 3.0, 0.4, 100, 1.0, 1.0, 0.5), 0.5, 61.0)),
+    Went(1, 0, ValidationFinished(Validation(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
 ]
 
 

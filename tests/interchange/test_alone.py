@@ -17,7 +17,7 @@ from regard.interchange.registry import exporter, importer
 from regard.interchange.trained import Trained
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
-from regard.jobs.train.init_from import inherit
+from regard.jobs.train.init_from import inherit_settings
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run, stage
@@ -139,7 +139,7 @@ def test_an_import_is_fine_tuned_gently(tmp_path: Path):
     trained, _ = some(True)
     exporter("marian")(trained, tmp_path)
     import_folder(tmp_path, tmp_path / "run")
-    assert inherit(Run(tmp_path / "run"), Config()).train.learning_rate == 5e-5
+    assert inherit_settings(Run(tmp_path / "run"), Config()).train.learning_rate == 5e-5
 
 
 def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):

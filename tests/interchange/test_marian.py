@@ -21,9 +21,9 @@ from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError
 from regard.interchange.marian import NEVER, Vocabulary
 from regard.jobs.convert import export_run, import_folder
-from regard.jobs.look.page import attention
+from regard.jobs.look.page import compute_cross_attention
 from regard.jobs.train import fit
-from regard.jobs.train.events import Finished
+from regard.jobs.train.events import TrainingFinished
 from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
@@ -241,8 +241,8 @@ def tuned(origin: Path | None, out: Path, *changes: str) -> Path:
     given = ["train.steps=20", "train.threads=1", "train.check_sentences=3", "train.batch_tokens=256", *changes]
     table = {"data": {"train": [str(pairs(out.parent))], "source": "en", "target": "fr"}}
     with torch.enable_grad():
-        events = list(fit.fit(out, settings.override(settings.build(table), given), False, never, origin))
-    assert isinstance(events[-1], Finished)
+        events = list(fit.train_run(out, settings.override(settings.build(table), given), False, never, origin))
+    assert isinstance(events[-1], TrainingFinished)
     return out
 
 
@@ -281,10 +281,10 @@ def test_a_run_trained_here_is_read_by_transformers(tmp_path, joint: bool):
 
 def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp_path, capsys):
     translator = load(run, "cpu")
-    look = attention(translator, TEXTS[:3], [pair.target for pair in SPLITS.dev[:3]])[0]
-    assert look.pieces.shape == (len(look.target_pieces), len(look.source_pieces))
+    look = compute_cross_attention(translator, TEXTS[:3], [pair.target for pair in SPLITS.dev[:3]])[0]
+    assert look.token_weights.shape == (len(look.target_tokens), len(look.source_tokens))
     assert "".join(look.source_words) == TEXTS[0].replace(" ", "")
-    assert bool((look.words.sum(1) > 0.5).all())
+    assert bool((look.word_weights.sum(1) > 0.5).all())
     assert translator.teacher_force(SPLITS.dev[:2])[0].loss > 0
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", str(run), str(pairs(tmp_path, 7)), "--beam", "1", "--json", "--device", "cpu"])
@@ -294,17 +294,17 @@ def test_an_imported_run_is_looked_into_and_scored_like_any_other(run: Path, tmp
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
 def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
-    from regard.jobs.translate.engine import engine
+    from regard.jobs.translate.engine import open_engine
 
     search = GreedySearch(Limits(factor=1.0, extra=3, loop_repeats=10**6))
-    theirs = [found[0].text for text in TEXTS for found in engine(run, "none", 1).candidates([text], search)]
+    theirs = [found[0].text for text in TEXTS for found in open_engine(run, "none", 1).candidates([text], search)]
     ours = load(run, "cpu").translate(TEXTS, search)
     assert theirs == ours and len(set(ours)) > 3
 
 
 def test_an_imported_run_has_nothing_to_go_on_with(run: Path):
     with pytest.raises(RunError, match=r"was imported, not trained here.*regard train FILES --from"):
-        list(fit.resume(run, ["train.steps=3"], never))
+        list(fit.resume_run(run, ["train.steps=3"], never))
 
 
 def test_the_older_weight_file_says_the_same_and_may_hold_no_code(folder: Path, run: Path, tmp_path):

@@ -20,7 +20,7 @@ from regard.data.corpora import GoldPair, Link
 from regard.data.tokenizer import BOS, EOS, SPACE, Tokenizer
 from regard.inspection.trace import sites
 from regard.jobs.load import load
-from regard.jobs.train.fit import fit
+from regard.jobs.train.fit import train_run
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.transformer import EncoderDecoder
@@ -246,7 +246,7 @@ def write_grammar(model: EncoderDecoder, tokenizer: Tokenizer, plan: Sequence[st
 def train_briefly(folder: Path, data: Mapping[str, Sequence[str]], changes: Sequence[str]) -> None:
     """An ordinary run after one update: settings, tokeniser, corpus, weights and their checksums."""
     config = settings.override(settings.build({"data": dict(data)}), changes)
-    list(fit(folder, config, False, lambda: False))
+    list(train_run(folder, config, False, lambda: False))
 
 
 def rewrite(folder: Path, change: Callable[[EncoderDecoder, Tokenizer], None]) -> None:

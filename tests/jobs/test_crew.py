@@ -8,7 +8,13 @@ import pytest
 
 from regard.errors import ConfigError, RunError
 from regard.jobs.train import fit as job
-from regard.jobs.translate.worker_pool import LARGEST, Crew, Terms, hire, shares
+from regard.jobs.translate.worker_pool import (
+    MAX_CHUNK_TEXTS,
+    RuntimeOptions,
+    WorkerPool,
+    open_translator,
+    split_into_chunks,
+)
 from regard.run import Run
 
 TEXTS = ["The old queen saw the horses."] * 3
@@ -16,7 +22,7 @@ TEXTS = ["The old queen saw the horses."] * 3
 
 @pytest.fixture
 def run(tmp_path: Path, tiny) -> Run:
-    for _ in job.fit(tmp_path / "run", tiny("train.steps=2"), False, lambda: False):
+    for _ in job.train_run(tmp_path / "run", tiny("train.steps=2"), False, lambda: False):
         pass
     return Run(tmp_path / "run")
 
@@ -24,14 +30,14 @@ def run(tmp_path: Path, tiny) -> Run:
 def test_damage_that_a_process_finds_is_named(run: Run):
     weights = run.folder / run.read_json(run.best)["weights"]
     weights.write_bytes(weights.read_bytes() + b"x")
-    with Crew(run.folder, 2) as crew, pytest.raises(RunError, match=f"{weights.name}: damaged"):
+    with WorkerPool(run.folder, 2) as crew, pytest.raises(RunError, match=f"{weights.name}: damaged"):
         crew.candidates(TEXTS)
 
 
 def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
-    with Crew(run.folder, 1) as crew:
+    with WorkerPool(run.folder, 1) as crew:
         assert len(crew.candidates(TEXTS)) == 3
-        for process in crew._pool._processes.values():
+        for process in crew._executor._processes.values():
             os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(RunError, match=r"translating processes died, .* try --workers 1"):
             crew.candidates(TEXTS)
@@ -41,13 +47,13 @@ def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
     texts = ["a" * (i * 7919 % 211) for i in range(count)]
-    parts = shares(texts, workers)
+    parts = split_into_chunks(texts, workers)
     assert sorted(i for part in parts for i in part) == list(range(count))
-    assert all(0 < len(part) <= LARGEST for part in parts)
+    assert all(0 < len(part) <= MAX_CHUNK_TEXTS for part in parts)
     letters = [sum(len(texts[i]) for i in part) for part in parts]
     assert max(letters, default=0) - min(letters, default=0) <= 211
 
 
 def test_an_engine_for_cpus_is_not_asked_for_elsewhere(run: Run):
     with pytest.raises(ConfigError, match="--engine ctranslate2 --device cuda: it runs on the CPU"):
-        hire(run.folder, Terms(device="cuda", engine="ctranslate2"), 0)
+        open_translator(run.folder, RuntimeOptions(device="cuda", engine="ctranslate2"), 0)

@@ -13,8 +13,8 @@ from regard.errors import ConfigError, DataError, RegardError, RunError
 from regard.jobs.load import load
 from regard.jobs.train import fit as job
 from regard.jobs.train import session
-from regard.jobs.train.events import Checked, Finished, Interrupted, Note, Progress
-from regard.jobs.translate.engine import engine
+from regard.jobs.train.events import Note, TrainingFinished, TrainingInterrupted, TrainingProgress, ValidationFinished
+from regard.jobs.translate.engine import open_engine
 from regard.model import weights
 from regard.run import Run
 from regard.training import log
@@ -25,7 +25,7 @@ def never() -> bool:
 
 
 def train(folder: Path, config: Config) -> list[object]:
-    return list(job.fit(folder, config, False, never))
+    return list(job.train_run(folder, config, False, never))
 
 
 def final_weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -63,19 +63,19 @@ def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
     changes = (*regular, *KINDS[kind])
     train(tmp_path / "whole", tiny(*changes, "train.steps=10"))
     train(tmp_path / "parted", tiny(*changes, "train.steps=5"))
-    list(job.resume(tmp_path / "parted", ["train.steps=10"], never))
+    list(job.resume_run(tmp_path / "parted", ["train.steps=10"], never))
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
     config = tiny("train.steps=7", "train.check_every=2", "train.save_every=3", "train.average=2")
     train(tmp_path / "whole", config)
-    events = list(job.fit(tmp_path / "parted", config, False, lambda: True))
-    assert isinstance(events[-1], Interrupted) and events[-1].step == 1
+    events = list(job.train_run(tmp_path / "parted", config, False, lambda: True))
+    assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == 1
     for step in range(2, 7):
-        events = list(job.resume(tmp_path / "parted", [], lambda: True))
-        assert isinstance(events[-1], Interrupted) and events[-1].step == step
-    assert isinstance(list(job.resume(tmp_path / "parted", [], lambda: True))[-1], Finished)
+        events = list(job.resume_run(tmp_path / "parted", [], lambda: True))
+        assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == step
+    assert isinstance(list(job.resume_run(tmp_path / "parted", [], lambda: True))[-1], TrainingFinished)
     assert_same(tmp_path / "whole", tmp_path / "parted")
     lines = [json.loads(line) for line in Run(tmp_path / "parted").log.read_text().split("\n") if line]
     assert [line["number"] for line in lines if line["kind"] == "step"] == list(range(1, 8))
@@ -101,7 +101,7 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
         "train.average=1", 'data.keep=["overlap"]',
     )  # fmt: skip
     events = train(tmp_path / "run", config)
-    assert [e for e in events if isinstance(e, Checked)][-1].check.loss < 0.05
+    assert [e for e in events if isinstance(e, ValidationFinished)][-1].result.loss < 0.05
     sources, targets = (
         (tmp_path / f"few.{language}").read_text(encoding="utf-8").strip().split("\n") for language in ("en", "fr")
     )
@@ -110,9 +110,9 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     assert sum(map(str.__eq__, eight_bits, targets)) >= 60
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
     for quantize, right in (("none", 64), ("int8", 45)):
-        found = engine(tmp_path / "run", quantize, 1).candidates(sources, GreedySearch())
+        found = open_engine(tmp_path / "run", quantize, 1).candidates(sources, GreedySearch())
         assert sum(one[0].text == target for one, target in zip(found, targets, strict=True)) >= right
-    beams = engine(tmp_path / "run", "none", 2).candidates(["", *sources], BeamSearch(3, nbest=2))
+    beams = open_engine(tmp_path / "run", "none", 2).candidates(["", *sources], BeamSearch(3, nbest=2))
     assert [len(one) for one in beams] == [1] + [2] * 64
     ours = load(tmp_path / "run").candidates(sources, BeamSearch(3, nbest=2))
     for one, other in zip(beams[1:], ours, strict=True):
@@ -123,7 +123,11 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
 def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
     events = train(tmp_path / "run", tiny("train.steps=6", "train.check_every=3", "train.save_every=2"))
     finished = events[-1]
-    assert isinstance(finished, Finished) and finished.set_name == "test" and len(finished.evaluation.sentences) == 29
+    assert (
+        isinstance(finished, TrainingFinished)
+        and finished.set_name == "test"
+        and len(finished.evaluation.sentences) == 29
+    )
     run = Run(tmp_path / "run")
     for path in (run.config, run.log, run.versions, run.checksums, run.best, run.report, run.scores("test")):
         assert path.exists(), path
@@ -151,7 +155,7 @@ def test_a_long_run_keeps_few_checkpoints(tmp_path, tiny):
 def test_training_stops_when_dev_gets_no_better(tmp_path, tiny):
     config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
     events = train(tmp_path / "run", config)
-    assert [e for e in events if isinstance(e, Progress)][-1].step.number < 500
+    assert [e for e in events if isinstance(e, TrainingProgress)][-1].step.number < 500
 
 
 def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
@@ -174,7 +178,7 @@ def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
 
 def test_two_vocabularies_and_no_ties_work(tmp_path, tiny):
     config = tiny("train.steps=3", "data.joint=false", "model.tie=false", "data.tokenizer=unigram")
-    assert isinstance(train(tmp_path / "run", config)[-1], Finished)
+    assert isinstance(train(tmp_path / "run", config)[-1], TrainingFinished)
     assert Run(tmp_path / "run").tokenizer("source").exists()
 
 
@@ -204,14 +208,14 @@ def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
     with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change"):
-        list(job.resume(tmp_path / "run", ["model.dropout=0.3"], never))
+        list(job.resume_run(tmp_path / "run", ["model.dropout=0.3"], never))
     assert Run(tmp_path / "run").config.read_text() == before
 
 
 def test_a_finished_run_says_so(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
-    events = list(job.resume(tmp_path / "run", [], never))
-    assert not [e for e in events if isinstance(e, Progress)]
+    events = list(job.resume_run(tmp_path / "run", [], never))
+    assert not [e for e in events if isinstance(e, TrainingProgress)]
     assert "already finished" in str(events[-1])
 
 
@@ -250,13 +254,13 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import batches_by_length
-    from regard.jobs.train.prepare import write_pieces
+    from regard.jobs.train.prepare import tokenize_corpora
     from regard.training.loss import LossModule
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
-    dev = write_pieces(Run(tmp_path / "run"), config).dev
+    dev = tokenize_corpora(Run(tmp_path / "run"), config).dev
     told = translator.teacher_force(dev.pairs())
     learner = LossModule(translator.model, 0.0).eval()
     sums = [learner(batch) for _, batch in batches_by_length(dev, 256)]
@@ -268,12 +272,12 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     from regard.data.batch import collate
     from regard.data.tokenizer import PAD
     from regard.evaluation import evaluate
-    from regard.jobs.train.prepare import write_pieces
+    from regard.jobs.train.prepare import tokenize_corpora
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
-    pairs = write_pieces(Run(tmp_path / "run"), config).dev.pairs()[:13]
+    pairs = tokenize_corpora(Run(tmp_path / "run"), config).dev.pairs()[:13]
     found = evaluate(lambda texts: texts, pairs, translator.teacher_force)
     encode = translator.tokenizers.source.encode
     batch = collate(encode([p.source for p in pairs]), encode([p.target for p in pairs]))
@@ -294,10 +298,10 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
 
 def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2", "train.check_every=50", "train.save_every=3", "train.average=1"))
-    events = job.resume(tmp_path / "run", ["train.steps=90"], lambda: True)
-    assert isinstance(list(events)[-1], Interrupted)
+    events = job.resume_run(tmp_path / "run", ["train.steps=90"], lambda: True)
+    assert isinstance(list(events)[-1], TrainingInterrupted)
     for _ in range(8):
-        list(job.resume(tmp_path / "run", [], lambda: True))
+        list(job.resume_run(tmp_path / "run", [], lambda: True))
     assert load(tmp_path / "run").translate(["The girl eats."])
 
 
@@ -316,22 +320,22 @@ def test_a_run_that_lost_its_place_says_so(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     Run(tmp_path / "run").latest.unlink()
     with pytest.raises(RunError, match=r"latest.json: missing"):
-        list(job.resume(tmp_path / "run", ["train.steps=4"], never))
+        list(job.resume_run(tmp_path / "run", ["train.steps=4"], never))
 
 
 def test_stopping_early_is_said_and_training_on_begins_with_new_patience(tmp_path, tiny):
     config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
     notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
     assert any(note.startswith("stopped early: dev got no better in 2 checks") for note in notes)
-    more = list(job.resume(tmp_path / "run", ["train.steps=600"], never))
-    assert [e for e in more if isinstance(e, Progress)]
+    more = list(job.resume_run(tmp_path / "run", ["train.steps=600"], never))
+    assert [e for e in more if isinstance(e, TrainingProgress)]
 
 
 def test_a_log_cut_in_the_middle_costs_no_run(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=4", "train.save_every=2"))
     log = Run(tmp_path / "run").log
     log.write_bytes(log.read_bytes()[:-200])
-    assert isinstance(list(job.resume(tmp_path / "run", ["train.steps=6"], never))[-1], Finished)
+    assert isinstance(list(job.resume_run(tmp_path / "run", ["train.steps=6"], never))[-1], TrainingFinished)
 
 
 def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
@@ -361,7 +365,7 @@ def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Pa
 def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):
     huge = tiny("model.dim=1000000", "model.ffn=1000000", "train.steps=1")
     with pytest.raises(ConfigError, match=r"would take about [\d,.]+ GB, and [\d,.]+ GB are free"):
-        list(job.fit(tmp_path / "run", huge, False, never))
+        list(job.train_run(tmp_path / "run", huge, False, never))
     assert not (tmp_path / "run").exists()
 
 
@@ -386,7 +390,7 @@ def test_too_little_memory_is_a_sentence_that_says_what_to_lower(error: Exceptio
     def full(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(session.Session, "train", full)
+    monkeypatch.setattr(session.TrainingSession, "train", full)
     with pytest.raises(
         ConfigError, match=r"cpu has too little memory for this model; lower train\.batch_tokens \(now "
     ):

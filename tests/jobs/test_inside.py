@@ -16,10 +16,15 @@ from regard.errors import DataError
 from regard.inspection.heads.alignment import compare, read_pharaoh
 from regard.inspection.heads.faithfulness import ranks_as
 from regard.jobs.look.heads import measure_heads
-from regard.jobs.look.inspected_run import given_examples, grammar_examples, open_subject, own_examples
-from regard.jobs.look.page import arrays, cells, common_of, look_data
-from regard.jobs.prune import Pruned, Wish, prune
-from regard.jobs.train.fit import fit
+from regard.jobs.look.inspected_run import (
+    load_default_examples,
+    load_file_examples,
+    make_grammar_examples,
+    open_inspected_run,
+)
+from regard.jobs.look.page import build_look_data, compute_common_means, flatten_arrays, tabulate_head
+from regard.jobs.prune import PruneOptions, PruneResult, prune_run
+from regard.jobs.train.fit import train_run
 from regard.run import Run
 
 SENTENCE = "The old king saw the red houses."
@@ -33,7 +38,7 @@ def run(tmp_path_factory, files) -> Path:
     folder = tmp_path_factory.mktemp("inside") / "run"
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
     changes = ["train.steps=12", "train.check_every=6", "train.save_every=6", "train.look_every=4", "model.layers=2"]
-    list(fit(folder, settings.override(settings.build({"data": data}), [*TINY, *changes]), False, lambda: False))
+    list(train_run(folder, settings.override(settings.build({"data": data}), [*TINY, *changes]), False, lambda: False))
     return folder
 
 
@@ -61,11 +66,14 @@ def says(capsys, *argv: str) -> str:
 
 
 def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
-    subject = open_subject(run)
-    examples, what = given_examples(subject, [str(gold)], 10)
-    table = measure_heads(subject, examples, what, costed=4)
-    data = look_data(
-        subject, subject.example(SENTENCE, "Le vieux roi a vu les maisons rouges."), table, common_of(subject, examples)
+    subject = open_inspected_run(run)
+    examples, what = load_file_examples(subject, [str(gold)], 10)
+    table = measure_heads(subject, examples, what, ablation_sentences=4)
+    data = build_look_data(
+        subject,
+        subject.make_example(SENTENCE, "Le vieux roi a vu les maisons rouges."),
+        table,
+        compute_common_means(subject, examples),
     )
     assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
     sides = {kind: (own["rows"], own["columns"]) for kind, own in data["kinds"].items()}
@@ -99,9 +107,11 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
     flow = data["flow"]
     assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
-    assert data["corpus"]["costed"] == 4 and table.sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
+    assert (
+        data["corpus"]["costed"] == 4 and table.describe_sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
+    )
     assert [record["step"] for record in data["history"]] == [4, 8, 12]
-    assert "cross.1.weights" in arrays(data) and len(cells(data, "decoder", 0, 1)) == sum(
+    assert "cross.1.weights" in flatten_arrays(data) and len(tabulate_head(data, "decoder", 0, 1)) == sum(
         range(1, len(data["sides"]["read"]["pieces"]) + 1)
     )
 
@@ -110,7 +120,7 @@ def test_looks_through_training_do_not_change_it(run, files, tmp_path):
     from regard import config as settings
 
     quiet = settings.override(Run(run).load_config(), ["train.look_every=0"])
-    list(fit(tmp_path / "quiet", quiet, False, lambda: False))
+    list(train_run(tmp_path / "quiet", quiet, False, lambda: False))
     names = [Run(folder).weights(12).read_bytes() for folder in (run, tmp_path / "quiet")]
     assert names[0] == names[1]
     assert not Run(tmp_path / "quiet").head_history.exists()
@@ -309,12 +319,12 @@ def spoken(subject, source: str, target: str):
 
 
 def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
-    subject = open_subject(run)
-    assert all(example.alignment for example in grammar_examples(spoken(subject, "en_GB", "fr"), 3))
-    german = grammar_examples(spoken(subject, "en", "de"), 3)
+    subject = open_inspected_run(run)
+    assert all(example.alignment for example in make_grammar_examples(spoken(subject, "en_GB", "fr"), 3))
+    german = make_grammar_examples(spoken(subject, "en", "de"), 3)
     assert [example.alignment for example in german] == [None] * 3 and german[0].source_links
     with pytest.raises(DataError, match="the run reads 'fr', and the built-in corpus is English"):
-        grammar_examples(spoken(subject, "fr", "en"), 3)
+        make_grammar_examples(spoken(subject, "fr", "en"), 3)
 
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
@@ -324,17 +334,17 @@ def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_pa
     pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:12]
     out = tmp_path / "half"
     long = Pair("word " * 600, "mot")
-    first, *_, last = prune(run, out, [long, *pairs], Wish("50%", mend=2, device="cpu"))
+    first, *_, last = prune_run(run, out, [long, *pairs], PruneOptions("50%", finetune_steps=2, device="cpu"))
     assert first == Note("1 of 13 pairs are longer than 512 pieces and left out")
     with pytest.raises(DataError, match="no pair of at most 512 pieces"):
-        next(prune(run, tmp_path / "none", [long], Wish("50%")))
-    assert isinstance(last, Pruned) and last.sizes[1].heads == 6 and last.curve[0].left == 12
+        next(prune_run(run, tmp_path / "none", [long], PruneOptions("50%")))
+    assert isinstance(last, PruneResult) and last.sizes[1].heads == 6 and last.curve[0].num_heads == 12
     assert last.sizes[0].parameters - last.sizes[1].parameters == 6 * (4 * 32 * 16 + 3 * 16)
-    assert last.sizes[1].operations < last.sizes[0].operations
+    assert last.sizes[1].flops < last.sizes[0].flops
     assert Run(out).load_config().model.pruned == tuple(sorted(last.removed))
     assert json.loads(Run(out).pruning.read_text())["after"] == last.after.as_dict()
     assert isinstance(load(out).translate([SENTENCE])[0], str)
-    assert own_examples(open_subject(out), 5)[1] == "the run's dev set"  # of the run it was cut from
+    assert load_default_examples(open_inspected_run(out), 5)[1] == "the run's dev set"  # of the run it was cut from
     says(capsys, "evaluate", out, str(files / "test.en"), str(files / "test.fr"), "--beam", "1")
     more = ["--set", "train.steps=2", "--set", "train.threads=1", "--set", "train.check_sentences=2"]
     says(
@@ -358,8 +368,8 @@ def test_pruning_without_mending_is_masking(run, files, tmp_path):
 
     pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:9]
     for method in ("importance", "gates"):
-        *_, last = prune(run, tmp_path / method, pairs, Wish("8", method, mend=0, device="cpu"))
-        assert last.after.value == pytest.approx(last.curve[-1].bleu.value) and last.mended == 0
+        *_, last = prune_run(run, tmp_path / method, pairs, PruneOptions("8", method, finetune_steps=0, device="cpu"))
+        assert last.after.value == pytest.approx(last.curve[-1].bleu.value) and last.finetune_steps == 0
         assert last.difference.value == pytest.approx(last.after.value - last.before.value)
         assert last.difference.low <= last.difference.value <= last.difference.high
 

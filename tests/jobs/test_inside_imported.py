@@ -9,8 +9,8 @@ import torch
 from regard.errors import ModelError
 from regard.inspection.trace import encoder_of
 from regard.jobs.convert import import_folder
-from regard.jobs.look.inspected_run import open_subject
-from regard.jobs.look.senses import read_sentences, tell_word
+from regard.jobs.look.inspected_run import open_inspected_run
+from regard.jobs.look.senses import analyze_senses, read_sentences
 from regard.model.build import build_decoder
 from tests.inspection.conftest import config_of
 from tests.interchange import test_bert as bert
@@ -80,7 +80,7 @@ def test_a_marian_run_is_pruned_and_says_that_there_was_nothing_to_mend_it_with(
     assert (
         "dev chose what was cut" in told and f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr" in told
     )
-    assert isinstance(open_subject(tmp_path / "half").example("The king."), object)
+    assert isinstance(open_inspected_run(tmp_path / "half").make_example("The king."), object)
 
 
 def test_an_encoder_alone_is_looked_into_page_and_all(encoder, tmp_path, capsys, opened):
@@ -122,12 +122,12 @@ def test_a_language_model_has_no_word_in_its_context():
 
 def test_minilm_parts_the_banks_of_money_and_rivers_in_context_and_not_in_its_table(tmp_path):
     import_folder(bert.minilm(), tmp_path / "run")
-    story = tell_word(open_subject(tmp_path / "run"), "bank", *read_sentences(EXAMPLES / "bank.tsv", "bank"))
+    story = analyze_senses(open_inspected_run(tmp_path / "run"), "bank", *read_sentences(EXAMPLES / "bank.tsv", "bank"))
     found = {layer.layer: (layer.senses, layer.nearest) for layer in story.layers}
     assert found["static"] == (0.5, pytest.approx(7 / 15))  # one and the same vector: chance
     assert found["with position"][0] < 0.65
     contextual = [found[f"layer {i}"] for i in range(6)]
     assert min(auc for auc, _ in contextual) > 0.85 and max(auc for auc, _ in contextual) > 0.95
     assert min(nearest for _, nearest in contextual) > 0.85
-    story = tell_word(open_subject(tmp_path / "run"), "run", *read_sentences(EXAMPLES / "run.tsv", "run"))
+    story = analyze_senses(open_inspected_run(tmp_path / "run"), "run", *read_sentences(EXAMPLES / "run.tsv", "run"))
     assert story.layers[0].senses == 0.5 and max(layer.senses or 0 for layer in story.layers) > 0.7

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from regard.jobs.translate.stream import as_they_come
+from regard.jobs.translate.stream import read_chunks
 
 
 def test_a_fast_source_comes_in_full_chunks_in_order():
-    chunks = list(as_they_come(range(17), 5))
+    chunks = list(read_chunks(range(17), 5))
     assert [item for chunk in chunks for item in chunk] == list(range(17))
     assert max(map(len, chunks)) <= 5
-    assert list(as_they_come([], 5)) == []
+    assert list(read_chunks([], 5)) == []
 
 
 def test_a_slow_source_is_not_waited_for():
@@ -24,7 +24,7 @@ def test_a_slow_source_is_not_waited_for():
         assert answered.wait(10), "nobody answered before the second line came"
         yield "second"
 
-    found = as_they_come(lines(), 100)
+    found = read_chunks(lines(), 100)
     assert next(found) == ["first"]
     answered.set()
     assert list(found) == [["second"]]
@@ -35,7 +35,7 @@ def test_what_reading_raises_comes_after_what_was_read():
         yield 1
         raise ValueError("torn")
 
-    found = as_they_come(lines(), 100)
+    found = read_chunks(lines(), 100)
     assert next(found) == [1]
     with pytest.raises(ValueError, match="torn"):
         next(found)
@@ -49,7 +49,7 @@ def test_a_reader_that_is_no_longer_wanted_stops():
             read.append(i)
             yield i
 
-    found = as_they_come(lines(), 3)
+    found = read_chunks(lines(), 3)
     next(found)
     found.close()
     time.sleep(0.3)

@@ -9,7 +9,7 @@ from regard.data.tokenizer import PAD, Tokenizers, train
 from regard.decode import GreedySearch
 from regard.errors import DataError
 from regard.formats import open_document
-from regard.jobs.translate.text import Longest, translate_document, translate_lines
+from regard.jobs.translate.text import LengthLimit, translate_document, translate_lines
 from regard.model.build import build
 from regard.tasks.translate import Translation, Translator
 
@@ -29,13 +29,13 @@ class Echo:
         return [[Translation(text.upper(), -1.0)] for text in texts]
 
 
-def lines(echo: Echo, texts: list[str], longest: Longest) -> list[str]:
+def lines(echo: Echo, texts: list[str], longest: LengthLimit) -> list[str]:
     return [found[0].text for found in translate_lines(echo, texts, GreedySearch(), longest, lambda n: f"x:{n}")]
 
 
 def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
     echo, long = Echo(), (TEXT * 20).strip()
-    assert lines(echo, ["a", long, "", "  ", "b"], Longest(37)) == ["A", long.upper(), "", "  ", "B"]
+    assert lines(echo, ["a", long, "", "  ", "b"], LengthLimit(37)) == ["A", long.upper(), "", "  ", "B"]
     assert len(echo.asked) > 10
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 37 for text in echo.asked)
     assert all(text.endswith((".", "!", "?")) for text in echo.asked[1:-3])
@@ -43,19 +43,19 @@ def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
 
 def test_a_sentence_without_end_is_cut_between_words():
     echo, long = Echo(), "the cat sees " * 50 + "dogs"
-    assert lines(echo, [long], Longest(31)) == [long.upper()]
+    assert lines(echo, [long], LengthLimit(31)) == [long.upper()]
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 31 for text in echo.asked)
-    assert lines(echo, ["x" * 500], Longest(31))[0].replace(" ", "") == "X" * 500
+    assert lines(echo, ["x" * 500], LengthLimit(31))[0].replace(" ", "") == "X" * 500
 
 
 def test_long_lines_can_be_refused_with_their_number():
     with pytest.raises(DataError, match=r"x:2: longer than 31 pieces; .*--long split"):
-        lines(Echo(), ["short", TEXT * 9], Longest(31, refuse=True))
+        lines(Echo(), ["short", TEXT * 9], LengthLimit(31, refuse=True))
 
 
 def test_more_lines_than_a_chunk_keep_their_order():
     texts = [f"line {i}" if i % 7 else "" for i in range(1301)]
-    assert lines(Echo(), texts, Longest(256)) == [text.upper() for text in texts]
+    assert lines(Echo(), texts, LengthLimit(256)) == [text.upper() for text in texts]
 
 
 def test_a_model_in_training_translates_without_dropout_and_goes_on_training():
@@ -81,8 +81,8 @@ def test_a_unit_that_was_cut_is_translated_segment_by_segment(tmp_path: Path):
     (tmp_path / "in.xlf").write_text(before, encoding="utf-8")
     document = open_document(tmp_path / "in.xlf", "en", "fr")
     assert [segment.note.rpartition(":")[2] for segment in document.segments] == ["3", "3"]
-    filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), Longest(256))
-    assert (filled.count, filled.left) == (2, [])
+    filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), LengthLimit(256))
+    assert (filled.num_translated, filled.skipped_segments) == (2, [])
     marked, two = ' state="needs-review-translation"', '<mrk mtype="seg" mid="2">TWO DOGS.</mrk>'
     after = SEGMENTED.format(codes=' target-language="fr"', state=marked, one="ONE CAT.", second=two)
     assert (tmp_path / "out.xlf").read_text(encoding="utf-8") == after
@@ -99,10 +99,10 @@ def test_a_letter_that_the_file_cannot_hold_costs_its_entry_alone(tmp_path: Path
             return [[Translation(text.replace("oe", "œ"), -1.0)] for text in texts]
 
     filled = translate_document(
-        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(256)
+        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(256)
     )
-    assert filled.count == 1 and len(filled.left) == 1
-    assert "which ISO-8859-1 lacks" in filled.left[0][1] and filled.left[0][0].endswith(":4")
+    assert filled.num_translated == 1 and len(filled.skipped_segments) == 1
+    assert "which ISO-8859-1 lacks" in filled.skipped_segments[0][1] and filled.skipped_segments[0][0].endswith(":4")
     assert b'#, fuzzy\nmsgid "b"\nmsgstr "b"' in (tmp_path / "out.po").read_bytes()
 
 
@@ -111,7 +111,7 @@ def test_a_segment_that_is_too_long_is_refused_with_its_own_line(tmp_path: Path)
     line = len(PO.splitlines()) + 2
     with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 pieces"):
         translate_document(
-            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(31, refuse=True)
+            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(31, refuse=True)
         )
 
 
@@ -141,20 +141,20 @@ msgstr ""
 def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
     (tmp_path / "in.po").write_text(PO, encoding="utf-8")
     filled = translate_document(
-        Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), Longest(256)
+        Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(256)
     )
     out = (tmp_path / "out.po").read_text(encoding="utf-8")
     assert out.startswith(PO[: PO.index('msgid "the cat"')])
     assert '#, fuzzy\nmsgid "the cat"\nmsgstr "THE CAT"\n' in out
     assert "FIRST LINE\\n" in out and "SECOND LINE\\n" in out
-    assert filled.count == 2
-    ((note, reason),) = filled.left
+    assert filled.num_translated == 2
+    ((note, reason),) = filled.skipped_segments
     assert note == f"{tmp_path / 'in.po'}:13" or note.startswith(str(tmp_path / "in.po"))
     assert "%(count)s" in reason and "%(COUNT)S" not in out
 
 
 def test_a_script_without_spaces_is_cut_too():
     echo, long = Echo(), "猫は犬を見る。" * 30
-    out = lines(echo, [long], Longest(37))[0]
+    out = lines(echo, [long], LengthLimit(37))[0]
     assert out.replace(" ", "") == long and len(echo.asked) > 5
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 37 for text in echo.asked)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 from regard.data.batch import DataPosition
 from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelError, RegardError, RunError
 from regard.jobs.train import fit as job
-from regard.jobs.train.events import Alarm, Checked, Interrupted, Progress
+from regard.jobs.train.events import Alarm, TrainingInterrupted, TrainingProgress, ValidationFinished
 from regard.run import Run
 from regard.training.loop import Step
 from regard.training.validate import Validation
@@ -37,11 +37,11 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         folder.mkdir(parents=True)
         loss = losses[folder.name] = 10 * config.model.dropout + config.train.seed / 100
         for look in range(1, LOOKS + 1):
-            yield Progress(Step(look, DataPosition(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
-            yield Checked(Validation(look, loss, 0.5, None, 0.1), False)
+            yield TrainingProgress(Step(look, DataPosition(), loss, 0.5, 1, 1.0, 1.0, 1.0), look / LOOKS, 1.0)
+            yield ValidationFinished(Validation(look, loss, 0.5, None, 0.1), False)
             if stop():
                 trained.append((folder.name, look))
-                yield Interrupted(Run(folder), look)
+                yield TrainingInterrupted(Run(folder), look)
                 return
         if config.model.dropout > 0.85:
             (folder / "config.toml").write_text("")
@@ -95,7 +95,7 @@ def test_a_training_that_fails_is_told_and_the_study_goes_on(pretended, tmp_path
 
 def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
     """Training that is refused before there is a run, where dropout is so high."""
-    trained = job.fit
+    trained = job.train_run
 
     def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
         if config.model.dropout >= at:
@@ -205,7 +205,7 @@ def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: 
 @pytest.fixture
 def busy(pretended, monkeypatch) -> list[str]:
     """Another process trains in every folder, and ends after three looks at it."""
-    trained, looks = job.fit, []
+    trained, looks = job.train_run, []
 
     def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
         looks.append(folder.name)

@@ -12,36 +12,45 @@ from regard.inspection.trace import Look, Model, Trace
 from regard.model.transformer import EncoderDecoder
 
 
-def trusted(
+def measure_faithfulness(
     model: Model,
-    seen: Trace,
-    looks: Sequence[Look],
+    model_trace: Trace,
+    attention_traces: Sequence[Look],
     terms: Sequence[Terms | None],
-    slopes: Mapping[str, Tensor],
-    shake: bool,
+    weight_gradients: Mapping[str, Tensor],
+    perturb: bool,
 ) -> tuple[Numbers, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
-    far = faithfulness.apart(looks)
-    names = [str(head) for look in looks for head in look.site.heads]
-    found: dict[str, dict[str, Any]] = {}
-    for look, own in zip(looks, terms, strict=True):
-        places, keep = None if own is None else faithfulness.from_places(look, own), allowed(look)
-        tested = faithfulness.shaken(model, seen.example, look) if shake and isinstance(model, EncoderDecoder) else None
-        for h, head in enumerate(look.site.heads):
-            twin = _twin(far, len(found))
-            slope = slopes.get(look.site.name)
-            found[str(head)] = {
-                "twin": None if twin is None else names[twin],
-                "twin_apart": None if twin is None else float(far[len(found), twin]),
-                "places_apart": None if places is None else float(places[h]),
-                "gradient": None if slope is None else faithfulness.ranks_as(look.weights[h], slope[h], keep[h]),
-                "shuffled": None if tested is None else tested[h].shuffled,
-                "even": None if tested is None else tested[h].even,
+    divergences = faithfulness.apart(attention_traces)
+    names = [str(head) for attention_trace in attention_traces for head in attention_trace.site.heads]
+    faithfulness: dict[str, dict[str, Any]] = {}
+    for attention_trace, score_terms in zip(attention_traces, terms, strict=True):
+        position_divergences, attn_mask = (
+            None if score_terms is None else faithfulness.from_places(attention_trace, score_terms),
+            allowed(attention_trace),
+        )
+        perturbations = (
+            faithfulness.shaken(model, model_trace.example, attention_trace)
+            if perturb and isinstance(model, EncoderDecoder)
+            else None
+        )
+        for h, head in enumerate(attention_trace.site.heads):
+            most_similar = _most_similar_head(divergences, len(faithfulness))
+            weight_gradient = weight_gradients.get(attention_trace.site.name)
+            faithfulness[str(head)] = {
+                "twin": None if most_similar is None else names[most_similar],
+                "twin_apart": None if most_similar is None else float(divergences[len(faithfulness), most_similar]),
+                "places_apart": None if position_divergences is None else float(position_divergences[h]),
+                "gradient": None
+                if weight_gradient is None
+                else faithfulness.ranks_as(attention_trace.weights[h], weight_gradient[h], attn_mask[h]),
+                "shuffled": None if perturbations is None else perturbations[h].shuffled,
+                "even": None if perturbations is None else perturbations[h].even,
             }
-    return far, found
+    return divergences, faithfulness
 
 
-def _twin(far: Numbers, head: int) -> int | None:
+def _most_similar_head(divergences: Numbers, head: int) -> int | None:
     """The head that looks most like this one."""
-    others = [other for other in range(len(far)) if other != head]
-    return min(others, key=lambda other: float(far[head, other]), default=None)
+    candidates = [other for other in range(len(divergences)) if other != head]
+    return min(candidates, key=lambda other: float(divergences[head, other]), default=None)

@@ -13,11 +13,11 @@ from regard.inspection.heads.importance import Cost, ablated, alone, importance
 from regard.inspection.heads.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
 from regard.inspection.heads.roles import Evidence, Fits, HeadFacts, evidence, fits, head_facts
 from regard.inspection.trace import Model, sites, weights
-from regard.jobs.look.inspected_run import Subject
+from regard.jobs.look.inspected_run import InspectedRun
 from regard.model.transformer import EncoderDecoder
 from regard.report import Table, Value
 
-COSTED = 60
+ABLATION_SENTENCES = 60
 """Sentences on which each head is taken away: one pass for every head and sentence."""
 
 
@@ -28,44 +28,52 @@ class HeadTable:
     facts: list[HeadFacts]
     importance: dict[Head, float]
     costs: dict[Head, Cost]
-    alone: dict[Head, Cost]
+    keep_only_costs: dict[Head, Cost]
     """What it costs if a head is the only one of its attention that is left; empty where nobody asked."""
-    costed: int
+    ablation_sentences: int
     """Sentences that costs were measured on: the first so many; 0 where nothing was."""
     aligners: Aligners | None
     """Heads of cross-attention as aligners, best first; None where there is none."""
     examples: list[Example]
-    what: str
+    corpus_name: str
     """Where the sentences come from."""
     fits: Fits
     model: Model
 
-    def evidence(self, facts: HeadFacts) -> list[Evidence]:
+    def find_evidence(self, facts: HeadFacts) -> list[Evidence]:
         """The sentences that fit a head's pattern best, middling and worst; none where it was asked on random tokens,
         or is no pattern."""
         if facts.best is None or facts.best.name in (*ON_PROBES, "copy"):
             return []
-        numbers = [other.head for other in self.facts if other.head.attention_name == facts.head.attention_name]
-        return evidence(self.fits.by_site[facts.head.attention_name][facts.best.name], numbers.index(facts.head))
+        attention_heads = [other.head for other in self.facts if other.head.attention_name == facts.head.attention_name]
+        return evidence(
+            self.fits.by_site[facts.head.attention_name][facts.best.name], attention_heads.index(facts.head)
+        )
 
     @cached_property
-    def shown(self) -> dict[tuple[Head, int], Tensor]:
+    def evidence_weights(self) -> dict[tuple[Head, int], Tensor]:
         """What each head looked at (Tq, Tk) in the sentences of its evidence; a sentence is read once for all heads."""
-        wanted: dict[int, list[Head]] = {}
+        heads_by_example: dict[int, list[Head]] = {}
         for facts in self.facts:
-            for one in self.evidence(facts):
-                wanted.setdefault(one.example, []).append(facts.head)
+            for item in self.find_evidence(facts):
+                heads_by_example.setdefault(item.example, []).append(facts.head)
         rows = {head: h for site in sites(self.model) for h, head in enumerate(site.heads)}
-        found: dict[tuple[Head, int], Tensor] = {}
-        for example, heads in wanted.items():
-            seen = weights(self.model, [self.examples[example]])[0]
-            found |= {(head, example): seen[head.attention_name][rows[head]].clone() for head in heads}
-        return found
+        weights_by_head: dict[tuple[Head, int], Tensor] = {}
+        for example, heads in heads_by_example.items():
+            attention_weights = weights(self.model, [self.examples[example]])[0]
+            weights_by_head |= {
+                (head, example): attention_weights[head.attention_name][rows[head]].clone() for head in heads
+            }
+        return weights_by_head
 
-    def sentences(self) -> str:
+    def describe_sentences(self) -> str:
         """What everything was measured on, in words."""
-        fewer = f" (costs on {self.costed:,} of them)" if 0 < self.costed < len(self.examples) else ""
-        return f"{len(self.examples):,} sentences of {self.what}{fewer}"
+        ablation_note = (
+            f" (costs on {self.ablation_sentences:,} of them)"
+            if 0 < self.ablation_sentences < len(self.examples)
+            else ""
+        )
+        return f"{len(self.examples):,} sentences of {self.corpus_name}{ablation_note}"
 
     def error_rate(self, head: Head) -> float | None:
         """AER of a head of cross-attention, where gold is known."""
@@ -78,8 +86,8 @@ class HeadTable:
         return Table.of(self._row(facts) for facts in self.facts)
 
     def _row(self, facts: HeadFacts) -> dict[str, Value]:
-        best, other, cost = facts.best, facts.runner_up, self.costs.get(facts.head)
-        alone = self.alone.get(facts.head)
+        best, runner_up, cost = facts.best, facts.runner_up, self.costs.get(facts.head)
+        keep_only_cost = self.keep_only_costs.get(facts.head)
         return {
             "head": str(facts.head),
             "role": facts.role.name if facts.role else None,
@@ -90,51 +98,55 @@ class HeadTable:
             "lift by sentence": best.by_sentence if best else None,
             "argmax": best.argmax if best else None,
             "random": best.baseline if best else None,
-            "runner-up": other.name if other else None,
+            "runner-up": runner_up.name if runner_up else None,
             "margin": facts.margin,
             **facts.numbers._asdict(),
             "importance": self.importance.get(facts.head),
             "cost": cost.cost if cost else None,
             "cost low": cost.low if cost else None,
             "cost high": cost.high if cost else None,
-            "alone": alone.cost if alone else None,
-            "alone low": alone.low if alone else None,
-            "alone high": alone.high if alone else None,
+            "alone": keep_only_cost.cost if keep_only_cost else None,
+            "alone low": keep_only_cost.low if keep_only_cost else None,
+            "alone high": keep_only_cost.high if keep_only_cost else None,
             "AER": self.error_rate(facts.head),
             "copying": facts.copying,
         }
 
 
 def measure_heads(
-    subject: Subject,
+    inspected_run: InspectedRun,
     examples: Sequence[Example],
-    what: str,
-    way: str = "zero",
-    costed: int = COSTED,
-    others: bool = False,
+    corpus_name: str,
+    ablation: str = "zero",
+    ablation_sentences: int = ABLATION_SENTENCES,
+    keep_only: bool = False,
 ) -> HeadTable:
     """Every measure of every head on these sentences; `others`: what each is worth without the others, too."""
-    model, examples = subject.model, list(examples)
-    counts = subject.counts() or Counts.of(examples)
-    found = fits(model, examples, counts)
-    facts = head_facts(model, examples, subject.random(), counts, found, subject.joint)
+    model, examples = inspected_run.model, list(examples)
+    counts = inspected_run.count_tokens() or Counts.of(examples)
+    pattern_fits = fits(model, examples, counts)
+    facts = head_facts(
+        model, examples, inspected_run.build_random_model(), counts, pattern_fits, inspected_run.joint_vocab
+    )
     translates = isinstance(model, EncoderDecoder)
-    chosen = examples[:costed] if translates else []
-    costs = ablated(model, chosen, way=way) if chosen else []
+    ablation_examples = examples[:ablation_sentences] if translates else []
+    costs = ablated(model, ablation_examples, way=ablation) if ablation_examples else []
     return HeadTable(
         facts=facts,
         importance=importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
-        alone={cost.head: cost for cost in alone(model, chosen)} if others and chosen else {},
-        costed=len(chosen),
+        keep_only_costs={cost.head: cost for cost in alone(model, ablation_examples)}
+        if keep_only and ablation_examples
+        else {},
+        ablation_sentences=len(ablation_examples),
         aligners=align_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
         examples=examples,
-        what=what,
-        fits=found,
+        corpus_name=corpus_name,
+        fits=pattern_fits,
         model=model,
     )
 
 
-def letter(facts: HeadFacts) -> str:
+def role_letter(facts: HeadFacts) -> str:
     """One letter for a badge."""
     return LETTERS[facts.role.name] if facts.role else NO_ROLE

@@ -20,17 +20,17 @@ from regard.inspection.heads.alignment import by_words, link, pharaoh, to_words
 from regard.inspection.heads.patterns import LETTERS, NO_ROLE
 from regard.inspection.heads.roles import HeadFacts, Spread
 from regard.inspection.trace import Look, Trace, cross_weights, trace
-from regard.jobs.look.compare_attention import Other, moved
-from regard.jobs.look.faithfulness import trusted
-from regard.jobs.look.heads import HeadTable, letter
-from regard.jobs.look.inspected_run import Subject
+from regard.jobs.look.compare_attention import ReferenceAttention, compute_divergences
+from regard.jobs.look.faithfulness import measure_faithfulness
+from regard.jobs.look.heads import HeadTable, role_letter
+from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Table, Value
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import log
 
-BATCH = 64
-BESIDE = ("signed", "then", "change")
+BATCH_SIZE = 64
+OPTIONAL_MEASURES = ("signed", "then", "change")
 """What stands in the last columns of a head's table, where it is known."""
 CAVEATS = (
     "A weight says where a head looks, not that the output depends on it: see cost of removal.",
@@ -40,151 +40,181 @@ CAVEATS = (
 
 
 @dataclass(frozen=True)
-class Attention:
+class CrossAttentionMatrix:
     """Cross-attention averaged over all layers and heads, by pieces and by words."""
 
-    source_pieces: list[str]
-    target_pieces: list[str]
-    pieces: Tensor  # (target pieces with eos, source pieces with eos)
+    source_tokens: list[str]
+    target_tokens: list[str]
+    token_weights: Tensor  # (target pieces with eos, source pieces with eos)
     source_words: list[str]
     target_words: list[str]
-    words: Tensor  # (target words, source words)
+    word_weights: Tensor  # (target words, source words)
 
 
-def attention(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
+def compute_cross_attention(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str]
+) -> list[CrossAttentionMatrix]:
     """What was looked at when each source is translated as its target."""
-    found = []
-    for start in range(0, len(sources), BATCH):
-        found += _attention(translator, sources[start : start + BATCH], targets[start : start + BATCH])
-    return found
+    matrices = []
+    for start in range(0, len(sources), BATCH_SIZE):
+        matrices += _compute_cross_attention_batch(
+            translator, sources[start : start + BATCH_SIZE], targets[start : start + BATCH_SIZE]
+        )
+    return matrices
 
 
-def _attention(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
-    read, write = translator.tokenizers.source, translator.tokenizers.target
-    source_ids, target_ids = read.encode(sources), write.encode(targets)
+def _compute_cross_attention_batch(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str]
+) -> list[CrossAttentionMatrix]:
+    source_tokenizer, target_tokenizer = translator.tokenizers.source, translator.tokenizers.target
+    source_ids, target_ids = source_tokenizer.encode(sources), target_tokenizer.encode(targets)
     weights = cross_weights(translator.model, collate(source_ids, target_ids))
-    found = []
+    matrices = []
     for i, all_heads in enumerate(weights):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
-        ends = (word_spans(sources[i]), word_spans(targets[i]))
-        pieces = (read.spans(sources[i], source_ids[i]), write.spans(targets[i], target_ids[i]))
-        found.append(
-            Attention(
-                source_pieces=[*read.convert_ids_to_tokens(source_ids[i]), "</s>"],
-                target_pieces=[*write.convert_ids_to_tokens(target_ids[i]), "</s>"],
-                pieces=mean,
-                source_words=[sources[i][a:b] for a, b in ends[0]],
-                target_words=[targets[i][a:b] for a, b in ends[1]],
-                words=by_words(mean, *pieces, words=ends) if ends[0] and ends[1] else torch.zeros(0, 0),
+        word_spans = (word_spans(sources[i]), word_spans(targets[i]))
+        token_spans = (
+            source_tokenizer.spans(sources[i], source_ids[i]),
+            target_tokenizer.spans(targets[i], target_ids[i]),
+        )
+        matrices.append(
+            CrossAttentionMatrix(
+                source_tokens=[*source_tokenizer.convert_ids_to_tokens(source_ids[i]), "</s>"],
+                target_tokens=[*target_tokenizer.convert_ids_to_tokens(target_ids[i]), "</s>"],
+                token_weights=mean,
+                source_words=[sources[i][a:b] for a, b in word_spans[0]],
+                target_words=[targets[i][a:b] for a, b in word_spans[1]],
+                word_weights=by_words(mean, *token_spans, words=word_spans)
+                if word_spans[0] and word_spans[1]
+                else torch.zeros(0, 0),
             )
         )
-    return found
+    return matrices
 
 
-def look_data(
-    subject: Subject,
+def build_look_data(
+    inspected_run: InspectedRun,
     example: Example,
     table: HeadTable | None = None,
     means: decompose.Common | None = None,
-    other: Other | None = None,
+    reference: ReferenceAttention | None = None,
 ) -> dict[str, Any]:
     """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
-    seen, model = trace(subject.model, example), subject.model
-    slope = slopes(model, example)
-    found = flow(seen)
-    names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
-    present = {kind: looks for kind in names if (looks := seen.kind(kind))}
+    model_trace, model = trace(inspected_run.model, example), inspected_run.model
+    weight_gradients = slopes(model, example)
+    attention_flow = flow(model_trace)
+    side_names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
+    traces_by_kind = {kind: attention_traces for kind in side_names if (attention_traces := model_trace.kind(kind))}
     sides = {"source": example.source, "target": example.target, "read": example.read}
-    m = subject.config.model
-    places = {"encoder": m.encoder.positions or m.positions, "decoder": m.decoder.positions or m.positions}
+    m = inspected_run.config.model
+    position_configs = {"encoder": m.encoder.positions or m.positions, "decoder": m.decoder.positions or m.positions}
     return {
         "version": 1,
-        "run": subject.run.folder.resolve().name,
+        "run": inspected_run.run.folder.resolve().name,
         "architecture": m.architecture,
         "norm": m.norm,
-        "positions": {stack: own.kind for stack, own in places.items() if stack in present},
-        "pruned": list(m.pruned),
-        "sides": {name: _side(side) for name, side in sides.items() if side is not None},
-        "kinds": {
-            kind: _kind(subject, seen, names[kind], looks, (slope, table, means)) | _then(looks, other)
-            for kind, looks in present.items()
+        "positions": {
+            stack: position_config.kind
+            for stack, position_config in position_configs.items()
+            if stack in traces_by_kind
         },
-        "against": None if other is None else {"name": other.name, "moved": moved(list(seen.looks.values()), other)},
-        "flow": _flow(seen, found, gradients(seen, slope)),
+        "pruned": list(m.pruned),
+        "sides": {name: _side_data(side) for name, side in sides.items() if side is not None},
+        "kinds": {
+            kind: _kind_data(
+                inspected_run, model_trace, side_names[kind], attention_traces, (weight_gradients, table, means)
+            )
+            | _reference_data(attention_traces, reference)
+            for kind, attention_traces in traces_by_kind.items()
+        },
+        "against": None
+        if reference is None
+        else {"name": reference.name, "moved": compute_divergences(list(model_trace.looks.values()), reference)},
+        "flow": _flow_data(model_trace, attention_flow, gradients(model_trace, weight_gradients)),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
-            "costed": table.costed if table else 0,
-            "what": table.what if table else "",
+            "costed": table.ablation_sentences if table else 0,
+            "what": table.corpus_name if table else "",
             "baseline": "the same model with random weights",
         },
-        "alignment": _aligned(seen, table),
-        "history": history(subject.run),
+        "alignment": _alignment_data(model_trace, table),
+        "history": read_head_history(inspected_run.run),
         "caveats": list(CAVEATS),
     }
 
 
-def common_of(subject: Subject, examples: Sequence[Example], most: int = 50) -> decompose.Common:
+def compute_common_means(
+    inspected_run: InspectedRun, examples: Sequence[Example], max_examples: int = 50
+) -> decompose.Common:
     """What tokens have in common over some sentences: what position and content are told apart by."""
-    return decompose.common(subject.model, [trace(subject.model, example) for example in examples[:most]])
+    return decompose.common(
+        inspected_run.model, [trace(inspected_run.model, example) for example in examples[:max_examples]]
+    )
 
 
-def history(run: Run) -> list[dict[str, Any]]:
+def read_head_history(run: Run) -> list[dict[str, Any]]:
     """What was measured of heads through training, with the letter of each one's role then."""
-    moments = list(log.read(run.head_history)) if run.head_history.exists() else []
-    for moment in moments:
-        for own in moment["heads"].values():
-            own["letter"] = LETTERS.get(own["role"], NO_ROLE)
-    return moments
+    records = list(log.read(run.head_history)) if run.head_history.exists() else []
+    for record in records:
+        for head_record in record["heads"].values():
+            head_record["letter"] = LETTERS.get(head_record["role"], NO_ROLE)
+    return records
 
 
-def arrays(data: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_arrays(data: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of `look_data` by flat names, for an NPZ file: cross.2.weights, flow.source …"""
-    found: dict[str, Any] = {}
-    for kind, own in data["kinds"].items():
-        for what in ("weights", "scores", "value_norms", "norms", "signed", "gradient", "then", "change"):
-            for layer, array in enumerate(own.get(what) or ()):
-                found[f"{kind}.{layer}.{what}"] = array
-        for layer, (values, shares) in enumerate(zip(own["terms"]["values"], own["terms"]["shares"], strict=True)):
+    flat: dict[str, Any] = {}
+    for kind, kind_data in data["kinds"].items():
+        for measure in ("weights", "scores", "value_norms", "norms", "signed", "gradient", "then", "change"):
+            for layer, array in enumerate(kind_data.get(measure) or ()):
+                flat[f"{kind}.{layer}.{measure}"] = array
+        for layer, (values, shares) in enumerate(
+            zip(kind_data["terms"]["values"], kind_data["terms"]["shares"], strict=True)
+        ):
             if values is not None:
-                found[f"{kind}.{layer}.terms"], found[f"{kind}.{layer}.shares"] = values, shares
-        found[f"{kind}.apart"] = own["apart"]
-    found["flow.disagreement"] = data["flow"]["disagreement"]["correlation"]
-    found |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
+                flat[f"{kind}.{layer}.terms"], flat[f"{kind}.{layer}.shares"] = values, shares
+        flat[f"{kind}.apart"] = kind_data["apart"]
+    flat["flow.disagreement"] = data["flow"]["disagreement"]["correlation"]
+    flat |= {f"flow.{name}": array for name, array in data["flow"].items() if isinstance(array, np.ndarray)}
     for name, side in data["sides"].items():
-        found[f"pieces.{name}"] = np.array(side["pieces"])
-    return found
+        flat[f"pieces.{name}"] = np.array(side["pieces"])
+    return flat
 
 
-def cells(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Table:
+def tabulate_head(data: Mapping[str, Any], kind: str, layer: int, head_index: int) -> Table:
     """One head as a table: a row for each query and key that it may look at."""
-    own = data["kinds"][kind]
-    queries, keys = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
-    every = own["terms"]["values"][layer]
-    names = own["terms"]["names"] if every is not None else ()
+    kind_data = data["kinds"][kind]
+    queries, keys = (data["sides"][kind_data[side]]["pieces"] for side in ("rows", "columns"))
+    term_values = kind_data["terms"]["values"][layer]
+    names = kind_data["terms"]["names"] if term_values is not None else ()
     rows: list[dict[str, Value]] = []
     for i, query in enumerate(queries):
         for j, key in enumerate(keys):
-            score = float(own["scores"][layer][row, i, j])
+            score = float(kind_data["scores"][layer][head_index, i, j])
             if math.isnan(score):
                 continue
-            terms = every[row, :, i, j].tolist() if names else ()
+            terms = term_values[head_index, :, i, j].tolist() if names else ()
             rows.append(
                 {
                     "query": i,
                     "key": j,
                     "from": query,
                     "to": key,
-                    "weight": float(own["weights"][layer][row, i, j]),
+                    "weight": float(kind_data["weights"][layer][head_index, i, j]),
                     "score": score,
-                    "norm": float(own["norms"][layer][row, i, j]),
+                    "norm": float(kind_data["norms"][layer][head_index, i, j]),
                     **dict(zip(names, terms, strict=True)),
-                    **{what: float(own[what][layer][row, i, j]) for what in BESIDE if what in own},
+                    **{
+                        measure: float(kind_data[measure][layer][head_index, i, j])
+                        for measure in OPTIONAL_MEASURES
+                        if measure in kind_data
+                    },
                 }
             )
     return Table.of(rows)
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side_data(side: Side) -> dict[str, Any]:
     return {
         "text": side.text,
         "pieces": list(side.pieces),
@@ -194,61 +224,86 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _kind(
-    subject: Subject,
-    seen: Trace,
+def _kind_data(
+    inspected_run: InspectedRun,
+    model_trace: Trace,
     sides: tuple[str, str],
-    looks: Sequence[Look],
-    given: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
+    attention_traces: Sequence[Look],
+    measurements: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
 ) -> dict[str, Any]:
-    slope, table, means = given
-    gradient = gradients(seen, slope)
+    weight_gradients, table, means = measurements
+    gradient = gradients(model_trace, weight_gradients)
     terms = [
-        decompose.terms(subject.model, seen, look, means) if decompose.told_apart(look, means) else None
-        for look in looks
+        decompose.terms(inspected_run.model, model_trace, attention_trace, means)
+        if decompose.told_apart(attention_trace, means)
+        else None
+        for attention_trace in attention_traces
     ]
-    apart, trust = trusted(subject.model, seen, looks, terms, slope, shake=table is not None)
-    kind = looks[0].site.kind
+    divergences, faithfulness = measure_faithfulness(
+        inspected_run.model, model_trace, attention_traces, terms, weight_gradients, perturb=table is not None
+    )
+    kind = attention_traces[0].site.kind
     data: dict[str, Any] = {
         "rows": sides[0],
         "columns": sides[1],
         "causal": kind == "decoder",
-        "weights": [_array(look.weights) for look in looks],
-        "scores": [_array(_hidden(look.scores, decompose.allowed(look))) for look in looks],
-        "value_norms": [_array(norms.value_norms(look)) for look in looks],
-        "norms": [_array(norms.norms(look)) for look in looks],
-        "signed": [_array(norms.signed(look)) for look in looks],
+        "weights": [_to_numpy(attention_trace.weights) for attention_trace in attention_traces],
+        "scores": [
+            _to_numpy(_mask_with_nan(attention_trace.scores, decompose.allowed(attention_trace)))
+            for attention_trace in attention_traces
+        ],
+        "value_norms": [_to_numpy(norms.value_norms(attention_trace)) for attention_trace in attention_traces],
+        "norms": [_to_numpy(norms.norms(attention_trace)) for attention_trace in attention_traces],
+        "signed": [_to_numpy(norms.signed(attention_trace)) for attention_trace in attention_traces],
         "terms": {
             "names": list(decompose.NAMES),
-            "values": [one and _array(_hidden(one.six, one.keep[:, None])) for one in terms],
-            "shares": [one and _array(decompose.shares(one.six, one.keep)) for one in terms],
+            "values": [
+                score_terms and _to_numpy(_mask_with_nan(score_terms.six, score_terms.keep[:, None]))
+                for score_terms in terms
+            ],
+            "shares": [
+                score_terms and _to_numpy(decompose.shares(score_terms.six, score_terms.keep)) for score_terms in terms
+            ],
         },
-        "gradient": [_array(gradient[look.site.name]) for look in looks] if gradient else None,
-        "heads": [[_head(head, table) | {"trust": trust[str(head)]} for head in look.site.heads] for look in looks],
-        "apart": apart.astype(np.float32),
+        "gradient": [_to_numpy(gradient[attention_trace.site.name]) for attention_trace in attention_traces]
+        if gradient
+        else None,
+        "heads": [
+            [_head_data(head, table) | {"trust": faithfulness[str(head)]} for head in attention_trace.site.heads]
+            for attention_trace in attention_traces
+        ],
+        "apart": divergences.astype(np.float32),
     }
     if kind != "cross":
-        data["toeplitz"] = [decompose.distance_share(look).astype(np.float32) for look in looks]
+        data["toeplitz"] = [
+            decompose.distance_share(attention_trace).astype(np.float32) for attention_trace in attention_traces
+        ]
     return data
 
 
-def _then(looks: Sequence[Look], other: Other | None) -> dict[str, Any]:
+def _reference_data(attention_traces: Sequence[Look], reference: ReferenceAttention | None) -> dict[str, Any]:
     """What the same heads looked at in another model, and what has changed since."""
-    if other is None:
+    if reference is None:
         return {}
-    then = [other.of(look) for look in looks]
-    change = [look.weights - weights for look, weights in zip(looks, then, strict=True)]
-    return {"then": [_array(one) for one in then], "change": [_array(one) for one in change]}
+    reference_weights = [reference.weights_for(attention_trace) for attention_trace in attention_traces]
+    change = [
+        attention_trace.weights - weights
+        for attention_trace, weights in zip(attention_traces, reference_weights, strict=True)
+    ]
+    return {
+        "then": [_to_numpy(matrix) for matrix in reference_weights],
+        "change": [_to_numpy(matrix) for matrix in change],
+    }
 
 
-def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
-    facts = next((one for one in table.facts if one.head == head), None) if table else None
-    found: dict[str, Any] = {"name": str(head), "layer": head.layer, "head": head.number}
-    best, other = (facts.best, facts.runner_up) if facts else (None, None)
+def _head_data(head: Head, table: HeadTable | None) -> dict[str, Any]:
+    facts = next((candidate for candidate in table.facts if candidate.head == head), None) if table else None
+    head_data: dict[str, Any] = {"name": str(head), "layer": head.layer, "head": head.number}
+    best, runner_up = (facts.best, facts.runner_up) if facts else (None, None)
     cost = table.costs.get(head) if table else None
-    return found | {
+    return head_data | {
         "role": facts.role.name if facts and facts.role else None,
-        "letter": letter(facts) if facts else NO_ROLE,
+        "letter": role_letter(facts) if facts else NO_ROLE,
         "best": best.name if best else None,
         "lift": best.lift if best else None,
         "by_sentence": best.by_sentence if best else None,
@@ -256,8 +311,8 @@ def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
         "high": best.high if best else None,
         "argmax": best.argmax if best else None,
         "baseline": best.baseline if best else None,
-        "runner_up": other.name if other else None,
-        "runner_up_lift": other.lift if other else None,
+        "runner_up": runner_up.name if runner_up else None,
+        "runner_up_lift": runner_up.lift if runner_up else None,
         "margin": facts.margin if facts else None,
         **(facts.numbers._asdict() if facts else dict.fromkeys(Spread._fields)),
         "importance": table.importance.get(head) if table else None,
@@ -267,83 +322,85 @@ def _head(head: Head, table: HeadTable | None) -> dict[str, Any]:
         "aer": table.error_rate(head) if table else None,
         "copying": facts.copying if facts else None,
         "note": facts.note() if facts else "heads were not measured",
-        "evidence": _evidence(head, facts, table) if facts and table else [],
+        "evidence": _evidence_data(head, facts, table) if facts and table else [],
     }
 
 
-def _evidence(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, Any]]:
-    found = []
+def _evidence_data(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, Any]]:
+    evidence_data = []
     kind = "cross" if head.kind == "cross" else head.stack
-    for one in table.evidence(facts):
-        example = table.examples[one.example]
-        found.append(
+    for item in table.find_evidence(facts):
+        example = table.examples[item.example]
+        evidence_data.append(
             {
-                "which": one.which,
-                "lift": one.lift,
+                "which": item.which,
+                "lift": item.lift,
                 "rows": list(example.named(kind).pieces),
                 "columns": list(example.columns(kind).pieces),
-                "weights": _array(table.shown[head, one.example]),
+                "weights": _to_numpy(table.evidence_weights[head, item.example]),
             }
         )
-    return found
+    return evidence_data
 
 
-def _flow(seen: Trace, found: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
-    encoder, across = found.rolled.encoder, found.rolled.across
-    by_chance = [way.encoder for way in found.chance]
-    data: dict[str, Any] = {"encoder": _array(encoder), "beyond": _array(encoder - _mean(by_chance))}
-    data["contrast"] = {"encoder": _contrast(encoder, by_chance)}
-    if across is not None:
-        ways = [way.across for way in found.chance if way.across is not None]
-        sources = [way.source for way in ways]
-        data["contrast"]["cross"] = _contrast(across.source, sources)
+def _flow_data(model_trace: Trace, attention_flow: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
+    encoder, cross = attention_flow.rolled.encoder, attention_flow.rolled.across
+    encoder_baselines = [baseline.encoder for baseline in attention_flow.chance]
+    data: dict[str, Any] = {"encoder": _to_numpy(encoder), "beyond": _to_numpy(encoder - _mean(encoder_baselines))}
+    data["contrast"] = {"encoder": _row_contrast(encoder, encoder_baselines)}
+    if cross is not None:
+        cross_baselines = [baseline.across for baseline in attention_flow.chance if baseline.across is not None]
+        source_baselines = [baseline.source for baseline in cross_baselines]
+        data["contrast"]["cross"] = _row_contrast(cross.source, source_baselines)
         data |= {
-            "source": _array(across.source),
-            "target": _array(across.target),
-            "source_share": _array(across.source_share),
-            "beyond_source": _array(across.source - _mean(sources)),
-            "beyond_target": _array(across.target - _mean([way.target for way in ways])),
-            "max_flow_source": None if found.max_flow_source is None else _array(found.max_flow_source),
+            "source": _to_numpy(cross.source),
+            "target": _to_numpy(cross.target),
+            "source_share": _to_numpy(cross.source_share),
+            "beyond_source": _to_numpy(cross.source - _mean(source_baselines)),
+            "beyond_target": _to_numpy(cross.target - _mean([baseline.target for baseline in cross_baselines])),
+            "max_flow_source": None
+            if attention_flow.max_flow_source is None
+            else _to_numpy(attention_flow.max_flow_source),
         }
     return data | {
-        "max_flow": None if found.max_flow is None else _array(found.max_flow),
-        "mixing": {kind: [_array(one) for one in own] for kind, own in found.mixing.items()},
+        "max_flow": None if attention_flow.max_flow is None else _to_numpy(attention_flow.max_flow),
+        "mixing": {kind: [_to_numpy(ratio) for ratio in ratios] for kind, ratios in attention_flow.mixing.items()},
         "disagreement": {
             "names": list(NAMES),
-            "correlation": disagreement(answers(seen, found, gradient)).astype(np.float32),
+            "correlation": disagreement(answers(model_trace, attention_flow, gradient)).astype(np.float32),
         },
     }
 
 
-def _contrast(rolled: Tensor, by_chance: Sequence[Tensor]) -> list[float]:
+def _row_contrast(rolled: Tensor, baselines: Sequence[Tensor]) -> list[float]:
     """How differently rows come about, in truth and by chance."""
-    return [contrast(rolled), sum(map(contrast, by_chance)) / len(by_chance)]
+    return [contrast(rolled), sum(map(contrast, baselines)) / len(baselines)]
 
 
 def _mean(matrices: Sequence[Tensor]) -> Tensor:
     return torch.stack(list(matrices)).mean(dim=0)
 
 
-def _aligned(seen: Trace, table: HeadTable | None) -> dict[str, Any]:
+def _alignment_data(model_trace: Trace, table: HeadTable | None) -> dict[str, Any]:
     """What the best head of cross-attention aligns in this sentence."""
-    if not seen.kind("cross") or table is None or table.aligners is None:
+    if not model_trace.kind("cross") or table is None or table.aligners is None:
         return {"best": None, "links": [], "pharaoh": "", "aer": None}
-    best, judged = table.aligners.best
-    look, example = seen.looks[best.attention_name], seen.example
+    best, alignment = table.aligners.best
+    attention_trace, example = model_trace.looks[best.attention_name], model_trace.example
     assert example.target is not None
-    weights = look.weights[look.site.heads.index(best)].float()
+    weights = attention_trace.weights[attention_trace.site.heads.index(best)].float()
     links = sorted(link(to_words(weights, example.target, example.source)))
     return {
         "best": str(best),
         "links": [list(pair) for pair in links],
         "pharaoh": pharaoh(links),
-        "aer": judged.counts.error_rate if table.aligners.gold else None,
+        "aer": alignment.counts.error_rate if table.aligners.gold else None,
     }
 
 
-def _hidden(x: Tensor, keep: Tensor) -> Tensor:
-    return x.masked_fill(~keep, math.nan)
+def _mask_with_nan(x: Tensor, attn_mask: Tensor) -> Tensor:
+    return x.masked_fill(~attn_mask, math.nan)
 
 
-def _array(x: Tensor) -> Any:
+def _to_numpy(x: Tensor) -> Any:
     return x.detach().float().cpu().numpy()

@@ -8,124 +8,147 @@ import numpy as np
 from regard.errors import ConfigError
 from regard.inspection.example import LONGEST
 from regard.inspection.positions import Effect, Places, Sheet, places
-from regard.jobs.look.inspected_run import Subject
+from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Chart, Table, Tile, Value, tiles
 
-DIMENSIONS = 128
+MAX_COLUMNS = 128
 """Columns of a table that a figure shows; the file has all of them."""
-ABREAST = 4
+HEADS_PER_ROW = 4
 """Heads in one line of a figure."""
-EVEN = 1.1
+MIN_UNIFORM_RATIO = 1.1
 """A distance that gets less than this many times its even share is no favourite."""
 
 
-def positions_of(subject: Subject, count: int) -> list[Places]:
+def analyze_positions(inspected_run: InspectedRun, count: int) -> list[Places]:
     """Every stack of a model, as far as its places reach."""
     if not 2 <= count <= LONGEST:
         raise ConfigError(f"--places {count}: expected 2 to {LONGEST} places to look at")
-    stacks = [stack for stack in ("encoder", "decoder") if hasattr(subject.model, stack)]
-    return [places(subject.model, stack, count) for stack in stacks]
+    stacks = [stack for stack in ("encoder", "decoder") if hasattr(inspected_run.model, stack)]
+    return [places(inspected_run.model, stack, count) for stack in stacks]
 
 
-def favourites(found: Sequence[Places]) -> Table:
+def tabulate_preferred_distances(stack_positions: Sequence[Places]) -> Table:
     """A row a head: where it would look if all words were one, and how much of that is distance alone."""
     rows: list[dict[str, Value]] = []
-    for effect in (effect for own in found for effect in own.effects):
-        for h, number in enumerate(effect.heads):
-            far, times = effect.favourite(h)
+    for effect in (effect for stack in stack_positions for effect in stack.effects):
+        for h, head_id in enumerate(effect.heads):
+            distance, uniform_ratio = effect.favourite(h)
             rows.append(
                 {
-                    "head": f"{effect.name}.{number}",
-                    "looks": told_distance(far) if times >= EVEN else "everywhere alike",
-                    "times even": times,
-                    "by distance": float(effect.by_distance[h]) if times >= EVEN else None,
+                    "head": f"{effect.name}.{head_id}",
+                    "looks": describe_distance(distance) if uniform_ratio >= MIN_UNIFORM_RATIO else "everywhere alike",
+                    "times even": uniform_ratio,
+                    "by distance": float(effect.by_distance[h]) if uniform_ratio >= MIN_UNIFORM_RATIO else None,
                 }
             )
     return Table.of(rows)
 
 
-def told_distance(far: int) -> str:
+def describe_distance(distance: int) -> str:
     """A distance j - i in words."""
-    return "at itself" if far == 0 else f"{abs(far)} {'before' if far < 0 else 'after'} it"
+    return "at itself" if distance == 0 else f"{abs(distance)} {'before' if distance < 0 else 'after'} it"
 
 
-def place_cells(found: Sequence[Places]) -> Table:
+def tabulate_position_scores(stack_positions: Sequence[Places]) -> Table:
     """A row for each head, query and key: what places alone add to the score, and the weight that comes of it."""
     rows: list[dict[str, Value]] = [
         {
-            "head": f"{effect.name}.{number}",
+            "head": f"{effect.name}.{head_id}",
             "query": int(i),
             "key": int(j),
             "score": float(effect.scores[h, i, j]),
             "weight": float(effect.weights[h, i, j]),
         }
-        for effect in (effect for own in found for effect in own.effects)
-        for h, number in enumerate(effect.heads)
+        for effect in (effect for stack in stack_positions for effect in stack.effects)
+        for h, head_id in enumerate(effect.heads)
         for i, j in np.argwhere(~np.isnan(effect.scores[h]))
     ]
     return Table.of(rows)
 
 
-def place_arrays(found: Sequence[Places]) -> Mapping[str, Any]:
+def flatten_position_arrays(stack_positions: Sequence[Places]) -> Mapping[str, Any]:
     """Everything by flat names, for an NPZ file: encoder.embed.table, encoder.0.self.scores …"""
     arrays: dict[str, Any] = {}
-    for own in found:
-        for sheet in own.sheets:
-            name = f"{sheet.name}.values" if sheet.columns.endswith("values") else sheet.name
-            arrays |= {f"{name}.table": sheet.values, f"{name}.{sheet.rows}": np.array(sheet.at)}
-            arrays |= {f"{name}.gram": sheet.gram, f"{name}.singular": sheet.singular}
-        for effect in own.effects:
+    for stack in stack_positions:
+        for position_table in stack.sheets:
+            name = f"{position_table.name}.values" if position_table.columns.endswith("values") else position_table.name
+            arrays |= {
+                f"{name}.table": position_table.values,
+                f"{name}.{position_table.rows}": np.array(position_table.at),
+            }
+            arrays |= {f"{name}.gram": position_table.gram, f"{name}.singular": position_table.singular}
+        for effect in stack.effects:
             arrays |= {f"{effect.name}.scores": effect.scores, f"{effect.name}.weights": effect.weights}
     return arrays
 
 
-def place_figure(subject: Subject, found: Sequence[Places], layer: int = 0) -> Chart:
+def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[Places], layer: int = 0) -> Chart:
     """What each stack holds, with its Gram matrix, and below it what that does to the scores of one layer."""
     note = "Below the tables: what places alone add to scores, if all words are one and the same."
-    return tiles(f"Positions of {subject.run.folder.resolve().name}", place_tiles(found, layer), note)
+    return tiles(
+        f"Positions of {inspected_run.run.folder.resolve().name}", build_position_matrices(stack_positions, layer), note
+    )
 
 
-def place_tiles(found: Sequence[Places], layer: int = 0) -> list[list[Tile]]:
+def build_position_matrices(stack_positions: Sequence[Places], layer: int = 0) -> list[list[Tile]]:
     """The figure's lines of tiles; tables that two stacks share are shown once."""
-    lines: list[list[Tile]] = []
-    shown: list[Sheet] = []
-    for own in found:
-        for sheet in _of_layer(own, layer):
-            if not any(np.array_equal(sheet.values, other.values, equal_nan=True) for other in shown):
-                lines.append(_sheet_tiles(own.scheme, sheet))
-                shown.append(sheet)
-        heads = _effect_tiles(own.effects[min(layer, len(own.effects) - 1)])
-        lines += [heads[i : i + ABREAST] for i in range(0, len(heads), ABREAST)]
-    return lines
+    rows: list[list[Tile]] = []
+    shown_tables: list[Sheet] = []
+    for stack in stack_positions:
+        for position_table in _select_layer_tables(stack, layer):
+            if not any(np.array_equal(position_table.values, other.values, equal_nan=True) for other in shown_tables):
+                rows.append(_table_matrices(stack.scheme, position_table))
+                shown_tables.append(position_table)
+        heads = _effect_matrices(stack.effects[min(layer, len(stack.effects) - 1)])
+        rows += [heads[i : i + HEADS_PER_ROW] for i in range(0, len(heads), HEADS_PER_ROW)]
+    return rows
 
 
-def _of_layer(own: Places, layer: int) -> list[Sheet]:
+def _select_layer_tables(stack: Places, layer: int) -> list[Sheet]:
     """What acts in a layer: its own tables, or those that serve all."""
-    by_layer = [sheet for sheet in own.sheets if sheet.name.startswith(f"{own.stack}.{layer}.")]
-    return by_layer or [sheet for sheet in own.sheets if sheet.name == own.sheets[0].name]
-
-
-def _sheet_tiles(scheme: str, sheet: Sheet) -> list[Tile]:
-    columns = range(min(DIMENSIONS, sheet.values.shape[1]))
-    first = "" if len(columns) == sheet.values.shape[1] else f", first {len(columns)} of {sheet.values.shape[1]}"
-    table = Tile(
-        f"{scheme}: {sheet.name}", _lines(sheet.values[:, : len(columns)]), sheet.at, columns, sheet.rows,
-        sheet.columns + first,
-    )  # fmt: skip
-    return [table, Tile("Gram matrix", _lines(sheet.gram), sheet.at, sheet.at, sheet.rows, sheet.rows)]
-
-
-def _effect_tiles(effect: Effect) -> list[Tile]:
-    at = range(effect.scores.shape[1])
-    top = float(np.nanmax(np.abs(effect.scores)))
-    if top < 1e-4:  # rounding, where no place differs from another
-        top = 1.0
-    return [
-        Tile(f"{effect.name}.{number}", _lines(one), at, at, "query", "key", top)
-        for number, one in zip(effect.heads, effect.scores, strict=True)
+    layer_tables = [
+        position_table for position_table in stack.sheets if position_table.name.startswith(f"{stack.stack}.{layer}.")
+    ]
+    return layer_tables or [
+        position_table for position_table in stack.sheets if position_table.name == stack.sheets[0].name
     ]
 
 
-def _lines(matrix: Any) -> list[list[float]]:
-    found: list[list[float]] = np.round(matrix, 4).tolist()
-    return found
+def _table_matrices(scheme: str, position_table: Sheet) -> list[Tile]:
+    columns = range(min(MAX_COLUMNS, position_table.values.shape[1]))
+    truncation_note = (
+        ""
+        if len(columns) == position_table.values.shape[1]
+        else f", first {len(columns)} of {position_table.values.shape[1]}"
+    )
+    matrix = Tile(
+        f"{scheme}: {position_table.name}", _to_rows(position_table.values[:, : len(columns)]), position_table.at, columns, position_table.rows,
+        position_table.columns + truncation_note,
+    )  # fmt: skip
+    return [
+        matrix,
+        Tile(
+            "Gram matrix",
+            _to_rows(position_table.gram),
+            position_table.at,
+            position_table.at,
+            position_table.rows,
+            position_table.rows,
+        ),
+    ]
+
+
+def _effect_matrices(effect: Effect) -> list[Tile]:
+    position_ids = range(effect.scores.shape[1])
+    max_score = float(np.nanmax(np.abs(effect.scores)))
+    if max_score < 1e-4:  # rounding, where no place differs from another
+        max_score = 1.0
+    return [
+        Tile(f"{effect.name}.{head_id}", _to_rows(scores), position_ids, position_ids, "query", "key", max_score)
+        for head_id, scores in zip(effect.heads, effect.scores, strict=True)
+    ]
+
+
+def _to_rows(matrix: Any) -> list[list[float]]:
+    rows: list[list[float]] = np.round(matrix, 4).tolist()
+    return rows

@@ -14,11 +14,11 @@ from regard.inspection import embeddings
 from regard.inspection.embeddings import Alike, Contextuality
 from regard.inspection.example import Example, pieces_of
 from regard.inspection.trace import encoder_of
-from regard.jobs.look.inspected_run import Subject
+from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Table, Value
 from regard.tasks.embed import Embedder
 
-NEIGHBOURS = 6
+NUM_NEIGHBORS = 6
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Occurrence:
 
 
 @dataclass(frozen=True)
-class WordStory:
+class SenseAnalysis:
     """What becomes of a word."""
 
     word: str
     layers: list[Contextuality]
     """From the static table to the last layer."""
-    neighbours: list[tuple[str, float]]
+    neighbors: list[tuple[str, float]]
     """Pieces nearest to the word in the static table."""
     occurrences: list[Occurrence]
     points: Table
@@ -47,14 +47,18 @@ class WordStory:
     def as_table(self) -> Table:
         """A row a layer: every number raw and standardised."""
         return Table.of(
-            {"layer": one.layer, **_numbers("raw", one.raw), **_numbers("standardised", one.standard)}
-            | {"senses": one.senses, "nearest": one.nearest}
-            for one in self.layers
+            {
+                "layer": layer.layer,
+                **_similarity_columns("raw", layer.raw),
+                **_similarity_columns("standardised", layer.standard),
+            }
+            | {"senses": layer.senses, "nearest": layer.nearest}
+            for layer in self.layers
         )
 
 
-def _numbers(kind: str, alike: Alike) -> dict[str, Value]:
-    return {f"{name} {kind}": value for name, value in vars(alike).items()}
+def _similarity_columns(kind: str, similarity: Alike) -> dict[str, Value]:
+    return {f"{name} {kind}": value for name, value in vars(similarity).items()}
 
 
 def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
@@ -69,42 +73,61 @@ def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
     return sentences, senses
 
 
-def tell_word(subject: Subject, word: str, sentences: Sequence[str], senses: Sequence[str]) -> WordStory:
+def analyze_senses(
+    inspected_run: InspectedRun, word: str, sentences: Sequence[str], senses: Sequence[str]
+) -> SenseAnalysis:
     """The story of one word in these sentences; the encoder's side."""
-    encoder_of(subject.model)  # or a word about why not
-    found = [
-        (subject.example(s, "" if subject.translates else None), s, sense)
+    encoder_of(inspected_run.model)  # or a word about why not
+    candidates = [
+        (inspected_run.make_example(s, "" if inspected_run.translates else None), s, sense)
         for s, sense in zip(sentences, senses, strict=True)
     ]
-    kept = [row for row in found if word.casefold() in map(str.casefold, row[0].source.words)]
-    if len(kept) < 2:
+    matching = [row for row in candidates if word.casefold() in map(str.casefold, row[0].source.words)]
+    if len(matching) < 2:
         raise DataError(
-            f"the word '{word}' stands in {len(kept)} of {len(sentences)} sentences; two at least are needed to compare"
+            f"the word '{word}' stands in {len(matching)} of {len(sentences)} sentences; two at least are needed to compare"
         )
-    examples, texts, told = [row[0] for row in kept], [row[1] for row in kept], [row[2] for row in kept]
-    layers = embeddings.layers_of(subject.model, examples, word)
-    flat = embeddings.projection(layers)
-    named = told if len(set(told)) > 1 else None
+    examples, texts, matching_senses = (
+        [row[0] for row in matching],
+        [row[1] for row in matching],
+        [row[2] for row in matching],
+    )
+    layers = embeddings.layers_of(inspected_run.model, examples, word)
+    projections = embeddings.projection(layers)
+    sense_labels = matching_senses if len(set(matching_senses)) > 1 else None
     rows: list[dict[str, Value]] = [
         {"layer": layer.name, "x": float(x), "y": float(y), "sense": sense or word, "sentence": text}
-        for layer, points in zip(layers, flat, strict=True)
-        for (x, y), sense, text in zip(points, told, texts, strict=True)
+        for layer, points in zip(layers, projections, strict=True)
+        for (x, y), sense, text in zip(points, matching_senses, texts, strict=True)
     ]
-    close = embeddings.cosines(layers[-1].vectors)
-    np.fill_diagonal(close, -np.inf)
-    return WordStory(
+    similarities = embeddings.cosines(layers[-1].vectors)
+    np.fill_diagonal(similarities, -np.inf)
+    return SenseAnalysis(
         word,
-        [embeddings.contextuality(layer, named) for layer in layers],
-        _neighbours(subject, layers[0].vectors[0], examples[0], word),
-        [Occurrence(s, sense, int(close[i].argmax())) for i, (s, sense) in enumerate(zip(texts, told, strict=True))],
+        [embeddings.contextuality(layer, sense_labels) for layer in layers],
+        _nearest_tokens(inspected_run, layers[0].vectors[0], examples[0], word),
+        [
+            Occurrence(s, sense, int(similarities[i].argmax()))
+            for i, (s, sense) in enumerate(zip(texts, matching_senses, strict=True))
+        ],
         Table.of(rows),
     )
 
 
-def _neighbours(subject: Subject, vector: embeddings.Vectors, example: Example, word: str) -> list[tuple[str, float]]:
-    own = [example.source.ids[i] for i in pieces_of(example.source, word)]
-    table = encoder_of(subject.model).embedding.tokens.weight
+def _nearest_tokens(
+    inspected_run: InspectedRun, vector: embeddings.Vectors, example: Example, word: str
+) -> list[tuple[str, float]]:
+    word_token_ids = [example.source.ids[i] for i in pieces_of(example.source, word)]
+    table = encoder_of(inspected_run.model).embedding.tokens.weight
     tokenizer: Tokenizer | WordPiece
-    tokenizer = subject.reader.tokenizer if isinstance(subject.reader, Embedder) else subject.reader.tokenizers.source
-    near = embeddings.neighbours(table, vector, NEIGHBOURS, own)
-    return list(zip(tokenizer.convert_ids_to_tokens([i for i, _ in near]), (cosine for _, cosine in near), strict=True))
+    tokenizer = (
+        inspected_run.task.tokenizer
+        if isinstance(inspected_run.task, Embedder)
+        else inspected_run.task.tokenizers.source
+    )
+    neighbors = embeddings.neighbours(table, vector, NUM_NEIGHBORS, word_token_ids)
+    return list(
+        zip(
+            tokenizer.convert_ids_to_tokens([i for i, _ in neighbors]), (cosine for _, cosine in neighbors), strict=True
+        )
+    )

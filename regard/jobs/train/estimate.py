@@ -7,24 +7,24 @@ from regard.config import Config
 from regard.data.store import Corpus
 from regard.errors import ConfigError
 from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.load import pick_device, use_threads
-from regard.jobs.train.prepare import stream
+from regard.jobs.load import configure_cpu, pick_device
+from regard.jobs.train.prepare import stream_pairs
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
 
 
-def sized(
-    config: Config, pairs: int, characters: tuple[int, int], ranks: int = 1
+def choose_missing_settings(
+    config: Config, pairs: int, characters: tuple[int, int], world_size: int = 1
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings with everything chosen that nobody has given."""
     # Where steps alone are counted the machine does not matter, and must not: same seed, same result.
-    rate = measure_matmul_flops() if config.train.minutes else 1e11
-    standing = suggest_settings(SizingInputs(pairs, *characters, rate, available_memory(), ranks), config)
-    return settings.override(config, [f"{choice.name}={choice.value}" for choice in standing]), standing
+    matmul_flops = measure_matmul_flops() if config.train.minutes else 1e11
+    choices = suggest_settings(SizingInputs(pairs, *characters, matmul_flops, available_memory(), world_size), config)
+    return settings.override(config, [f"{choice.name}={choice.value}" for choice in choices]), choices
 
 
-def told(choices: list[SuggestedSetting]) -> Iterator[str]:
+def describe_choices(choices: list[SuggestedSetting]) -> Iterator[str]:
     """Choices for people, those with the same reason together."""
     for reason in dict.fromkeys(choice.reason for choice in choices):
         names = ", ".join(f"{choice.name}={choice.value}" for choice in choices if choice.reason == reason)
@@ -33,30 +33,40 @@ def told(choices: list[SuggestedSetting]) -> Iterator[str]:
 
 def estimate_files(config: Config) -> list[str]:
     """Choices and costs, from a look through the files."""
-    use_threads(config.train.threads)
+    configure_cpu(config.train.threads)
     pairs, source, target = 0, 0, 0
-    for pair in stream(config, config.data.train).read():
+    for pair in stream_pairs(config, config.data.train).read():
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
-    config, choices = sized(config, pairs, (source, target))
+    config, choices = choose_missing_settings(config, pairs, (source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
     cost = estimate_training(config, pairs, lengths, config.data.vocab_size, measure_matmul_flops())
-    return [f"{pairs:,} pairs", *told(choices), *cost.lines()]
+    return [f"{pairs:,} pairs", *describe_choices(choices), *cost.lines()]
 
 
-def estimate_corpus(config: Config, train: Corpus, vocabulary: int, rate: float, ranks: int = 1) -> TrainingEstimate:
+def estimate_corpus(
+    config: Config, train: Corpus, vocab_size: int, matmul_flops: float, world_size: int = 1
+) -> TrainingEstimate:
     """The same once the pieces are counted, for so many processes of this rate."""
     pairs = len(train)
     lengths = MeanLengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
-    return estimate_training(config, pairs, lengths, vocabulary, rate, ranks)
+    return estimate_training(config, pairs, lengths, vocab_size, matmul_flops, world_size)
 
 
-def require_memory(config: Config, vocabulary: int) -> None:
+def require_memory(config: Config, vocab_size: int) -> None:
     """Refuse what this machine cannot hold before it tries: a system out of memory kills without a word."""
-    parts = compute_parameter_counts(config.model, vocabulary, vocabulary, config.data.joint_vocab)
-    needed, free = training_bytes(config.model, parts, vocabulary, config.train.batch_tokens), available_memory()
-    if free and needed > free and pick_device(config.train.device).type == "cpu" and not config.train.shard:
+    parameter_counts = compute_parameter_counts(config.model, vocab_size, vocab_size, config.data.joint_vocab)
+    required_bytes, free_bytes = (
+        training_bytes(config.model, parameter_counts, vocab_size, config.train.batch_tokens),
+        available_memory(),
+    )
+    if (
+        free_bytes
+        and required_bytes > free_bytes
+        and pick_device(config.train.device).type == "cpu"
+        and not config.train.shard
+    ):
         raise ConfigError(
-            f"training would take about {needed / 2**30:,.1f} GB, and {free / 2**30:,.1f} GB are free: "
-            f"{parts.total:,} parameters, batches of {config.train.batch_tokens:,} pieces. "
+            f"training would take about {required_bytes / 2**30:,.1f} GB, and {free_bytes / 2**30:,.1f} GB are free: "
+            f"{parameter_counts.total:,} parameters, batches of {config.train.batch_tokens:,} pieces. "
             f"Lower model.dim, model.layers or train.batch_tokens."
         )

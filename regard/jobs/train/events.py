@@ -23,7 +23,7 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Started:
+class TrainingStarted:
     """Training begins, or goes on."""
 
     step: int
@@ -32,24 +32,24 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """An update was made."""
 
     step: Step
-    progress: float
+    fraction: float
     seconds_left: float
 
 
 @dataclass(frozen=True)
-class Checked:
+class ValidationFinished:
     """The dev set was looked at."""
 
-    check: Validation
-    best: bool
+    result: Validation
+    is_best: bool
 
 
 @dataclass(frozen=True)
-class Interrupted:
+class TrainingInterrupted:
     """Training was stopped on request; everything is saved."""
 
     run: Run
@@ -57,7 +57,7 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
-class Finished:
+class TrainingFinished:
     """Training is over and the model was scored."""
 
     run: Run
@@ -66,4 +66,6 @@ class Finished:
     evaluation: Evaluation
 
 
-Event = Note | Alarm | Started | Progress | Checked | Interrupted | Finished
+TrainingEvent = (
+    Note | Alarm | TrainingStarted | TrainingProgress | ValidationFinished | TrainingInterrupted | TrainingFinished
+)

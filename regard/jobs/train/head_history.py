@@ -8,55 +8,57 @@ from regard.inspection.example import pair_example
 from regard.inspection.heads.patterns import Counts
 from regard.inspection.heads.roles import head_facts
 from regard.jobs.load import new_model
-from regard.jobs.train.prepare import Data
+from regard.jobs.train.prepare import TrainingData
 from regard.model.transformer import EncoderDecoder, device_of
 from regard.run import Run, write_text
 from regard.training import log
 
-WATCHED = 24
+HISTORY_SENTENCES = 24
 """Sentences: few, so that a look costs about as much as some updates."""
-LONGEST = 64
+MAX_TOKENS = 64
 
 
-class HeadWatch:
+class HeadHistory:
     """Adds a line to heads.jsonl whenever it is time to; training is not changed by it."""
 
-    def __init__(self, run: Run, model: EncoderDecoder, data: Data, every: int):
-        self.run, self.model, self.every = run, model, every
-        self.untrained = self._untrained(data) if every else None
-        pairs = data.dev.pairs(4 * WATCHED) if every else []
-        made = [pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
-        fitting = [one for one in made if max(len(one.source), len(one.rows("decoder"))) <= LONGEST]
-        self.examples = fitting[:WATCHED]
-        self.counts = Counts.of(self.examples)
+    def __init__(self, run: Run, model: EncoderDecoder, data: TrainingData, interval: int):
+        self.run, self.model, self.interval = run, model, interval
+        self.untrained_model = self._build_untrained_model(data) if interval else None
+        pairs = data.dev.pairs(4 * HISTORY_SENTENCES) if interval else []
+        examples = [pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
+        short_examples = [
+            example for example in examples if max(len(example.source), len(example.rows("decoder"))) <= MAX_TOKENS
+        ]
+        self.examples = short_examples[:HISTORY_SENTENCES]
+        self.token_counts = Counts.of(self.examples)
 
-    def _untrained(self, data: Data) -> EncoderDecoder:
+    def _build_untrained_model(self, data: TrainingData) -> EncoderDecoder:
         """What roles are held against; made aside, so that training draws what it would have drawn."""
         with torch.random.fork_rng(devices=[]):
             model = new_model(self.run.load_config(), data.tokenizers)
         return model.to(device_of(self.model), next(self.model.parameters()).dtype).eval()
 
-    def look(self, step: int) -> None:
+    def record_step(self, step: int) -> None:
         """Measure all heads if this update is one to look after."""
-        if not self.every or step % self.every or not self.examples:
+        if not self.interval or step % self.interval or not self.examples:
             return
         training = self.model.training
-        facts = head_facts(self.model, self.examples, self.untrained, self.counts)
+        facts = head_facts(self.model, self.examples, self.untrained_model, self.token_counts)
         self.model.train(training)
         heads = {
-            str(one.head): {
-                "entropy": round(one.numbers.entropy, 4),
-                "confidence": round(one.numbers.confidence, 4),
-                "role": one.role.name if one.role else None,
-                "lift": round(one.best.lift, 4) if one.best else None,
+            str(entry.head): {
+                "entropy": round(entry.numbers.entropy, 4),
+                "confidence": round(entry.numbers.confidence, 4),
+                "role": entry.role.name if entry.role else None,
+                "lift": round(entry.best.lift, 4) if entry.best else None,
             }
-            for one in facts
+            for entry in facts
         }
         with self.run.head_history.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps({"step": step, "heads": heads}) + "\n")
 
-    def forget_after(self, step: int) -> None:
+    def truncate_after(self, step: int) -> None:
         """Drop what a run that was killed has written beyond the checkpoint it goes on from."""
-        if self.every and self.run.head_history.exists():
-            kept = [record for record in log.read(self.run.head_history) if record["step"] <= step]
-            write_text(self.run.head_history, "".join(json.dumps(record) + "\n" for record in kept))
+        if self.interval and self.run.head_history.exists():
+            records = [record for record in log.read(self.run.head_history) if record["step"] <= step]
+            write_text(self.run.head_history, "".join(json.dumps(record) + "\n" for record in records))

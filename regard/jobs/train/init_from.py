@@ -8,51 +8,53 @@ from regard.errors import ConfigError, RunError
 from regard.run import Run, atomic_write
 from regard.training.planning.sizing import default_learning_rate
 
-INHERITED = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
-FREE = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
+INHERITED_SETTINGS = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
+OVERRIDABLE_SETTINGS = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
 """Of the model, what weights do not depend on: a fine-tuned run may have its own."""
-GENTLE = 0.25  # of the usual rate: what was learnt is to be changed, not overwritten
+FINETUNE_LR_FACTOR = 0.25  # of the usual rate: what was learnt is to be changed, not overwritten
 
 
-def inherit(origin: Run, config: Config) -> Config:
+def inherit_settings(init_run: Run, config: Config) -> Config:
     """The config with whatever must be as in the run it begins from."""
-    old, given = origin.load_config(), settings.explicit_settings(config)
+    init_config, explicit_names = init_run.load_config(), settings.explicit_settings(config)
     table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    theirs = settings.flatten(old.model_dump(mode="json", exclude_none=True))
-    for name, value in theirs.items():
-        if not (name in INHERITED or (name.startswith("model.") and name not in FREE)):
+    init_values = settings.flatten(init_config.model_dump(mode="json", exclude_none=True))
+    for name, value in init_values.items():
+        if not (name in INHERITED_SETTINGS or (name.startswith("model.") and name not in OVERRIDABLE_SETTINGS)):
             continue
-        mine = settings.flatten(table).get(name, value)
-        if name in given and value == "":  # a language that nobody had named contradicts nothing
+        requested_value = settings.flatten(table).get(name, value)
+        if name in explicit_names and value == "":  # a language that nobody had named contradicts nothing
             continue
-        if name in given and mine != value:
+        if name in explicit_names and requested_value != value:
             raise ConfigError(
-                f"{name}={mine} contradicts --from {origin.folder}, whose weights have {name}={value}; leave it out"
+                f"{name}={requested_value} contradicts --from {init_run.folder}, whose weights have {name}={value}; leave it out"
             )
         settings.set_nested(table, name, value)
-    for name in FREE:
-        if name not in given:
-            settings.set_nested(table, name, theirs[name])
-    settings.set_nested(table, "train.origin", str(origin.folder))
-    if "train.rate" not in given:
-        gentle = round(
-            GENTLE * default_learning_rate(old.model.dim), 6
+    for name in OVERRIDABLE_SETTINGS:
+        if name not in explicit_names:
+            settings.set_nested(table, name, init_values[name])
+    settings.set_nested(table, "train.origin", str(init_run.folder))
+    if "train.rate" not in explicit_names:
+        finetune_lr = round(
+            FINETUNE_LR_FACTOR * default_learning_rate(init_config.model.dim), 6
         )  # of a fresh run's, so that a third run is no gentler
-        settings.set_nested(table, "train.rate", min(old.train.learning_rate, gentle))
+        settings.set_nested(table, "train.rate", min(init_config.train.learning_rate, finetune_lr))
     return settings.build(table)
 
 
-def take(origin: Run, run: Run) -> list[str]:
+def copy_init_files(init_run: Run, run: Run) -> list[str]:
     """Copy the tokenisers and the best weights of one run into another; what was taken."""
-    if not origin.best.exists():
-        raise RunError(f"{origin.folder}: has no checked weights yet, so nothing can begin from it")
-    best = origin.folder / str(origin.read_json(origin.best)["weights"])
-    tokenizers = origin.tokenizer_files()
-    copies = {path: run.folder / path.name for path in tokenizers} | {best: run.initial_weights}
+    if not init_run.best.exists():
+        raise RunError(f"{init_run.folder}: has no checked weights yet, so nothing can begin from it")
+    best_weights = init_run.folder / str(init_run.read_json(init_run.best)["weights"])
+    tokenizers = init_run.tokenizer_files()
+    copies = {path: run.folder / path.name for path in tokenizers} | {best_weights: run.initial_weights}
     for source, copy in copies.items():
-        origin.verify(source)
+        init_run.verify(source)
         with atomic_write(copy) as temporary:
             shutil.copyfile(source, temporary)
     run.record_checksums(*copies.values())
     names = ", ".join(path.name for path in tokenizers)
-    return [f"from {origin.folder}: {names}, sizes of the model, and its weights {best.relative_to(origin.folder)}"]
+    return [
+        f"from {init_run.folder}: {names}, sizes of the model, and its weights {best_weights.relative_to(init_run.folder)}"
+    ]

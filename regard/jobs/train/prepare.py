@@ -12,15 +12,15 @@ from regard.data.store import Corpus, Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import read_pairs
-from regard.jobs.contamination import Seen, seen_by
+from regard.jobs.contamination import TrainedSources, load_trained_sources
 from regard.jobs.load import load_tokenizers
 from regard.run import Run, atomic_write
 
-ENOUGH_TO_LEARN_PIECES = 1_000_000
+MAX_TOKENIZER_SENTENCES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingData:
     """What a run trains and judges itself on."""
 
     train: Corpus
@@ -30,7 +30,7 @@ class Data:
     notes: tuple[str, ...]
 
 
-def stream(config: Config, files: Sequence[str]) -> PairStream:
+def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
     """The pairs of some files, as often as they are asked for."""
     c = config.data
     return PairStream(lambda: read_pairs(files, c.source, c.target), PairStream.from_files(files).files)
@@ -39,10 +39,10 @@ def stream(config: Config, files: Sequence[str]) -> PairStream:
 def diagnose(config: Config) -> Diagnosis:
     """What is wrong with the files that the settings name."""
     c = config.data
-    judge = DoctorSettings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
-    given = [stream(config, files) if files else None for files in (c.train, c.dev, c.test)]
-    assert given[0] is not None
-    return Doctor(judge).examine(given[0], given[1], given[2])
+    doctor_settings = DoctorSettings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
+    streams = [stream_pairs(config, files) if files else None for files in (c.train, c.dev, c.test)]
+    assert streams[0] is not None
+    return Doctor(doctor_settings).examine(streams[0], streams[1], streams[2])
 
 
 def write_texts(run: Run, config: Config) -> None:
@@ -54,97 +54,108 @@ def write_texts(run: Run, config: Config) -> None:
     run.write_json(run.doctor, diagnosis.as_dict())
     notes = diagnosis.format_lines()
     c = config.data
-    seen = seen_by(config.train.init_from) if config.train.init_from else Seen(())
-    drawn = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
-    held = _hold_out(config, diagnosis, drawn, seen)
-    kept = diagnosis.clean(stream(config, c.train).read())
-    counts = store.write_sets(run.store, ("train", *drawn), ((held.split_of(pair), pair) for pair in kept))
+    trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainedSources(())
+    held_out_sets = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
+    held_out = _hold_out(config, diagnosis, held_out_sets, trained_sources)
+    clean_pairs = diagnosis.clean(stream_pairs(config, c.train).read())
+    counts = store.write_sets(
+        run.store, ("train", *held_out_sets), ((held_out.split_of(pair), pair) for pair in clean_pairs)
+    )
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
-            counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream(config, files).read(), name))
+            counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream_pairs(config, files).read(), name))
     sets = [name for name in ("train", "dev", "test") if name in counts]
-    notes += [_counted(name, counts[name], name in drawn) for name in sets]
-    notes += [note for name in sets if name != "train" for note in _remembered(run, name, seen, config.train.init_from)]
+    notes += [_describe_set(name, counts[name], name in held_out_sets) for name in sets]
+    notes += [
+        note
+        for name in sets
+        if name != "train"
+        for note in _contamination_notes(run, name, trained_sources, config.train.init_from)
+    ]
     run.write_json(run.texts_manifest, {"notes": notes, "sets": sets})
 
 
-def _hold_out(config: Config, diagnosis: Diagnosis, drawn: Sequence[str], seen: Seen) -> split.HeldOutSources:
+def _hold_out(
+    config: Config, diagnosis: Diagnosis, held_out_sets: Sequence[str], trained_sources: TrainedSources
+) -> split.HeldOutSources:
     """What is held out of the training files for the sets that nobody gave."""
-    if not drawn:
+    if not held_out_sets:
         return split.HeldOutSources(frozenset(), frozenset(), config.train.seed)
-    sources = (pair.source for pair in diagnosis.clean(stream(config, config.data.train).read()))
-    return split.hold_out(sources, config.train.seed, "dev" in drawn, "test" in drawn, seen)
+    sources = (pair.source for pair in diagnosis.clean(stream_pairs(config, config.data.train).read()))
+    return split.hold_out(sources, config.train.seed, "dev" in held_out_sets, "test" in held_out_sets, trained_sources)
 
 
-def _remembered(run: Run, name: str, seen: Seen, origin: str) -> Iterator[str]:
+def _contamination_notes(run: Run, name: str, trained_sources: TrainedSources, init_from: str) -> Iterator[str]:
     """A word about sentences of a held-out set that the run it begins with was trained on."""
     sources = Texts(run.store, f"{name}.source")
-    if count := sum(source in seen for source in sources) if len(seen) else 0:
+    if count := sum(source in trained_sources for source in sources) if len(trained_sources) else 0:
         yield (
-            f"{name}: {count:,} of {len(sources):,} sources were trained on by {origin}, which this run begins with: "
+            f"{name}: {count:,} of {len(sources):,} sources were trained on by {init_from}, which this run begins with: "
             f"scores on them say what it remembers. Give --dev and --test that it has not seen."
         )
 
 
-def write_pieces(run: Run, config: Config) -> Data:
+def tokenize_corpora(run: Run, config: Config) -> TrainingData:
     """Learn the tokenisers, cut the texts into pieces, and open the whole."""
     if not run.tokens_manifest.exists():
-        tokenizers, notes = _tokenizers(run, config)
-        for name in _sets(run):
+        tokenizers, notes = _train_tokenizers(run, config)
+        for name in _set_names(run):
             store.write_ids(run.store, name, tokenizers)
         run.write_json(run.tokens_manifest, {"notes": notes})
     tokenizers = load_tokenizers(run, config)
-    corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _sets(run)}
+    corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _set_names(run)}
     notes = [note for ready in (run.texts_manifest, run.tokens_manifest) for note in run.read_json(ready)["notes"]]
-    return Data(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
+    return TrainingData(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
 
 
-def _counted(name: str, count: int, drawn: bool) -> str:
+def _describe_set(name: str, count: int, held_out: bool) -> str:
     if not count:
         raise DataError(f"no pair is left for {name}; `regard doctor` says why, data.keep keeps what it would drop")
-    held_out = " (held out of the training files, by source)" if drawn else ""
-    return f"{name}: {count:,} pairs{held_out}"
+    suffix = " (held out of the training files, by source)" if held_out else ""
+    return f"{name}: {count:,} pairs{suffix}"
 
 
-def _tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
+def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
     if config.train.init_from:  # whose tokenisers the run was given
         return load_tokenizers(run, config), []
     sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
     if config.data.joint_vocab:
-        joint, notes = _tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
+        joint, notes = _train_tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
         return Tokenizers(joint, joint), notes
-    source, notes = _tokenizer(run, config, lambda: sources, len(sources), "source")
-    target, more = _tokenizer(run, config, lambda: targets, len(targets), "target")
-    return Tokenizers(source, target), notes + more
+    source, notes = _train_tokenizer(run, config, lambda: sources, len(sources), "source")
+    target, target_notes = _train_tokenizer(run, config, lambda: targets, len(targets), "target")
+    return Tokenizers(source, target), notes + target_notes
 
 
-def _tokenizer(
+def _train_tokenizer(
     run: Run, config: Config, texts: Callable[[], Iterable[str]], count: int, side: str
 ) -> tuple[Tokenizer, list[str]]:
     """Learn a tokeniser, unless that was done before a kill."""
     path = run.tokenizer(side)
     if run.has_checksum(path):
         return Tokenizer(run.verify(path).read_bytes()), []
-    every = -(-count // ENOUGH_TO_LEARN_PIECES)
-    wanted = config.data.vocab_size
-    tokenizer = tokenizers_room.train(tokenizers_room.subsample(texts(), every), wanted, config.data.tokenizer)
+    stride = -(-count // MAX_TOKENIZER_SENTENCES)
+    vocab_size = config.data.vocab_size
+    tokenizer = tokenizers_room.train(tokenizers_room.subsample(texts(), stride), vocab_size, config.data.tokenizer)
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
     run.record_checksums(path)
-    whose = f"{side} vocabulary" if side else "vocabulary"
-    if tokenizer.vocab_size == wanted:
-        return tokenizer, [f"{whose}: {wanted:,} pieces"]
-    why = (
-        "the training text holds no more" if tokenizer.vocab_size < wanted else "its letters alone need more than that"
+    label = f"{side} vocabulary" if side else "vocabulary"
+    if tokenizer.vocab_size == vocab_size:
+        return tokenizer, [f"{label}: {vocab_size:,} pieces"]
+    reason = (
+        "the training text holds no more"
+        if tokenizer.vocab_size < vocab_size
+        else "its letters alone need more than that"
     )
-    return tokenizer, [f"{whose}: {tokenizer.vocab_size:,} pieces instead of data.vocabulary={wanted:,}: {why}"]
+    return tokenizer, [f"{label}: {tokenizer.vocab_size:,} pieces instead of data.vocabulary={vocab_size:,}: {reason}"]
 
 
-def _sets(run: Run) -> list[str]:
+def _set_names(run: Run) -> list[str]:
     return list(run.read_json(run.texts_manifest)["sets"])
 
 
-def facts_of(run: Run) -> tuple[int, int, int]:
+def measure_training_text(run: Run) -> tuple[int, int, int]:
     """Pairs, and characters of each side, of the training texts."""
     sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
     return len(sides[0]), sides[0].num_bytes, sides[1].num_bytes

@@ -6,42 +6,42 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-LINGER = 0.02  # seconds in which the rest of a burst of lines arrives
+BURST_SECONDS = 0.02  # seconds in which the rest of a burst of lines arrives
 
 
-def as_they_come(items: Iterable[T], most: int) -> Iterator[list[T]]:
+def read_chunks(items: Iterable[T], max_items: int) -> Iterator[list[T]]:
     """Chunks of at most so many items; a slow source gives small ones at once, a fast one gives full ones.
 
     So somebody who types gets an answer to each line, and a file is read in large pieces, a few of them ahead.
     """
-    waiting: queue.Queue[tuple[str, T | BaseException | None]] = queue.Queue(2 * most)
-    leave = threading.Event()
+    buffer: queue.Queue[tuple[str, T | BaseException | None]] = queue.Queue(2 * max_items)
+    cancelled = threading.Event()
 
     def read() -> None:
         try:
             for item in items:
-                if not _put(waiting, ("item", item), leave):
+                if not _put(buffer, ("item", item), cancelled):
                     return
-            _put(waiting, ("end", None), leave)
+            _put(buffer, ("end", None), cancelled)
         except BaseException as error:  # whatever reading raises belongs to whoever asked for the lines
-            _put(waiting, ("error", error), leave)
+            _put(buffer, ("error", error), cancelled)
 
     threading.Thread(target=read, daemon=True).start()
     try:
         ended = False
         while not ended:
             chunk: list[T] = []
-            kind, value = waiting.get()
+            kind, value = buffer.get()
             while True:
                 if kind == "item":
                     chunk.append(value)  # type: ignore[arg-type]
                 else:
                     ended = True
                     break
-                if len(chunk) == most:
+                if len(chunk) == max_items:
                     break
                 try:
-                    kind, value = waiting.get(timeout=LINGER)
+                    kind, value = buffer.get(timeout=BURST_SECONDS)
                 except queue.Empty:
                     break
             if chunk:
@@ -50,18 +50,18 @@ def as_they_come(items: Iterable[T], most: int) -> Iterator[list[T]]:
                 assert isinstance(value, BaseException)
                 raise value
     finally:
-        leave.set()
+        cancelled.set()
 
 
 def _put(
-    waiting: "queue.Queue[tuple[str, T | BaseException | None]]",
+    buffer: "queue.Queue[tuple[str, T | BaseException | None]]",
     item: tuple[str, T | BaseException | None],
-    leave: threading.Event,
+    cancelled: threading.Event,
 ) -> bool:
     """Whether there was room before the reader's work was no longer wanted."""
-    while not leave.is_set():
+    while not cancelled.is_set():
         try:
-            waiting.put(item, timeout=0.1)
+            buffer.put(item, timeout=0.1)
             return True
         except queue.Full:
             continue
