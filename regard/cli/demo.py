@@ -53,8 +53,8 @@ def _tell(found: "DemoResult") -> None:
     print(f"  combinations never seen:  {found.compositional.scores['bleu']}")
     (head, best), mean = found.aligners.best, found.aligners.average
     print(
-        f"  alignment error rate of the cross-attention against gold ({mean.counts.sure:,} links): best head "
-        f"{head} {best.counts.error_rate:.3f}, all heads averaged {mean.counts.error_rate:.3f}"
+        f"  alignment error rate of the cross-attention against gold ({mean.counts.sure_links:,} links): best head "
+        f"{head} {best.counts.aer:.3f}, all heads averaged {mean.counts.aer:.3f}"
     )
     folder = found.run.folder
     print(NEXT.format(run=folder, corpus=f"{folder}-corpus", report=found.run.report))

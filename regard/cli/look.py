@@ -132,15 +132,15 @@ def heads(
 
 def _links(table: "HeadTable") -> str:
     """A line a pair, as spaces cut its words; an empty one for a pair that could not be measured on."""
-    from regard.inspection.example import spaced
-    from regard.inspection.heads.alignment import pharaoh
+    from regard.inspection.example import whitespace_word_ids
+    from regard.inspection.heads.alignment import format_pharaoh
 
     assert table.aligners is not None  # an encoder was refused before anything was measured
     written: dict[int, str] = {}
     for example, links in zip(table.examples, table.aligners.best[1].links, strict=True):
         if example.line is not None and example.target is not None:
-            source, target = spaced(example.source), spaced(example.target)
-            written[example.line] = pharaoh({(source[s], target[t]) for s, t in links})
+            source, target = whitespace_word_ids(example.source), whitespace_word_ids(example.target)
+            written[example.line] = format_pharaoh({(source[s], target[t]) for s, t in links})
     return "".join(f"{written.get(line, '')}\n" for line in range(max(written, default=-1) + 1))
 
 
@@ -176,13 +176,13 @@ def _is_file(text: str) -> bool:
 
 def _selftest() -> None:
     from regard.jobs.load import configure_cpu
-    from regard.jobs.look.selftest import proofs
+    from regard.jobs.look.selftest import run_selftests
 
     configure_cpu(1)  # its models are so small that threads would only wait for each other
     failed = 0
-    for proof in proofs():
-        failed += not proof.holds
-        print(f"{'holds' if proof.holds else 'FAILS'}  {proof.claim}: {proof.measured}")
+    for proof in run_selftests():
+        failed += not proof.passed
+        print(f"{'holds' if proof.passed else 'FAILS'}  {proof.claim}: {proof.measurement}")
     if failed:
         print(f"{failed} proofs failed: do not trust what `regard look` shows on this machine")
         raise typer.Exit(1)
@@ -206,7 +206,9 @@ def _corpus(subject: "InspectedRun", texts: list[str], sentences: int, out: Path
     _tell(table)
     for facts in table.facts:
         if facts.role is not None and (found := table.find_evidence(facts)):
-            told = "; ".join(f"{one.which} {one.lift:.2f}: {table.examples[one.example].source.text}" for one in found)
+            told = "; ".join(
+                f"{one.rank} {one.lift:.2f}: {table.examples[one.example_index].source.text}" for one in found
+            )
             print(f"{facts.head} as {facts.role.name}: {told}")
     if out is not None:  # a page shows one sentence; what is said of its heads comes from all of them
         _write_page(build_look_data(subject, examples[0], table, compute_common_means(subject, examples)), out)
@@ -231,10 +233,10 @@ def _tell(table: "HeadTable") -> None:
     if table.aligners is not None:
         (head, best), mean = table.aligners.best, table.aligners.average
         error = "no gold, so judged by its shape"
-        if table.aligners.gold:
-            error = f"AER {best.counts.error_rate:.3f} against gold, precision {best.counts.precision:.2f}"
-            error += f", recall {best.counts.recall:.2f}" if best.counts.sure else ""
-            error += f"; all heads averaged {mean.counts.error_rate:.3f}"
+        if table.aligners.judged_by_gold:
+            error = f"AER {best.counts.aer:.3f} against gold, precision {best.counts.precision:.2f}"
+            error += f", recall {best.counts.recall:.2f}" if best.counts.sure_links else ""
+            error += f"; all heads averaged {mean.counts.aer:.3f}"
         print(f"best aligner: {head} ({error})")
 
 
@@ -242,7 +244,7 @@ def _data(
     subject: "InspectedRun", texts: list[str], sentences: int, against: str | None
 ) -> "tuple[dict[str, Any], HeadTable | None]":
     """Everything about a sentence; heads are measured on so many others, if on any."""
-    from regard.inspection.heads.statistics import ENOUGH
+    from regard.inspection.heads.statistics import MIN_SENTENCES
     from regard.jobs.look.compare_attention import load_reference as compared
     from regard.jobs.look.heads import measure_heads
     from regard.jobs.look.inspected_run import load_default_examples
@@ -253,7 +255,7 @@ def _data(
     if not sentences:
         return build_look_data(subject, example, reference=other), None
     examples, what = load_default_examples(subject, sentences)
-    table = measure_heads(subject, examples, what, ablation_sentences=max(ENOUGH, sentences // 3))
+    table = measure_heads(subject, examples, what, ablation_sentences=max(MIN_SENTENCES, sentences // 3))
     return build_look_data(subject, example, table, compute_common_means(subject, examples), other), table
 
 

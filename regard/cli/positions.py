@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from regard.cli.output import as_npz, write
 
 if TYPE_CHECKING:
-    from regard.inspection.positions import Places
+    from regard.inspection.positions import StackPositions
     from regard.jobs.look.inspected_run import InspectedRun
     from regard.report import Table
 
@@ -44,20 +44,20 @@ def show_places(subject: "InspectedRun", count: int, layer: int, files: Files) -
         write(npz, as_npz(flatten_position_arrays(found)))
 
 
-def _told(found: "Sequence[Places]") -> Iterator[str]:
+def _told(found: "Sequence[StackPositions]") -> Iterator[str]:
     for own in found:
         yield f"{own.stack}: positions {own.scheme}"
-        if not own.sheets:
+        if not own.tables:
             yield "  nothing is held: words alone tell places apart" + (
                 ", and what each may not see yet" if own.stack == "decoder" else ""
             )
-        for sheet in own.sheets:
+        for sheet in own.tables:
             rows, columns = sheet.values.shape
-            power = (sheet.singular**2).cumsum() / (sheet.singular**2).sum()
+            power = (sheet.singular_values**2).cumsum() / (sheet.singular_values**2).sum()
             most = int((power < 0.9).sum()) + 1
             yield (
-                f"  {sheet.name}: {rows} {sheet.rows}s × {columns} ({sheet.columns}); their distance decides "
-                f"{sheet.by_distance:.0%} of how alike two are; nine tenths lie in {most} of {len(power)} directions"
+                f"  {sheet.name}: {rows} {sheet.row_axis}s × {columns} ({sheet.column_axis}); their distance decides "
+                f"{sheet.distance_share:.0%} of how alike two are; nine tenths lie in {most} of {len(power)} directions"
             )
 
 

@@ -47,7 +47,7 @@ def embed_words(
 
 
 def _tell(story: "SenseAnalysis") -> None:
-    senses = story.layers[0].senses is not None
+    senses = story.layers[0].sense_auc is not None
     print(f"'{story.word}' in {len(story.occurrences)} sentences: how alike its vectors are (itself), and those of a")
     print("sentence, and how much of its own one direction explains; less what unrelated words score (unrelated).")
     print("First raw, then standardised: every coordinate by its own deviation, so that no rogue one decides.")
@@ -56,10 +56,15 @@ def _tell(story: "SenseAnalysis") -> None:
     print(head + (f" │ {'senses (AUC)':>12} {'nearest':>7}" if senses else ""))
     for layer in story.layers:
         line = f"{layer.layer:14}"
-        for alike in (layer.raw, layer.standard):
-            numbers = (alike.itself, alike.sentence, alike.explained, alike.baseline)
+        for alike in (layer.raw, layer.standardized):
+            numbers = (
+                alike.self_similarity,
+                alike.intra_sentence_similarity,
+                alike.max_explained_variance,
+                alike.anisotropy,
+            )
             line += " │" + "".join(f" {number:9.2f}" for number in numbers)
-        print(line + (f" │ {layer.senses:12.2f} {layer.nearest:7.0%}" if senses else ""))
+        print(line + (f" │ {layer.sense_auc:12.2f} {layer.nearest_sense_accuracy:7.0%}" if senses else ""))
     print("nearest in the static table: " + ", ".join(f"{piece} {cosine:.2f}" for piece, cosine in story.neighbors))
     print("nearest other sentence in the last layer:")
     for one in story.occurrences[:8]:

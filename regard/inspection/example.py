@@ -9,148 +9,158 @@ from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 
-LONGEST = 512
+MAX_TOKENS = 512
 """Pieces of a sentence that can still be looked at: every head holds a square of them."""
-NONE = -1
+NO_WORD = -1
 """The word of a piece that belongs to no word."""
 
 
 @dataclass(frozen=True)
-class Side:
+class TokenizedText:
     """One text as a model reads it: ids and what people see of them."""
 
     text: str
     ids: tuple[int, ...]
-    pieces: tuple[str, ...]
-    word: tuple[int, ...]
+    tokens: tuple[str, ...]
+    word_ids: tuple[int, ...]
     """Which of the words each piece belongs to; -1: none."""
     words: tuple[str, ...]
-    special: tuple[bool, ...]
+    special_tokens_mask: tuple[bool, ...]
     """Whether a piece is a mark of begin or end, and no text."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def mark(self, i: int) -> bool:
+    def is_separator(self, i: int) -> bool:
         """Whether a piece is a mark or punctuation: something to rest on, not to read."""
-        return self.special[i] or not any(map(str.isalnum, self.pieces[i].removeprefix("▁")))
+        return self.special_tokens_mask[i] or not any(map(str.isalnum, self.tokens[i].removeprefix("▁")))
 
 
 @dataclass(frozen=True)
 class Example:
     """A source and, for a translator, what the decoder reads and writes, with whatever gold is known."""
 
-    source: Side
-    read: Side | None = None
+    source: TokenizedText
+    decoder_input: TokenizedText | None = None
     """<s> w1 … wn"""
-    target: Side | None = None
+    target: TokenizedText | None = None
     """w1 … wn </s>"""
     alignment: tuple[tuple[int, int], ...] | None = None
     """Sure links (source word, target word); None where nothing is known."""
-    possible: tuple[tuple[int, int], ...] = ()
+    possible_alignment: tuple[tuple[int, int], ...] = ()
     """Links that are not asked for, and not wrong."""
     source_links: tuple[Link, ...] = ()
     target_links: tuple[Link, ...] = ()
     line: int | None = None
     """Which pair of its files it is, from 0; None where it comes from none."""
 
-    def rows(self, kind: str) -> Side:
+    def query_tokens(self, kind: str) -> TokenizedText:
         """The queries of a kind of attention, by what they have been given: the decoder's read."""
-        side = self.source if kind == "encoder" else self.read
+        side = self.source if kind == "encoder" else self.decoder_input
         assert side is not None
         return side
 
-    def named(self, kind: str) -> Side:
+    def query_labels(self, kind: str) -> TokenizedText:
         """The queries as people know them: by what cross-attention writes in a row, else by the token that looks."""
         if kind != "cross":
-            return self.rows(kind)
+            return self.query_tokens(kind)
         assert self.target is not None
         return self.target
 
-    def columns(self, kind: str) -> Side:
+    def key_tokens(self, kind: str) -> TokenizedText:
         """The keys of a kind of attention."""
-        side = self.read if kind == "decoder" else self.source
+        side = self.decoder_input if kind == "decoder" else self.source
         assert side is not None
         return side
 
 
-def pair_example(tokenizers: Tokenizers, source: str, target: str, gold: GoldPair | None = None) -> Example:
+def build_pair_example(tokenizers: Tokenizers, source: str, target: str, gold: GoldPair | None = None) -> Example:
     """A pair as an encoder-decoder reads it."""
     (source_ids,), (target_ids,) = tokenizers.source.encode([source]), tokenizers.target.encode([target])
     return Example(
-        source=_side(tokenizers.source, source, source_ids, after=EOS),
-        read=_side(tokenizers.target, target, target_ids, before=BOS),
-        target=_side(tokenizers.target, target, target_ids, after=EOS),
+        source=_tokenize_side(tokenizers.source, source, source_ids, suffix_id=EOS),
+        decoder_input=_tokenize_side(tokenizers.target, target, target_ids, prefix_id=BOS),
+        target=_tokenize_side(tokenizers.target, target, target_ids, suffix_id=EOS),
         alignment=None if gold is None else gold.alignment,
         source_links=() if gold is None else gold.source_links,
         target_links=() if gold is None else gold.target_links,
     )
 
 
-def text_example(tokenizer: WordPiece, text: str, longest: int, gold: GoldPair | None = None) -> Example:
+def build_text_example(tokenizer: WordPiece, text: str, max_length: int, gold: GoldPair | None = None) -> Example:
     """A text as an encoder alone reads it."""
-    (ids,) = tokenizer.encode([text], longest)
-    covered = tokenizer.spans(text, longest)
-    special = tuple(a == b for a, b in covered)
-    word, words = belonging(text, covered)
-    side = Side(text, tuple(ids), tuple(tokenizer.convert_ids_to_tokens(ids)), word, words, special)
+    (ids,) = tokenizer.encode([text], max_length)
+    token_spans = tokenizer.spans(text, max_length)
+    special_tokens_mask = tuple(a == b for a, b in token_spans)
+    word_ids, words = assign_words(text, token_spans)
+    side = TokenizedText(
+        text, tuple(ids), tuple(tokenizer.convert_ids_to_tokens(ids)), word_ids, words, special_tokens_mask
+    )
     return Example(side, source_links=() if gold is None else gold.source_links)
 
 
-def bare_side(ids: Sequence[int]) -> Side:
+def tokens_from_ids(ids: Sequence[int]) -> TokenizedText:
     """Ids without any text behind them, for probes: every piece is a word of its own."""
-    marks = tuple(i in (PAD, BOS, EOS) for i in ids)
-    names = tuple(f"#{i}" for i in ids)
-    return Side("", tuple(ids), names, tuple(range(len(names))), names, marks)
+    special_tokens_mask = tuple(i in (PAD, BOS, EOS) for i in ids)
+    tokens = tuple(f"#{i}" for i in ids)
+    return TokenizedText("", tuple(ids), tokens, tuple(range(len(tokens))), tokens, special_tokens_mask)
 
 
-def belonging(text: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def assign_words(text: str, token_spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The word that each piece, given by its characters, shares most with; and the words."""
-    found = word_spans(text)
-    return tuple(_most(piece, found) for piece in pieces), tuple(text[a:b] for a, b in found)
+    word_spans = word_spans(text)
+    return tuple(_best_overlap(token_span, word_spans) for token_span in token_spans), tuple(
+        text[a:b] for a, b in word_spans
+    )
 
 
-def by_spaces(side: Side) -> Side:
+def with_whitespace_words(side: TokenizedText) -> TokenizedText:
     """The same side with words as spaces cut them, as files of gold alignments count them."""
-    within = spaced(side)
-    word = tuple(at if at == NONE else within[at] for at in side.word)
-    return replace(side, word=word, words=tuple(side.text.split()))
+    whitespace_ids = whitespace_word_ids(side)
+    word_ids = tuple(word_id if word_id == NO_WORD else whitespace_ids[word_id] for word_id in side.word_ids)
+    return replace(side, word=word_ids, words=tuple(side.text.split()))
 
 
-def spaced(side: Side) -> list[int]:
+def whitespace_word_ids(side: TokenizedText) -> list[int]:
     """Which of the words between spaces each word of a side is, or is a part of."""
-    tokens = [match.span() for match in re.finditer(r"\S+", side.text)]
-    if len(side.words) == len(tokens):
-        return list(range(len(tokens)))
-    return [next(n for n, (a, b) in enumerate(tokens) if a <= start < b) for start, _ in word_spans(side.text)]
+    word_spans = [match.span() for match in re.finditer(r"\S+", side.text)]
+    if len(side.words) == len(word_spans):
+        return list(range(len(word_spans)))
+    return [next(n for n, (a, b) in enumerate(word_spans) if a <= start < b) for start, _ in word_spans(side.text)]
 
 
-def pieces_of(side: Side, word: str) -> list[int]:
+def token_positions(side: TokenizedText, word: str) -> list[int]:
     """Where the pieces of a word stand; of a word that comes twice, of the first one. Case may differ."""
-    places = [n for n, name in enumerate(side.words) if name.casefold() == word.casefold()]
-    if not places:
-        known = ", ".join(dict.fromkeys(side.words))
-        raise DataError(f"the word '{word}' is not in the sentence '{side.text}'; its words are: {known}")
-    return [i for i, at in enumerate(side.word) if at == places[0]]
+    matches = [n for n, name in enumerate(side.words) if name.casefold() == word.casefold()]
+    if not matches:
+        available_words = ", ".join(dict.fromkeys(side.words))
+        raise DataError(f"the word '{word}' is not in the sentence '{side.text}'; its words are: {available_words}")
+    return [i for i, word_id in enumerate(side.word_ids) if word_id == matches[0]]
 
 
-def _most(piece: tuple[int, int], words: Sequence[tuple[int, int]]) -> int:
-    shared = [min(b, piece[1]) - max(a, piece[0]) for a, b in words]
-    best = max(range(len(words)), key=shared.__getitem__, default=NONE)
-    return best if best != NONE and shared[best] > 0 else NONE
+def _best_overlap(token_span: tuple[int, int], word_spans: Sequence[tuple[int, int]]) -> int:
+    overlaps = [min(b, token_span[1]) - max(a, token_span[0]) for a, b in word_spans]
+    best = max(range(len(word_spans)), key=overlaps.__getitem__, default=NO_WORD)
+    return best if best != NO_WORD and overlaps[best] > 0 else NO_WORD
 
 
-def _side(tokenizer: Tokenizer, text: str, ids: Sequence[int], before: int = UNK, after: int = UNK) -> Side:
+def _tokenize_side(
+    tokenizer: Tokenizer, text: str, ids: Sequence[int], prefix_id: int = UNK, suffix_id: int = UNK
+) -> TokenizedText:
     """Unmarked ids with one mark before or after them."""
-    word, words = belonging(text, tokenizer.spans(text, ids))
-    first, last = ([before] if before != UNK else []), ([after] if after != UNK else [])
-    whole = [*first, *ids, *last]
-    names = {BOS: "<s>", EOS: "</s>"}
-    return Side(
+    word_ids, words = assign_words(text, tokenizer.spans(text, ids))
+    prefix, suffix = ([prefix_id] if prefix_id != UNK else []), ([suffix_id] if suffix_id != UNK else [])
+    full_ids = [*prefix, *ids, *suffix]
+    special_tokens = {BOS: "<s>", EOS: "</s>"}
+    return TokenizedText(
         text,
-        tuple(whole),
-        (*(names[i] for i in first), *tokenizer.convert_ids_to_tokens(ids), *(names[i] for i in last)),
-        (*(NONE for _ in first), *word, *(NONE for _ in last)),
+        tuple(full_ids),
+        (
+            *(special_tokens[i] for i in prefix),
+            *tokenizer.convert_ids_to_tokens(ids),
+            *(special_tokens[i] for i in suffix),
+        ),
+        (*(NO_WORD for _ in prefix), *word_ids, *(NO_WORD for _ in suffix)),
         words,
-        (*(True for _ in first), *(False for _ in ids), *(True for _ in last)),
+        (*(True for _ in prefix), *(False for _ in ids), *(True for _ in suffix)),
     )

@@ -8,105 +8,121 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.data.corpora import Link
-from regard.inspection.example import Example, Side
-from regard.inspection.heads.patterns import LETTERS, RELATIONS, Counts, Pattern, patterns, probes
-from regard.inspection.heads.roles import PROBE_LENGTH, PROBES, keep_of
-from regard.inspection.trace import Model, sites
+from regard.inspection.example import Example, TokenizedText
+from regard.inspection.heads.patterns import (
+    RELATIONS,
+    ROLE_LETTERS,
+    Pattern,
+    TokenCounts,
+    build_patterns,
+    repeated_random_probes,
+)
+from regard.inspection.heads.roles import NUM_PROBES, PROBE_LENGTH, make_attn_mask
+from regard.inspection.trace import Model, attention_sites
 from regard.model.transformer import EncoderDecoder
 
-LENGTH, SENTENCES = 17, 40
-COMMAS = (4, 5)
-STRENGTH = 0.85
-IMPOSSIBLE = {"decoder": ("next", "offset +2", "offset +3"), "encoder": (), "cross": ()}
+SENTENCE_LENGTH, NUM_SENTENCES = 17, 40
+COMMA_IDS = (4, 5)
+PATTERN_WEIGHT = 0.85
+IMPOSSIBLE_ROLES = {"decoder": ("next", "offset +2", "offset +3"), "encoder": (), "cross": ()}
 
 
-def planted_examples(size: int, seed: int = 1) -> list[Example]:
+def planted_examples(vocab_size: int, seed: int = 1) -> list[Example]:
     """Sentences of one length with random words, commas, links and alignments, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
-    return [_example(rng, size) for _ in range(SENTENCES)]
+    return [_example(rng, vocab_size) for _ in range(NUM_SENTENCES)]
 
 
-def roles_of(kind: str) -> list[str]:
+def possible_roles(kind: str) -> list[str]:
     """Every role that a kind of attention can have."""
     if kind == "cross":
         return ["alignment", "rare", "separator", "diagonal", "vertical"]
-    others = {"alignment", "diagonal", "copy", *IMPOSSIBLE[kind]}
-    return [role for role in LETTERS if role not in others]
+    excluded = {"alignment", "diagonal", "copy", *IMPOSSIBLE_ROLES[kind]}
+    return [role for role in ROLE_LETTERS if role not in excluded]
 
 
-def plant(
+def plant_roles(
     model: Model, name: str, roles: Sequence[str], examples: Sequence[Example]
 ) -> dict[str, Callable[[Tensor], Tensor]]:
     """Changes that give the heads of one attention these roles, for `alter`: on these sentences, and on probes."""
-    site = next(site for site in sites(model) if site.name == name)
-    words = min(module.num_embeddings for module in model.modules() if isinstance(module, torch.nn.Embedding))
-    asked = probes(words, PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder))
-    counts = Counts.of(examples)
-    made = {
-        len(group): torch.stack([_weights(one, site.kind, roles, counts) for one in group])
-        for group in (examples, asked)
+    site = next(site for site in attention_sites(model) if site.name == name)
+    vocab_size = min(module.num_embeddings for module in model.modules() if isinstance(module, torch.nn.Embedding))
+    probe_examples = repeated_random_probes(vocab_size, NUM_PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder))
+    counts = TokenCounts.from_examples(examples)
+    weights_by_count = {
+        len(group): torch.stack([_role_weights(example, site.kind, roles, counts) for example in group])
+        for group in (examples, probe_examples)
     }
-    return {f"{name}.weights": lambda weights: made[len(weights)].to(weights)}
+    return {f"{name}.weights": lambda weights: weights_by_count[len(weights)].to(weights)}
 
 
 def plant_copying(model: Model, head: Head, sign: float = 1.0) -> None:
     """Give a head weights that repeat what it looks at (or suppress it): what values take out is put back as it was."""
-    site = next(site for site in sites(model) if site.name == head.attention_name)
-    rows = site.heads.index(head) * site.attention.head_dim
-    into = slice(rows, rows + site.attention.head_dim)
+    site = next(site for site in attention_sites(model) if site.name == head.attention_name)
+    start = site.heads.index(head) * site.attention.head_dim
+    head_slice = slice(start, start + site.attention.head_dim)
     with torch.no_grad():
-        site.attention.out_proj.weight[:, into] = sign * site.attention.v_proj.weight[into].T
+        site.attention.out_proj.weight[:, head_slice] = sign * site.attention.v_proj.weight[head_slice].T
 
 
-def _weights(example: Example, kind: str, roles: Sequence[str], counts: Counts) -> Tensor:
+def _role_weights(example: Example, kind: str, roles: Sequence[str], counts: TokenCounts) -> Tensor:
     """What heads of these roles would look at: (H, Tq, Tk)."""
-    every = patterns(example, kind, counts)
-    rows, columns = len(example.rows(kind)), len(example.columns(kind))
-    keep = keep_of(kind, rows, columns)
-    every["vertical"] = np.zeros((rows, columns), dtype=bool)
-    every["vertical"][:, example.source.ids[0] % 3] = True
-    return torch.stack([_followed(every.get(role, np.zeros_like(keep)) & keep, keep) for role in roles])
-
-
-def _followed(pattern: Pattern, keep: Pattern) -> Tensor:
-    """Most of the weight on the pattern, the rest on all keys alike; rows without a pattern look everywhere."""
-    spread = keep / keep.sum(axis=1, keepdims=True)
-    marked = pattern.sum(axis=1, keepdims=True)
-    on = np.where(marked > 0, STRENGTH * pattern / np.maximum(marked, 1) + (1 - STRENGTH) * spread, spread)
-    return torch.from_numpy(on)
-
-
-def _example(rng: np.random.Generator, size: int) -> Example:
-    words = LENGTH - 1
-    return Example(
-        source=_side(rng, size, end=True),
-        read=_side(rng, size, end=False),
-        target=_side(rng, size, end=True),
-        alignment=tuple(enumerate(rng.permutation(words).tolist())),
-        source_links=_links(rng, words),
-        target_links=_links(rng, words),
+    sentence_patterns = build_patterns(example, kind, counts)
+    num_queries, num_keys = len(example.query_tokens(kind)), len(example.key_tokens(kind))
+    attn_mask = make_attn_mask(kind, num_queries, num_keys)
+    sentence_patterns["vertical"] = np.zeros((num_queries, num_keys), dtype=bool)
+    sentence_patterns["vertical"][:, example.source.ids[0] % 3] = True
+    return torch.stack(
+        [
+            _pattern_weights(sentence_patterns.get(role, np.zeros_like(attn_mask)) & attn_mask, attn_mask)
+            for role in roles
+        ]
     )
 
 
-def _side(rng: np.random.Generator, size: int, end: bool) -> Side:
+def _pattern_weights(pattern: Pattern, attn_mask: Pattern) -> Tensor:
+    """Most of the weight on the pattern, the rest on all keys alike; rows without a pattern look everywhere."""
+    uniform = attn_mask / attn_mask.sum(axis=1, keepdims=True)
+    num_target = pattern.sum(axis=1, keepdims=True)
+    head_weights = np.where(
+        num_target > 0, PATTERN_WEIGHT * pattern / np.maximum(num_target, 1) + (1 - PATTERN_WEIGHT) * uniform, uniform
+    )
+    return torch.from_numpy(head_weights)
+
+
+def _example(rng: np.random.Generator, vocab_size: int) -> Example:
+    num_words = SENTENCE_LENGTH - 1
+    return Example(
+        source=_random_text(rng, vocab_size, has_eos=True),
+        decoder_input=_random_text(rng, vocab_size, has_eos=False),
+        target=_random_text(rng, vocab_size, has_eos=True),
+        alignment=tuple(enumerate(rng.permutation(num_words).tolist())),
+        source_links=_random_links(rng, num_words),
+        target_links=_random_links(rng, num_words),
+    )
+
+
+def _random_text(rng: np.random.Generator, vocab_size: int, has_eos: bool) -> TokenizedText:
     """Random words, two of them commas; most are frequent, and one may be rare."""
-    ids = rng.choice(np.arange(6, size), size=LENGTH - 1, replace=False)
-    for at in rng.choice(np.arange(3, LENGTH - 3), size=2, replace=False):
-        ids[at] = rng.choice(COMMAS)
-    pieces = ["," if i in COMMAS else f"w{i}" for i in ids]
-    word = list(range(LENGTH - 1))
-    row, names = ids.tolist(), tuple(pieces)
-    if end:
-        return Side("", (*row, 3), (*pieces, "</s>"), (*word, -1), names, (*(False for _ in row), True))
-    return Side("", (2, *row), ("<s>", *pieces), (-1, *word), names, (True, *(False for _ in row)))
+    ids = rng.choice(np.arange(6, vocab_size), size=SENTENCE_LENGTH - 1, replace=False)
+    for position in rng.choice(np.arange(3, SENTENCE_LENGTH - 3), size=2, replace=False):
+        ids[position] = rng.choice(COMMA_IDS)
+    tokens = ["," if i in COMMA_IDS else f"w{i}" for i in ids]
+    word_ids = list(range(SENTENCE_LENGTH - 1))
+    id_list, words = ids.tolist(), tuple(tokens)
+    if has_eos:
+        return TokenizedText(
+            "", (*id_list, 3), (*tokens, "</s>"), (*word_ids, -1), words, (*(False for _ in id_list), True)
+        )
+    return TokenizedText("", (2, *id_list), ("<s>", *tokens), (-1, *word_ids), words, (True, *(False for _ in id_list)))
 
 
-def _links(rng: np.random.Generator, words: int) -> tuple[Link, ...]:
+def _random_links(rng: np.random.Generator, num_words: int) -> tuple[Link, ...]:
     """For each kind of grammatical link some words far apart, in both orders."""
     kinds = sorted({kind for kind, _ in RELATIONS.values()})
-    found = []
+    links = []
     for kind in kinds:
         for _ in range(2):
-            head, dependent = rng.choice(np.arange(words), size=2, replace=False).tolist()
-            found.append(Link(kind, head, dependent))
-    return tuple(found)
+            head, dependent = rng.choice(np.arange(num_words), size=2, replace=False).tolist()
+            links.append(Link(kind, head, dependent))
+    return tuple(links)

@@ -22,13 +22,13 @@ BATCH_CELLS = 2**21  # weights of a layer and batch, so that memory stays flat
 
 
 @dataclass(frozen=True)
-class Site:
+class AttentionSite:
     """One attention of a model, with the residual around it."""
 
     name: str
     """As taps call it: decoder.3.cross."""
     attention: Attention
-    around: Residual
+    residual: Residual
 
     @property
     def kind(self) -> str:
@@ -46,50 +46,50 @@ class Site:
         return [Head(stack, int(layer), kind, number) for number in self.attention.head_ids]
 
 
-def sites(model: Model) -> list[Site]:
+def attention_sites(model: Model) -> list[AttentionSite]:
     """Every attention of a model, in the order of the forward pass."""
-    return list(_sites(model))
+    return list(_iter_attention_sites(model))
 
 
-def _sites(model: Model) -> Iterator[Site]:
+def _iter_attention_sites(model: Model) -> Iterator[AttentionSite]:
     for stack in ("encoder", "decoder"):
         layers: Sequence[Any] = getattr(model, stack).layers if hasattr(model, stack) else ()
         for i, layer in enumerate(layers):
-            yield Site(f"{stack}.{i}.self", layer.self, layer.around_self)
+            yield AttentionSite(f"{stack}.{i}.self", layer.self, layer.around_self)
             if isinstance(layer, DecoderLayer):
-                yield Site(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)  # type: ignore[arg-type]
+                yield AttentionSite(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)  # type: ignore[arg-type]
 
 
-def encoder_of(model: Model) -> TransformerStack:
+def get_encoder(model: Model) -> TransformerStack:
     """The stack that reads, or a word about a model that has none."""
     if isinstance(model, DecoderOnly):
         raise ModelError("this model has no encoder, so no word can be looked at in its context; it only writes")
     return model.encoder
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
+def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
     """Rows of ids as one matrix, padded on the right with a model's own padding."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows])
+    max_length = max(map(len, sequences))
+    return torch.tensor([[*row, *[pad_id] * (max_length - len(row))] for row in sequences])
 
 
-def inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...]:
+def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...]:
     """What a model is called with for these examples, one below the other."""
     device = device_of(model)
-    sides = [pad_rows([example.source.ids for example in examples], model.pad)]
+    sides = [pad_sequences([example.source.ids for example in examples], model.pad)]
     if isinstance(model, EncoderDecoder):
-        sides.append(pad_rows([example.rows("decoder").ids for example in examples], model.pad))
+        sides.append(pad_sequences([example.query_tokens("decoder").ids for example in examples], model.pad))
     return tuple(side.to(device) for side in sides)
 
 
-def batches(examples: Sequence[Example], least: int = 1) -> Iterator[list[int]]:
+def batch_by_length(examples: Sequence[Example], min_size: int = 1) -> Iterator[list[int]]:
     """Examples of like length together, as many as memory likes, but `least` at least."""
     batch: list[int] = []
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].source))
-    for done, i in enumerate(order):
-        longest = max(len(examples[i].source), len(examples[i].read or ()))
-        full = (len(batch) + 1) * longest**2 > BATCH_CELLS // 16
-        if full and len(batch) >= least <= len(order) - done:
+    for num_batched, i in enumerate(order):
+        max_length = max(len(examples[i].source), len(examples[i].decoder_input or ()))
+        full = (len(batch) + 1) * max_length**2 > BATCH_CELLS // 16
+        if full and len(batch) >= min_size <= len(order) - num_batched:
             yield batch
             batch = []
         batch.append(i)
@@ -97,44 +97,44 @@ def batches(examples: Sequence[Example], least: int = 1) -> Iterator[list[int]]:
         yield batch
 
 
-def weights(model: Model, examples: Sequence[Example]) -> list[dict[str, Tensor]]:
+def attention_weights(model: Model, examples: Sequence[Example]) -> list[dict[str, Tensor]]:
     """For each example its attention weights (H, Tq, Tk) by the name of the attention, real tokens only."""
-    found: list[dict[str, Tensor]] = [{} for _ in examples]
-    every = sites(model)
+    weights_by_example: list[dict[str, Tensor]] = [{} for _ in examples]
+    attn_sites = attention_sites(model)
     model.eval()
-    for rows in batches(examples):
-        with torch.inference_mode(), record(model, "*.weights") as seen:
-            model(*inputs(model, [examples[i] for i in rows]))
-        for site in every:
-            for b, i in enumerate(rows):
-                tq, tk = len(examples[i].rows(site.kind)), len(examples[i].columns(site.kind))
-                found[i][site.name] = seen[f"{site.name}.weights"][b, :, :tq, :tk].cpu()
-    return found
+    for indices in batch_by_length(examples):
+        with torch.inference_mode(), record(model, "*.weights") as activations:
+            model(*model_inputs(model, [examples[i] for i in indices]))
+        for site in attn_sites:
+            for b, i in enumerate(indices):
+                tq, tk = len(examples[i].query_tokens(site.kind)), len(examples[i].key_tokens(site.kind))
+                weights_by_example[i][site.name] = activations[f"{site.name}.weights"][b, :, :tq, :tk].cpu()
+    return weights_by_example
 
 
 @dataclass(frozen=True)
-class Look:
+class AttentionTrace:
     """All that one attention was given and did for one sentence."""
 
-    site: Site
-    stream: Tensor
+    site: AttentionSite
+    residual_stream: Tensor
     """(Tq, D) what the residual passes by: before any norm of a pre-norm layer."""
-    x: Tensor
+    query_input: Tensor
     """(Tq, D) what queries are made of."""
-    seen: Tensor
+    key_input: Tensor
     """(Tk, D) what keys and values are made of."""
     k: Tensor
     """(H, Tk, K) turned by where they stand."""
     v: Tensor
-    keep: Tensor
+    attn_mask: Tensor
     """(Tq, Tk) which keys may be looked at."""
-    at: Tensor
+    query_position_ids: Tensor
     """(1, Tq) where queries stand."""
-    seen_at: Tensor
+    key_position_ids: Tensor
     scores: Tensor
     """(H, Tq, Tk) before the mask."""
     weights: Tensor
-    mixed: Tensor
+    head_outputs: Tensor
     """(H, Tq, K) what each head takes."""
     out: Tensor
     """(Tq, D) what goes into the residual."""
@@ -145,108 +145,128 @@ class Trace:
     """A sentence on its way through a model."""
 
     example: Example
-    looks: dict[str, Look]
-    streams: dict[str, Tensor]
+    attentions: dict[str, AttentionTrace]
+    hidden_states: dict[str, Tensor]
     """(T, D) by the name of the tap: encoder.embed, encoder.0.out …"""
-    states: Tensor
+    last_hidden_state: Tensor
     """(T, D) what the model returns."""
 
-    def kind(self, kind: str) -> list[Look]:
+    def of_kind(self, kind: str) -> list[AttentionTrace]:
         """The looks of one kind, layer by layer."""
-        return [look for look in self.looks.values() if look.site.kind == kind]
+        return [attn for attn in self.attentions.values() if attn.site.kind == kind]
 
 
-def trace(model: Model, example: Example) -> Trace:
+def trace_forward(model: Model, example: Example) -> Trace:
     """Everything that can be seen of one sentence."""
-    every = sites(model)
-    given: dict[str, tuple[Any, ...]] = {}
-    around: dict[str, Tensor] = {}
-    out: dict[str, Tensor] = {}
+    attn_sites = attention_sites(model)
+    attn_args: dict[str, tuple[Any, ...]] = {}
+    residual_streams: dict[str, Tensor] = {}
+    attn_outputs: dict[str, Tensor] = {}
     model.eval()
-    with ExitStack() as stack:
-        for site in every:
-            stack.callback(site.attention.register_forward_hook(_keep(site.name, given, out)).remove)
-            stack.callback(site.around.register_forward_hook(_keep_stream(site.name, around)).remove)
-        seen = stack.enter_context(record(model, "*.scores", "*.weights", "*.mixed", "*.embed", "*.out"))
-        stack.enter_context(torch.no_grad())
-        states = model(*inputs(model, [example]))[0]
-        looks = {site.name: _look(site, given[site.name], around, out, seen) for site in every}
-        # Keys of cross-attention are made once for all layers, out of what the encoder returns.
-        returned = model.encoder.norm(_last(seen, model)) if isinstance(model, EncoderDecoder) else None
-    if returned is not None:
-        looks = {
-            name: _with_source(look, returned[0]) if look.site.kind == "cross" else look for name, look in looks.items()
+    with ExitStack() as exit_stack:
+        for site in attn_sites:
+            exit_stack.callback(
+                site.attention.register_forward_hook(_save_call_hook(site.name, attn_args, attn_outputs)).remove
+            )
+            exit_stack.callback(
+                site.residual.register_forward_hook(_save_residual_hook(site.name, residual_streams)).remove
+            )
+        activations = exit_stack.enter_context(record(model, "*.scores", "*.weights", "*.mixed", "*.embed", "*.out"))
+        exit_stack.enter_context(torch.no_grad())
+        last_hidden_state = model(*model_inputs(model, [example]))[0]
+        attentions = {
+            site.name: _attention_trace(site, attn_args[site.name], residual_streams, attn_outputs, activations)
+            for site in attn_sites
         }
-    streams = {name: seen[name][0] for name in seen if name.endswith((".embed", ".out"))}
-    return Trace(example, looks, streams, states)
+        # Keys of cross-attention are made once for all layers, out of what the encoder returns.
+        encoder_output = (
+            model.encoder.norm(_last_encoder_layer_output(activations, model))
+            if isinstance(model, EncoderDecoder)
+            else None
+        )
+    if encoder_output is not None:
+        attentions = {
+            name: _with_key_input(attn, encoder_output[0]) if attn.site.kind == "cross" else attn
+            for name, attn in attentions.items()
+        }
+    hidden_states = {name: activations[name][0] for name in activations if name.endswith((".embed", ".out"))}
+    return Trace(example, attentions, hidden_states, last_hidden_state)
 
 
-def _last(seen: Any, model: EncoderDecoder) -> Tensor:
-    last: Tensor = seen[f"encoder.{len(model.encoder.layers) - 1}.out"]
+def _last_encoder_layer_output(activations: Any, model: EncoderDecoder) -> Tensor:
+    last: Tensor = activations[f"encoder.{len(model.encoder.layers) - 1}.out"]
     return last
 
 
-def _with_source(look: Look, source: Tensor) -> Look:
-    return Look(**{**vars(look), "seen": source})
+def _with_key_input(attn: AttentionTrace, key_input: Tensor) -> AttentionTrace:
+    return AttentionTrace(**{**vars(attn), "seen": key_input})
 
 
-def _look(site: Site, given: tuple[Any, ...], around: dict[str, Tensor], out: dict[str, Tensor], seen: Any) -> Look:
-    x, key_values, keep, at = given
-    scores = seen[f"{site.name}.scores"][0]
-    every = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
-    return Look(
+def _attention_trace(
+    site: AttentionSite,
+    attn_args: tuple[Any, ...],
+    residual_streams: dict[str, Tensor],
+    attn_outputs: dict[str, Tensor],
+    activations: Any,
+) -> AttentionTrace:
+    query_input, key_values, attn_mask, position_ids = attn_args
+    scores = activations[f"{site.name}.scores"][0]
+    full_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
+    return AttentionTrace(
         site=site,
-        stream=around[site.name][0],
-        x=x[0],
-        seen=x[0],
+        residual_stream=residual_streams[site.name][0],
+        query_input=query_input[0],
+        key_input=query_input[0],
         k=key_values.k[0],
         v=key_values.v[0],
-        keep=every if keep is None else (keep[0, 0] & every),
-        at=at[:1],
-        seen_at=key_values.at[:1],
+        attn_mask=full_mask if attn_mask is None else (attn_mask[0, 0] & full_mask),
+        query_position_ids=position_ids[:1],
+        key_position_ids=key_values.at[:1],
         scores=scores,
-        weights=seen[f"{site.name}.weights"][0],
-        mixed=seen[f"{site.name}.mixed"][0],
-        out=out[site.name][0],
+        weights=activations[f"{site.name}.weights"][0],
+        head_outputs=activations[f"{site.name}.mixed"][0],
+        out=attn_outputs[site.name][0],
     )
 
 
-def _keep(name: str, given: dict[str, tuple[Any, ...]], out: dict[str, Tensor]) -> Any:
-    def watch(module: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> None:
-        given[name], out[name] = arguments, result
+def _save_call_hook(name: str, attn_args: dict[str, tuple[Any, ...]], attn_outputs: dict[str, Tensor]) -> Any:
+    def hook(module: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> None:
+        attn_args[name], attn_outputs[name] = arguments, result
 
-    return watch
-
-
-def _keep_stream(name: str, around: dict[str, Tensor]) -> Any:
-    def watch(module: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> None:
-        around[name] = arguments[0]
-
-    return watch
+    return hook
 
 
-def cross_weights(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
+def _save_residual_hook(name: str, residual_streams: dict[str, Tensor]) -> Any:
+    def hook(module: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> None:
+        residual_streams[name] = arguments[0]
+
+    return hook
+
+
+def cross_attention_weights(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
     """For each sentence its cross-attention (layers, H, T, S), real tokens only; heads are those of a whole model.
 
     Row t is the query that predicts target token t; columns are the source with its eos. A head that was pruned looks
     at nothing.
     """
     model.eval()
-    here = batch.to(device_of(model))
-    crosses = [site for site in sites(model) if site.kind == "cross"]
-    with torch.inference_mode(), record(model, "decoder.*.cross.weights") as seen:
-        model(here.source, here.target_in)
-    layers = torch.stack([_whole(seen[f"{site.name}.weights"], site.attention) for site in crosses], dim=1)
-    rows = (batch.target_out != model.pad).sum(dim=1).tolist()
-    columns = (batch.source != model.pad).sum(dim=1).tolist()
-    return [layers[b, :, :, :t, :s] for b, (t, s) in enumerate(zip(rows, columns, strict=True))]
+    device_batch = batch.to(device_of(model))
+    cross_sites = [site for site in attention_sites(model) if site.kind == "cross"]
+    with torch.inference_mode(), record(model, "decoder.*.cross.weights") as activations:
+        model(device_batch.source, device_batch.target_in)
+    layers = torch.stack(
+        [_restore_pruned_heads(activations[f"{site.name}.weights"], site.attention) for site in cross_sites], dim=1
+    )
+    target_lengths = (batch.target_out != model.pad).sum(dim=1).tolist()
+    source_lengths = (batch.source != model.pad).sum(dim=1).tolist()
+    return [layers[b, :, :, :t, :s] for b, (t, s) in enumerate(zip(target_lengths, source_lengths, strict=True))]
 
 
-def _whole(weights: Tensor, attention: Attention) -> Tensor:
+def _restore_pruned_heads(weights: Tensor, attention: Attention) -> Tensor:
     """(B, heads left, T, S) -> (B, H, T, S)"""
     heads = attention.out_proj.out_features // attention.head_dim
     if heads == attention.heads:
         return weights
-    whole = weights.new_zeros(weights.shape[0], heads, *weights.shape[2:])
-    whole[:, list(attention.head_ids)] = weights
-    return whole
+    restored = weights.new_zeros(weights.shape[0], heads, *weights.shape[2:])
+    restored[:, list(attention.head_ids)] = weights
+    return restored

@@ -9,8 +9,8 @@ from regard.config import Config
 from regard.data.corpora import GoldPair, english_french, write_rows
 from regard.evaluation import Evaluation
 from regard.formats import Pair
-from regard.inspection.example import pair_example
-from regard.inspection.heads.alignment import Aligners, align_heads, link
+from regard.inspection.example import build_pair_example
+from regard.inspection.heads.alignment import AlignmentRanking, extract_links, rank_alignment_heads
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
 from regard.jobs.look.page import compute_cross_attention
@@ -72,7 +72,7 @@ class DemoResult:
     run: Run
     test: Evaluation
     compositional: Evaluation
-    aligners: Aligners
+    aligners: AlignmentRanking
     translations: list[AlignedTranslation]
 
 
@@ -111,14 +111,14 @@ def run_demo(
             cross_attention.source_words,
             cross_attention.target_words,
             cross_attention.word_weights.tolist(),
-            sorted(link(cross_attention.word_weights)),
+            sorted(extract_links(cross_attention.word_weights)),
             s.translation,
             s.reference,
         )
         for cross_attention, s in zip(cross_attentions, test.sentences, strict=False)
     ]
-    examples = [pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
-    yield DemoResult(run, test, compositional, align_heads(translator.model, examples), translations)
+    examples = [build_pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
+    yield DemoResult(run, test, compositional, rank_alignment_heads(translator.model, examples), translations)
 
 
 def _build_config(corpus: Path, preset: DemoPreset, seed: int) -> Config:

@@ -16,10 +16,17 @@ from regard.data.store import open_corpus
 from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair
-from regard.inspection.example import LONGEST, Example, pair_example
+from regard.inspection.example import MAX_TOKENS, Example, build_pair_example
 from regard.inspection.pruning import gates
-from regard.inspection.pruning.order import Stage, by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.trace import sites
+from regard.inspection.pruning.order import (
+    PruningStage,
+    copy_pruned_weights,
+    mask_heads,
+    parse_head_count,
+    prune_by_gates,
+    prune_by_importance,
+)
+from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, new_model
 from regard.jobs.train.events import Note
 from regard.jobs.versions import collect_versions
@@ -100,21 +107,23 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     model, config = translator.model, runs.open_run(folder).load_config()
     num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
     if len(pairs) < num_given:
-        yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {LONGEST} pieces and left out")
-    examples = [pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:IMPORTANCE_PAIRS]]
-    total_heads = sum(site.attention.heads for site in sites(model))
-    curve, stages = [], _iterate_stages(model, examples, options, heads_to_keep(options.keep, total_heads))
+        yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {MAX_TOKENS} pieces and left out")
+    examples = [
+        build_pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:IMPORTANCE_PAIRS]
+    ]
+    total_heads = sum(site.attention.heads for site in attention_sites(model))
+    curve, stages = [], _iterate_stages(model, examples, options, parse_head_count(options.keep, total_heads))
     for stage in stages:
-        with alter(model, masked(model, stage.shut)):
+        with alter(model, mask_heads(model, stage.pruned_heads)):
             point = PruningPoint(
-                stage.left, stage.loss, bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
+                stage.num_heads, stage.loss, bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
             )
         curve.append(point)
-        yield Note(f"{stage.left} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
-    removed = tuple(map(str, stage.shut))
+        yield Note(f"{stage.num_heads} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
+    removed = tuple(map(str, stage.pruned_heads))
     pruned_config = _prune_config(config, removed, folder)
     pruned_model = new_model(pruned_config, translator.tokenizers).to(next(model.parameters()).device).eval()
-    narrow(model, pruned_model)
+    copy_pruned_weights(model, pruned_model)
     steps = yield from _recover(runs.open_run(folder), pruned_config, pruned_model, translator, options.finetune_steps)
     yield _write_and_score(
         Run(out), folder, (config, pruned_config), (translator, pruned_model), pairs, (removed, tuple(curve), steps)
@@ -126,19 +135,19 @@ def _filter_by_length(translator: Translator, pairs: Sequence[Pair]) -> list[Pai
     sources = translator.tokenizers.source.encode([pair.source for pair in pairs])
     targets = translator.tokenizers.target.encode([pair.target for pair in pairs])
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-    short = [pair for pair, length in zip(pairs, lengths, strict=True) if length < LONGEST]
+    short = [pair for pair, length in zip(pairs, lengths, strict=True) if length < MAX_TOKENS]
     if not short:
-        raise DataError(f"no pair of at most {LONGEST} pieces to measure on; give shorter ones with --dev")
+        raise DataError(f"no pair of at most {MAX_TOKENS} pieces to measure on; give shorter ones with --dev")
     return short
 
 
 def _iterate_stages(
     model: EncoderDecoder, examples: Sequence[Example], options: PruneOptions, num_heads: int
-) -> Iterator[Stage]:
+) -> Iterator[PruningStage]:
     if options.method == "importance":
-        return by_importance(model, examples, num_heads)
-    gate_values = gates.learn(model, examples, GATE_STEPS, GATE_PENALTY)
-    return by_gates(model, examples, sorted(gate_values, key=gate_values.__getitem__), num_heads)
+        return prune_by_importance(model, examples, num_heads)
+    gate_values = gates.learn_gates(model, examples, GATE_STEPS, GATE_PENALTY)
+    return prune_by_gates(model, examples, sorted(gate_values, key=gate_values.__getitem__), num_heads)
 
 
 def _recover(
@@ -194,7 +203,7 @@ def _write_and_score(
     vocab_size = translator.tokenizers.target.vocab_size
     sizes = tuple(
         ModelFootprint(
-            sum(site.attention.heads for site in sites(model)),
+            sum(site.attention.heads for site in attention_sites(model)),
             count_parameters(model),
             training_flops(config.model, vocab_size, lengths) / 3,  # forward alone
             duration,

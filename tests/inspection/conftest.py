@@ -5,7 +5,7 @@ import torch
 
 from regard.config import ModelConfig, PositionsConfig
 from regard.data.tokenizer import BOS, EOS, PAD
-from regard.inspection.example import Example, bare_side
+from regard.inspection.example import Example, tokens_from_ids
 from regard.model.build import build
 
 SIZE = 47
@@ -47,7 +47,7 @@ def model_of(config: ModelConfig, seed: int = 5):
 
 
 def example_of(source: list[int], target: list[int]) -> Example:
-    return Example(bare_side([*source, EOS]), bare_side([BOS, *target]), bare_side([*target, EOS]))
+    return Example(tokens_from_ids([*source, EOS]), tokens_from_ids([BOS, *target]), tokens_from_ids([*target, EOS]))
 
 
 @pytest.fixture

@@ -8,63 +8,72 @@ from regard.config import ModelConfig
 from regard.data.batch import collate
 from regard.data.tokenizer import PAD
 from regard.errors import DataError
-from regard.inspection.example import Side, belonging, by_spaces
-from regard.inspection.heads.alignment import Counts, by_words, compare, link, pharaoh, read_pharaoh
-from regard.inspection.trace import cross_weights
+from regard.inspection.example import TokenizedText, assign_words, with_whitespace_words
+from regard.inspection.heads.alignment import (
+    AlignmentCounts,
+    compare_links,
+    extract_links,
+    format_pharaoh,
+    merge_subwords_by_span,
+    parse_pharaoh,
+)
+from regard.inspection.trace import cross_attention_weights
 from regard.model.build import build
 
 
 def test_the_error_rate_is_nought_for_gold_and_one_for_its_opposite():
     gold = [(0, 0), (1, 2), (2, 1)]
-    assert compare(gold, gold).error_rate == 0
-    assert compare([(0, 1), (1, 0), (2, 2)], gold).error_rate == 1
-    assert compare([(0, 0), (1, 1)], gold).error_rate == pytest.approx(1 - 2 * 1 / (2 + 3))
-    assert Counts().error_rate == 0
-    total = compare(gold, gold) + compare([(5, 5)], gold)
-    assert total == Counts(found=4, sure=6, both=3, allowed=3) and total.error_rate == pytest.approx(1 - 6 / 10)
+    assert compare_links(gold, gold).aer == 0
+    assert compare_links([(0, 1), (1, 0), (2, 2)], gold).aer == 1
+    assert compare_links([(0, 0), (1, 1)], gold).aer == pytest.approx(1 - 2 * 1 / (2 + 3))
+    assert AlignmentCounts().aer == 0
+    total = compare_links(gold, gold) + compare_links([(5, 5)], gold)
+    assert total == AlignmentCounts(
+        links=4, sure_links=6, sure_matches=3, possible_matches=3
+    ) and total.aer == pytest.approx(1 - 6 / 10)
 
 
 def test_possible_links_are_neither_asked_for_nor_wrong():
     """Four links found: one sure, one possible, two wrong; one sure link missed.  Och and Ney 2003."""
     sure, possible = [(0, 0), (1, 1)], [(2, 2), (3, 3)]
-    found = compare([(0, 0), (2, 2), (4, 4), (5, 5)], sure, possible)
-    assert found.error_rate == pytest.approx(1 - (1 + 2) / (4 + 2))
+    found = compare_links([(0, 0), (2, 2), (4, 4), (5, 5)], sure, possible)
+    assert found.aer == pytest.approx(1 - (1 + 2) / (4 + 2))
     assert (found.precision, found.recall) == (0.5, 0.5)
-    assert compare([*sure, *possible], sure, possible).error_rate == 0
-    assert (Counts().precision, Counts().recall) == (0, 0)
+    assert compare_links([*sure, *possible], sure, possible).aer == 0
+    assert (AlignmentCounts().precision, AlignmentCounts().recall) == (0, 0)
 
 
 def test_links_are_read_as_they_are_written():
     links = {(0, 0), (2, 11), (10, 2)}
-    assert read_pharaoh(pharaoh(links), "gold:1") == (links, set())
-    assert read_pharaoh("0-0 3p1", "gold:1") == ({(0, 0)}, {(3, 1)})
-    assert read_pharaoh("", "gold:1") == (set(), set())
+    assert parse_pharaoh(format_pharaoh(links), "gold:1") == (links, set())
+    assert parse_pharaoh("0-0 3p1", "gold:1") == ({(0, 0)}, {(3, 1)})
+    assert parse_pharaoh("", "gold:1") == (set(), set())
     for wrong in ("0-", "a-b", "0:1", "-1-2"):
         with pytest.raises(DataError, match=f"gold:7: '{wrong}' is no link; expected 0-0"):
-            read_pharaoh(f"0-0 {wrong}", "gold:7")
+            parse_pharaoh(f"0-0 {wrong}", "gold:7")
 
 
 def test_words_between_spaces_hold_the_pieces_of_the_words_in_them():
     text = "Don't go , ok."
     pieces = [(0, 3), (3, 4), (4, 5), (6, 8), (9, 10), (11, 13), (13, 14)]
     names = tuple(text[a:b] for a, b in pieces)
-    side = Side(text, tuple(range(7)), names, *belonging(text, pieces), (False,) * 7)
-    plain = by_spaces(side)
+    side = TokenizedText(text, tuple(range(7)), names, *assign_words(text, pieces), (False,) * 7)
+    plain = with_whitespace_words(side)
     assert plain.words == ("Don't", "go", ",", "ok.")
-    texts = [plain.words[at] for at in plain.word]
-    assert all(piece in text for piece, text in zip(plain.pieces, texts, strict=True))
+    texts = [plain.words[at] for at in plain.word_ids]
+    assert all(piece in text for piece, text in zip(plain.tokens, texts, strict=True))
 
 
 def test_each_target_word_is_linked_to_where_it_looks_most():
-    assert link(torch.tensor([[0.1, 0.9], [0.6, 0.4], [0.2, 0.8]])) == {(1, 0), (0, 1), (1, 2)}
-    assert link(torch.zeros(0, 0)) == frozenset()
+    assert extract_links(torch.tensor([[0.1, 0.9], [0.6, 0.4], [0.2, 0.8]])) == {(1, 0), (0, 1), (1, 2)}
+    assert extract_links(torch.zeros(0, 0)) == frozenset()
 
 
 def test_pieces_are_summed_over_source_words_and_averaged_over_target_words():
     # source "ab c" in pieces a|b|c and eos; target "xy" in pieces x|y and eos
     weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.0, 1.0]])
     source, target = [(0, 1), (1, 2), (2, 4)], [(0, 1), (1, 2)]
-    words = by_words(weights, source, target, ([(0, 2), (3, 4)], [(0, 2)]))
+    words = merge_subwords_by_span(weights, source, target, ([(0, 2), (3, 4)], [(0, 2)]))
     first, second = (0.3 + 0.6) / 2, (0.3 + 0.2) / 2 * 0.5  # the last piece is half a space
     assert_close(words, torch.tensor([[first, second]]) / (first + second))
     assert_close(words.sum(dim=1), torch.ones(1))
@@ -73,7 +82,7 @@ def test_pieces_are_summed_over_source_words_and_averaged_over_target_words():
 def test_weights_come_without_padding_and_each_row_sums_to_one():
     model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=3), 23, 23, joint=True, pad=PAD)
     batch = collate([[5, 6, 7], [8]], [[9], [10, 11, 12, 13]])
-    weights = cross_weights(model, batch)
+    weights = cross_attention_weights(model, batch)
     assert [tuple(w.shape) for w in weights] == [(3, 2, 2, 4), (3, 2, 5, 2)]
     for w in weights:
         assert_close(w.sum(dim=-1), torch.ones(w.shape[:-1]))
@@ -83,5 +92,5 @@ def test_layers_stand_in_their_order():
     model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=11), 23, 23, joint=True, pad=PAD)
     with torch.no_grad():
         model.decoder.layers[10].cross.q.weight.mul_(50)  # a layer that looks hard
-    (weights,) = cross_weights(model, collate([[5, 6, 7]], [[9, 10]]))
+    (weights,) = cross_attention_weights(model, collate([[5, 6, 7]], [[9, 10]]))
     assert int(weights.amax(dim=(1, 2, 3)).argmax()) == 10

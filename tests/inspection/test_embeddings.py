@@ -9,13 +9,13 @@ import torch
 from regard.config import ModelConfig
 from regard.errors import DataError
 from regard.inspection import embeddings
-from regard.inspection.example import Example, Side
+from regard.inspection.example import Example, TokenizedText
 from regard.model.build import build_encoder
 
 
 def sentence(*words: str) -> Example:
     ids = tuple(5 + sum(map(ord, word)) % 40 for word in words)
-    return Example(Side(" ".join(words), ids, words, tuple(range(len(words))), words, (False,) * len(words)))
+    return Example(TokenizedText(" ".join(words), ids, words, tuple(range(len(words))), words, (False,) * len(words)))
 
 
 SENTENCES = [
@@ -34,20 +34,22 @@ def encoder(kind: str):
 
 
 def test_a_word_is_itself_in_the_static_layer_whatever_the_sentence():
-    found = embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank")
+    found = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
     assert [layer.name for layer in found] == ["static", "with position", "layer 0", "layer 1"]
     assert embeddings.mean_cosine(found[0].vectors) == pytest.approx(1)
-    assert embeddings.explained(found[0].vectors) == pytest.approx(1)
+    assert embeddings.max_explained_variance(found[0].vectors) == pytest.approx(1)
     assert embeddings.mean_cosine(found[1].vectors) < 1 - 1e-6
-    told = embeddings.contextuality(found[0], SENSES)
-    assert told.senses == 0.5 and told.nearest == pytest.approx(1 / 3)  # chance, since all are one vector
+    told = embeddings.measure_contextuality(found[0], SENSES)
+    assert told.sense_auc == 0.5 and told.nearest_sense_accuracy == pytest.approx(
+        1 / 3
+    )  # chance, since all are one vector
 
 
 def test_without_positions_a_word_changes_only_by_its_sentence():
-    found = embeddings.layers_of(encoder("none"), SENTENCES, "bank")
+    found = embeddings.collect_word_vectors(encoder("none"), SENTENCES, "bank")
     assert embeddings.mean_cosine(found[1].vectors) == pytest.approx(1)
     assert embeddings.mean_cosine(found[2].vectors) < 1 - 1e-6
-    twice = embeddings.layers_of(encoder("none"), [SENTENCES[0], SENTENCES[0]], "bank")
+    twice = embeddings.collect_word_vectors(encoder("none"), [SENTENCES[0], SENTENCES[0]], "bank")
     assert all(embeddings.mean_cosine(layer.vectors) == pytest.approx(1) for layer in twice)
 
 
@@ -55,26 +57,26 @@ def test_a_rogue_coordinate_is_seen_through():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(200, 50))
     rows[:, 3] += 30
-    layer = embeddings.Layer("x", rows[:20], rows[20:40], tuple(rows[i : i + 10] for i in range(0, 200, 10)))
-    told = embeddings.contextuality(layer)
-    assert told.raw.baseline > 0.8  # what raw cosines would call alike
-    assert abs(told.standard.baseline) < 0.05
-    assert abs(told.raw.itself) < 0.05 and abs(told.standard.itself) < 0.05
-    assert 0.1 < told.standard.sentence < 0.5  # ten random rows and their mean: about 1/√10
-    assert told.senses is None and told.nearest is None
+    layer = embeddings.LayerVectors("x", rows[:20], rows[20:40], tuple(rows[i : i + 10] for i in range(0, 200, 10)))
+    told = embeddings.measure_contextuality(layer)
+    assert told.raw.anisotropy > 0.8  # what raw cosines would call alike
+    assert abs(told.standardized.anisotropy) < 0.05
+    assert abs(told.raw.self_similarity) < 0.05 and abs(told.standardized.self_similarity) < 0.05
+    assert 0.1 < told.standardized.intra_sentence_similarity < 0.5  # ten random rows and their mean: about 1/√10
+    assert told.sense_auc is None and told.nearest_sense_accuracy is None
 
 
 def test_senses_that_lie_apart_are_separated():
     rng = np.random.default_rng(1)
     ends = np.stack([np.eye(7)[0], np.eye(7)[0], np.eye(7)[1], np.eye(7)[1]]) + 0.1 * rng.normal(size=(4, 7))
-    assert embeddings.separation(ends, SENSES) == 1 and embeddings.nearest_sense(ends, SENSES) == 1
-    assert embeddings.separation(ends, ["a", "b", "a", "b"]) < 0.5
-    assert math.isnan(embeddings.separation(ends[:1], ["a"]))
+    assert embeddings.sense_auc(ends, SENSES) == 1 and embeddings.nearest_sense_accuracy(ends, SENSES) == 1
+    assert embeddings.sense_auc(ends, ["a", "b", "a", "b"]) < 0.5
+    assert math.isnan(embeddings.sense_auc(ends[:1], ["a"]))
 
 
 def test_a_projection_has_two_dimensions_a_layer_and_the_same_axes_for_all():
-    layers = embeddings.layers_of(encoder("sinusoidal"), SENTENCES, "bank")
-    found = embeddings.projection([*layers, layers[2]])
+    layers = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
+    found = embeddings.project_2d([*layers, layers[2]])
     assert [flat.shape for flat in found] == [(4, 2)] * 5
     assert np.array_equal(found[2], found[4]) and not np.allclose(found[2], found[3])
     assert np.allclose(found[0], 0)  # the static word is one point
@@ -82,13 +84,13 @@ def test_a_projection_has_two_dimensions_a_layer_and_the_same_axes_for_all():
 
 def test_a_word_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(DataError, match=r"'river' is not in the sentence 'we sat on the bank'; its words are: we, sat"):
-        embeddings.layers_of(encoder("none"), SENTENCES, "river")
+        embeddings.collect_word_vectors(encoder("none"), SENTENCES, "river")
 
 
 def test_the_nearest_row_of_a_table_is_found():
     table = torch.eye(5)
-    assert embeddings.neighbours(table, np.array([0.1, 0, 1, 0.5, 0]), 2) == [
+    assert embeddings.nearest_neighbors(table, np.array([0.1, 0, 1, 0.5, 0]), 2) == [
         (2, pytest.approx(0.8909, abs=1e-3)),
         (3, pytest.approx(0.4454, abs=1e-3)),
     ]
-    assert embeddings.neighbours(table, np.eye(5)[2], 1, skip=[2])[0][1] == 0
+    assert embeddings.nearest_neighbors(table, np.eye(5)[2], 1, skip=[2])[0][1] == 0

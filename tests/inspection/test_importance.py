@@ -11,21 +11,27 @@ from torch.testing import assert_close
 from regard.config import Head, ModelConfig
 from regard.data.tokenizer import PAD
 from regard.errors import DataError, ModelError
-from regard.inspection.heads.copying import ov_copying
+from regard.inspection.heads.copying import ov_copying_scores
 from regard.inspection.heads.importance import (
-    ablated,
-    alone,
-    gated,
-    importance,
+    ablate_all_but_one,
+    ablate_heads,
+    count_target_tokens,
+    gate_heads,
+    head_importance,
     loss_by_sentence,
-    losses,
-    mean_outputs,
-    paired,
-    tokens,
+    mean_head_outputs,
+    paired_bootstrap,
+    sentence_losses,
 )
 from regard.inspection.pruning import gates
-from regard.inspection.pruning.order import by_gates, by_importance, heads_to_keep, masked, narrow
-from regard.inspection.trace import batches, inputs, sites, weights
+from regard.inspection.pruning.order import (
+    copy_pruned_weights,
+    mask_heads,
+    parse_head_count,
+    prune_by_gates,
+    prune_by_importance,
+)
+from regard.inspection.trace import attention_sites, attention_weights, batch_by_length, model_inputs
 from regard.model.build import build, build_encoder
 from regard.model.taps import alter
 from regard.model.transformer import count_parameters
@@ -41,7 +47,7 @@ SOME = ("encoder.0.self.1", "encoder.1.self.0", "encoder.1.self.2", "decoder.0.c
 def kill(model, name: str) -> None:
     """Make a head hand over nothing."""
     head = Head.parse(name)
-    site = next(site for site in sites(model) if site.name == head.attention_name)
+    site = next(site for site in attention_sites(model) if site.name == head.attention_name)
     width = site.attention.head_dim
     with torch.no_grad():
         site.attention.out_proj.weight[:, head.number * width : (head.number + 1) * width] = 0
@@ -54,24 +60,24 @@ def model(positions):
 
 def test_importance_is_the_slope_of_the_loss_along_a_gate(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    site, step = sites(model)[1], 1e-5
+    site, step = attention_sites(model)[1], 1e-5
     one = examples[:1]
 
     def loss(change: float) -> float:
         gate = torch.ones(3, dtype=torch.float64)
         gate[1] += change
-        with torch.no_grad(), alter(model, gated(site, gate)):
-            return float(losses(model, one)[0]) / tokens(one)[0]
+        with torch.no_grad(), alter(model, gate_heads(site, gate)):
+            return float(sentence_losses(model, one)[0]) / count_target_tokens(one)[0]
 
     slopes = [abs(loss(step) - loss(-step)) / (2 * step)]
-    found = importance(model, one)
+    found = head_importance(model, one)
     for layer in ("encoder.0.", "encoder.1.", "decoder.0.", "decoder.1."):
         assert math.hypot(*(value for head, value in found.items() if str(head).startswith(layer))) == pytest.approx(1)
     others = []
     for h in range(3):
         gate = torch.ones(1, 3, dtype=torch.float64, requires_grad=True)
-        with alter(model, gated(site, gate)):
-            (gradient,) = torch.autograd.grad(losses(model, one).sum() / tokens(one)[0], gate)
+        with alter(model, gate_heads(site, gate)):
+            (gradient,) = torch.autograd.grad(sentence_losses(model, one).sum() / count_target_tokens(one)[0], gate)
         others.append(abs(float(gradient[0, h])))
     assert others[1] == pytest.approx(slopes[0], rel=1e-6)
     assert found[site.heads[1]] == pytest.approx(others[1] / math.hypot(*others), rel=1e-6)
@@ -81,27 +87,27 @@ def test_a_dead_head_is_worth_nothing_and_costs_nothing(examples, positions):
     model = model_of(config_of(positions))
     kill(model, "decoder.1.cross.2")
     dead = Head.parse("decoder.1.cross.2")
-    assert importance(model, examples)[dead] == 0
+    assert head_importance(model, examples)[dead] == 0
     for way in ("zero", "mean", "resample"):
-        (cost,) = ablated(model, examples, [dead], way)
+        (cost,) = ablate_heads(model, examples, [dead], way)
         assert (cost.cost, cost.low, cost.high) == (0, 0, 0)
 
 
 def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
     model = model_of(config_of({"kind": "rotary"})).double()
-    once, twice = importance(model, examples), importance(model, [*examples, *examples])
+    once, twice = head_importance(model, examples), head_importance(model, [*examples, *examples])
     assert once == pytest.approx(twice, rel=1e-9)
-    each = [importance(model, [example], by_layer=False) for example in examples]
+    each = [head_importance(model, [example], normalize_by_layer=False) for example in examples]
     mean = {head: sum(one[head] for one in each) / len(each) for head in once}  # absolute before the mean
-    assert importance(model, examples, by_layer=False) == pytest.approx(mean, rel=1e-9)
+    assert head_importance(model, examples, normalize_by_layer=False) == pytest.approx(mean, rel=1e-9)
 
 
 def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
     head = Head.parse("decoder.0.cross.1")
-    (cost,) = ablated(model, examples, [head])
-    without = loss_by_sentence(model, examples, lambda _: masked(model, [head]))
-    expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
+    (cost,) = ablate_heads(model, examples, [head])
+    without = loss_by_sentence(model, examples, lambda _: mask_heads(model, [head]))
+    expected = (without - loss_by_sentence(model, examples)).sum() / count_target_tokens(examples).sum()
     assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
     assert abs(cost.cost) > 1e-6
 
@@ -109,72 +115,72 @@ def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
 def test_copying_is_known_where_places_stand_beside_words():
     """The table is narrower than the stream: a head that takes words and writes them as they are written copies."""
     model = model_of(config_of({"kind": "concatenated", "width": 6}))
-    site = next(site for site in sites(model) if site.name == "decoder.1.self")
+    site = next(site for site in attention_sites(model) if site.name == "decoder.1.self")
     with torch.no_grad():
         site.attention.v_proj.weight[:8] = torch.eye(24)[:8]
         written = model.output.weight.T @ torch.nn.functional.pad(model.decoder.embedding.tokens.weight, (0, 6))
         site.attention.out_proj.weight[:, :8] = torch.linalg.pinv(site.attention.v_proj.weight[:8] @ written.T)
-    assert ov_copying(model, site, joint=True)[0] == pytest.approx(1, abs=1e-3)
+    assert ov_copying_scores(model, site, joint_vocab=True)[0] == pytest.approx(1, abs=1e-3)
 
 
 def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
     head = Head.parse("decoder.0.cross.1")
-    (cost,) = alone(model, examples, [head])
+    (cost,) = ablate_all_but_one(model, examples, [head])
     others = [Head.parse(f"decoder.0.cross.{n}") for n in (0, 2)]
-    without = loss_by_sentence(model, examples, lambda _: masked(model, others))
-    expected = (without - loss_by_sentence(model, examples)).sum() / tokens(examples).sum()
+    without = loss_by_sentence(model, examples, lambda _: mask_heads(model, others))
+    expected = (without - loss_by_sentence(model, examples)).sum() / count_target_tokens(examples).sum()
     assert cost.cost == pytest.approx(expected) and cost.low <= cost.cost <= cost.high
     for name in map(str, others):
         kill(model, name)
-    (nothing,) = alone(model, examples, [head])
+    (nothing,) = ablate_all_but_one(model, examples, [head])
     assert nothing.cost == pytest.approx(0, abs=1e-12)  # the others did nothing anyway
-    assert len(alone(model, examples[:2])) == sum(site.attention.heads for site in sites(model))
+    assert len(ablate_all_but_one(model, examples[:2])) == sum(site.attention.heads for site in attention_sites(model))
 
 
 def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
     """However small batches are: a head that is alive costs something if it is given what another sentence found."""
     monkeypatch.setattr("regard.inspection.trace.BATCH_CELLS", 16)
-    assert [len(rows) for rows in batches(examples)] == [1] * 5
-    assert [len(rows) for rows in batches(examples, 2)] == [2, 3]
+    assert [len(rows) for rows in batch_by_length(examples)] == [1] * 5
+    assert [len(rows) for rows in batch_by_length(examples, 2)] == [2, 3]
     model, head = model_of(config_of({"kind": "sinusoidal"})).double(), Head.parse("decoder.0.cross.1")
     for some in (examples[:2], examples):
-        (cost,) = ablated(model, some, [head], "resample")
+        (cost,) = ablate_heads(model, some, [head], "resample")
         assert abs(cost.cost) > 1e-6
     with pytest.raises(DataError, match="another sentence, and there is only one"):
-        ablated(model, examples[:1], [head], "resample")
+        ablate_heads(model, examples[:1], [head], "resample")
 
 
 def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    (one,) = mean_outputs(model, examples[:1])["encoder.0.self"][None].unbind(0)
+    (one,) = mean_head_outputs(model, examples[:1])["encoder.0.self"][None].unbind(0)
     assert one.shape == (3, len(examples[0].source), 8)
-    both = mean_outputs(model, [examples[0], examples[0]])["encoder.0.self"]
+    both = mean_head_outputs(model, [examples[0], examples[0]])["encoder.0.self"]
     assert_close(both, one)
-    (cost,) = ablated(model, examples[:1], [Head.parse("encoder.0.self.1")], "mean")
+    (cost,) = ablate_heads(model, examples[:1], [Head.parse("encoder.0.self.1")], "mean")
     assert abs(cost.cost) < 1e-9  # the mean of one sentence is that sentence
 
 
 def test_an_interval_pairs_the_same_sentences():
     rng = np.random.default_rng(1)
     count = np.full(40, 7.0)
-    value, low, high = paired(np.full(40, 0.7), count)
+    value, low, high = paired_bootstrap(np.full(40, 0.7), count)
     assert (value, low, high) == pytest.approx((0.1, 0.1, 0.1))
-    value, low, high = paired(rng.normal(0.7, 1, 40), count)
+    value, low, high = paired_bootstrap(rng.normal(0.7, 1, 40), count)
     assert low < value < high
-    assert paired(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
-    assert paired(np.full(5, 0.1), np.full(5, 2.0))[1] is not None
+    assert paired_bootstrap(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
+    assert paired_bootstrap(np.full(5, 0.1), np.full(5, 2.0))[1] is not None
 
 
 def test_pruned_equals_masked(positions, norm, examples):
     config = config_of(positions, norm=norm)
     whole = model_of(config).double()
     small = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD).double().eval()
-    narrow(whole, small)
+    copy_pruned_weights(whole, small)
     shut = [Head.parse(name) for name in SOME]
-    given = inputs(whole, examples)
+    given = model_inputs(whole, examples)
     with torch.no_grad():
-        with alter(whole, masked(whole, shut)):
+        with alter(whole, mask_heads(whole, shut)):
             expected = whole(*given)
         assert_close(small(*given), expected, rtol=0, atol=1e-12)
         assert not torch.allclose(whole(*given), expected)
@@ -187,7 +193,7 @@ def test_a_pruned_model_decodes_step_by_step_as_it_does_at_once(positions):
     config = config_of(positions)
     whole = model_of(config).double()
     small = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD).double().eval()
-    narrow(whole, small)
+    copy_pruned_weights(whole, small)
     source, target = torch.randint(4, SIZE, (3, 5)), torch.randint(4, SIZE, (3, 4))
     with torch.no_grad():
         walk = IncrementalDecoder(small).new_batch(1)
@@ -205,11 +211,11 @@ def test_the_order_of_pruning_does_not_matter_and_twice_is_as_good_as_once(posit
     config = config_of(positions)
     whole = model_of(config)
     at_once = build(config.model_copy(update={"pruned": SOME}), SIZE, SIZE, joint=True, pad=PAD)
-    narrow(whole, at_once)
+    copy_pruned_weights(whole, at_once)
     half = build(config.model_copy(update={"pruned": SOME[:2]}), SIZE, SIZE, joint=True, pad=PAD)
-    narrow(whole, half)
+    copy_pruned_weights(whole, half)
     then = build(config.model_copy(update={"pruned": SOME[::-1]}), SIZE, SIZE, joint=True, pad=PAD)
-    narrow(half, then)
+    copy_pruned_weights(half, then)
     for one, other in zip(at_once.parameters(), then.parameters(), strict=True):
         assert torch.equal(one, other)
 
@@ -230,55 +236,55 @@ def test_parameters_and_operations_fall_as_computed(positions, bias):
 
 def test_weights_of_a_pruned_model_bear_the_names_of_what_is_left():
     config = config_of({"kind": "t5", "buckets": 8, "farthest": 20}, pruned=SOME)
-    (site,) = [site for site in sites(model_of(config)) if site.name == "encoder.1.self"]
+    (site,) = [site for site in attention_sites(model_of(config)) if site.name == "encoder.1.self"]
     assert [str(head) for head in site.heads] == ["encoder.1.self.1"]
 
 
 def test_heads_are_shut_a_tenth_at_a_time_and_each_attention_keeps_one(examples):
     model = model_of(config_of({"kind": "sinusoidal"}))
     kill(model, "encoder.0.self.2")
-    stages = list(by_importance(model, examples, 1))
-    assert [stage.left for stage in stages][:3] == [18, 16, 14] and stages[-1].left == 6
-    assert Head.parse("encoder.0.self.2") in stages[1].shut  # what is worth nothing goes first
-    assert all(set(a.shut) < set(b.shut) for a, b in itertools.pairwise(stages))
-    assert {head.attention_name for head in stages[-1].shut} == {site.name for site in sites(model)}
+    stages = list(prune_by_importance(model, examples, 1))
+    assert [stage.num_heads for stage in stages][:3] == [18, 16, 14] and stages[-1].num_heads == 6
+    assert Head.parse("encoder.0.self.2") in stages[1].pruned_heads  # what is worth nothing goes first
+    assert all(set(a.pruned_heads) < set(b.pruned_heads) for a, b in itertools.pairwise(stages))
+    assert {head.attention_name for head in stages[-1].pruned_heads} == {site.name for site in attention_sites(model)}
 
 
 def test_gates_learn_to_shut_a_head_that_does_harm(examples):
     model = model_of(config_of({"kind": "sinusoidal"}))
     before = loss_by_sentence(model, examples)
     kill(model, "decoder.0.cross.1")
-    alphas = gates.learn(model, examples, steps=60, penalty=0.02)
+    alphas = gates.learn_gates(model, examples, steps=60, penalty=0.02)
     dead = Head.parse("decoder.0.cross.1")
-    assert alphas[dead] < gates.START and alphas[dead] <= sorted(alphas.values())[len(alphas) // 2]
+    assert alphas[dead] < gates.INITIAL_LOG_ALPHA and alphas[dead] <= sorted(alphas.values())[len(alphas) // 2]
     order = sorted(alphas, key=alphas.__getitem__)
-    stages = list(by_gates(model, examples, order, 9))
-    assert stages[-1].left == 9 and all(p.requires_grad for p in model.parameters())
+    stages = list(prune_by_gates(model, examples, order, 9))
+    assert stages[-1].num_heads == 9 and all(p.requires_grad for p in model.parameters())
     assert before.shape == (len(examples),)
 
 
 def test_gates_are_shut_open_and_between_as_published():
     alpha = torch.tensor([-9.0, 0.0, 9.0])
-    assert gates.still(alpha).tolist() == [0, 0.5, 1]
-    assert gates.open_chance(torch.tensor(0.0)) == pytest.approx(1 / (1 + (0.1 / 1.1) ** 0.33), rel=1e-5)
+    assert gates.deterministic_gate(alpha).tolist() == [0, 0.5, 1]
+    assert gates.open_probability(torch.tensor(0.0)) == pytest.approx(1 / (1 + (0.1 / 1.1) ** 0.33), rel=1e-5)
     u = torch.linspace(0.001, 0.999, 2001)
-    shut = (gates.noisy(torch.tensor(-0.7), u) == 0).float().mean()
-    assert float(shut) == pytest.approx(1 - float(gates.open_chance(torch.tensor(-0.7))), abs=2e-3)
+    shut = (gates.sample_hard_concrete(torch.tensor(-0.7), u) == 0).float().mean()
+    assert float(shut) == pytest.approx(1 - float(gates.open_probability(torch.tensor(-0.7))), abs=2e-3)
 
 
 def test_what_to_keep_is_a_share_or_a_number():
-    assert heads_to_keep("50%", 48) == 24 and heads_to_keep("7", 48) == 7 and heads_to_keep("33.4%", 9) == 4
+    assert parse_head_count("50%", 48) == 24 and parse_head_count("7", 48) == 7 and parse_head_count("33.4%", 9) == 4
     for wrong in ("0%", "101%", "49", "0", "half", "-3"):
         with pytest.raises(ModelError, match="--keep"):
-            heads_to_keep(wrong, 48)
+            parse_head_count(wrong, 48)
 
 
 def test_heads_can_copy_only_what_can_be_written():
     """Two vocabularies of one size are two vocabularies: id 7 here is another word than id 7 there."""
     apart = build(config_of({"kind": "sinusoidal"}), SIZE, SIZE, joint=False, pad=PAD).eval()
     for joint in (False, True):
-        told = {site.name: not math.isnan(ov_copying(apart, site, joint)[0]) for site in sites(apart)}
-        assert told == {site.name: joint or site.kind == "decoder" for site in sites(apart)}
+        told = {site.name: not math.isnan(ov_copying_scores(apart, site, joint)[0]) for site in attention_sites(apart)}
+        assert told == {site.name: joint or site.kind == "decoder" for site in attention_sites(apart)}
 
 
 def test_heads_that_never_were_cannot_be_pruned():
@@ -296,5 +302,5 @@ def test_an_encoder_alone_has_no_loss_but_weights(examples):
     config = ModelConfig(architecture="encoder", dim=24, heads=3, ffn=13, layers=2, pruned=("encoder.0.self.1",))
     model = build_encoder(config, SIZE, PAD).eval()
     with pytest.raises(ModelError, match="an encoder alone predicts nothing"):
-        importance(model, examples)
-    assert [w.shape[0] for w in weights(model, examples)[0].values()] == [2, 3]
+        head_importance(model, examples)
+    assert [w.shape[0] for w in attention_weights(model, examples)[0].values()] == [2, 3]

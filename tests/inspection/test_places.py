@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.inspection.example import Example, bare_side
-from regard.inspection.flow.decompose import distance_share
-from regard.inspection.positions import monotony, places
-from regard.inspection.trace import sites, trace
+from regard.inspection.example import Example, tokens_from_ids
+from regard.inspection.flow.decompose import toeplitz_r2
+from regard.inspection.positions import analyze_positions, trace_constant_sentence
+from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
 from regard.model.positions import alibi_slopes, relative_position_bucket
@@ -84,7 +84,7 @@ def held(positions: dict, scheme) -> Tensor:
 @pytest.mark.parametrize("stack", STACKS)
 def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, stack):
     model = model_of(config_of(positions, norm=norm)).double()
-    effect = places(model, stack, P).effects[0]
+    effect = analyze_positions(model, stack, P).effects[0]
     np.testing.assert_allclose(effect.scores, by_hand(model, stack, positions), atol=1e-5, equal_nan=True)
     assert effect.weights.sum(axis=2) == pytest.approx(1) and not effect.weights[np.isnan(effect.scores)].any()
 
@@ -93,13 +93,13 @@ def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, s
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_scheme_shows_what_it_holds(positions, stack):
     model, kind = model_of(config_of(positions)).double(), positions["kind"]
-    found = places(model, stack, P)
+    found = analyze_positions(model, stack, P)
     inside = getattr(model, stack).layers[0].self.positions
     assert found.scheme == kind and len(found.effects) == 2
     if kind == "none":
-        assert found.sheets == []
+        assert found.tables == []
         return
-    sheet = found.sheets[0]
+    sheet = found.tables[0]
     if kind in ("sinusoidal", "learned", "concatenated"):
         beside = getattr(model, stack).embedding.positions
         expected = held(positions, getattr(beside, "beside", beside))
@@ -108,30 +108,35 @@ def test_every_scheme_shows_what_it_holds(positions, stack):
         expected = torch.cat((angle.cos(), angle.sin()), dim=1)
     elif kind == "relative":
         expected = inside.keys[:4] if stack == "decoder" else inside.keys
-        assert len(found.sheets) == 2 * (1 + positions.get("values", False))  # two layers, keys and values
+        assert len(found.tables) == 2 * (1 + positions.get("values", False))  # two layers, keys and values
     else:
         whole = bias(positions, inside, torch.zeros(H, P, K), stack == "decoder")
         left, right = whole[:, -1, :].T, whole[:, 0, 1:].T  # the last query looks back, the first one ahead
         expected = left if stack == "decoder" else torch.cat((left, right))
     np.testing.assert_allclose(sheet.values, expected.numpy(), atol=1e-6, equal_nan=True)
-    assert len(sheet.at) == len(sheet.values) and (sheet.rows == "distance") == (min(sheet.at) < 0)
-    assert np.isfinite(sheet.gram).all() and sheet.singular == pytest.approx(sorted(sheet.singular, reverse=True))
+    assert len(sheet.row_labels) == len(sheet.values) and (sheet.row_axis == "distance") == (min(sheet.row_labels) < 0)
+    assert np.isfinite(sheet.gram).all() and sheet.singular_values == pytest.approx(
+        sorted(sheet.singular_values, reverse=True)
+    )
 
 
 @pytest.mark.parametrize(("kind", "width"), [("sinusoidal", D), ("rotary", K)])
 def test_the_gram_matrix_of_waves_knows_distances_alone(kind, width):
-    sheet = places(model_of(config_of({"kind": kind})), "encoder", 17).sheets[0]
+    sheet = analyze_positions(model_of(config_of({"kind": kind})), "encoder", 17).tables[0]
     speed = 10_000.0 ** (-np.arange(0, width, 2) / width)
     apart = np.arange(17)[None] - np.arange(17)[:, None]
     assert sheet.gram == pytest.approx(np.cos(apart[..., None] * speed).sum(axis=2), abs=1e-4)
-    assert sheet.by_distance == pytest.approx(1)
+    assert sheet.distance_share == pytest.approx(1)
 
 
 def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly():
     model = model_of(config_of({"kind": "none"}))
     for stack in STACKS:
-        for effect in places(model, stack, P).effects:
-            assert np.nanmax(np.abs(effect.scores)) < 1e-4 and effect.favourite(0) == (0, pytest.approx(1, abs=1e-4))
+        for effect in analyze_positions(model, stack, P).effects:
+            assert np.nanmax(np.abs(effect.scores)) < 1e-4 and effect.preferred_offset(0) == (
+                0,
+                pytest.approx(1, abs=1e-4),
+            )
 
 
 @torch.no_grad()
@@ -139,31 +144,40 @@ def test_the_favourite_distance_is_the_one_that_was_planted():
     model = model_of(config_of({"kind": "bias", "length": 64}))
     model.encoder.layers[0].self.positions.table[1, 63 + 2] = 9  # head 1 looks two further
     model.decoder.layers[1].self.positions.table[2, 63 - 3] = 9
-    far, times = places(model, "encoder", P).effects[0].favourite(1)
+    far, times = analyze_positions(model, "encoder", P).effects[0].preferred_offset(1)
     assert far == 2 and times > 11 - 1
-    assert places(model, "decoder", P).effects[1].favourite(2)[0] == -3
+    assert analyze_positions(model, "decoder", P).effects[1].preferred_offset(2)[0] == -3
 
 
 def test_places_end_where_a_table_ends_and_pruned_heads_are_not_shown():
-    assert places(model_of(config_of({"kind": "learned", "length": 7})), "decoder", P).sheets[0].values.shape == (7, D)
+    assert analyze_positions(model_of(config_of({"kind": "learned", "length": 7})), "decoder", P).tables[
+        0
+    ].values.shape == (7, D)
     for kind in ({"kind": "bias", "length": 64}, {"kind": "alibi"}, {"kind": "rotary"}):
         model = model_of(config_of(kind, pruned=("encoder.0.self.1",)))
-        found = places(model, "encoder", P)
-        assert found.effects[0].heads == (0, 2) and len(found.effects[0].scores) == 2
-        assert found.sheets[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
+        found = analyze_positions(model, "encoder", P)
+        assert found.effects[0].head_ids == (0, 2) and len(found.effects[0].scores) == 2
+        assert found.tables[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
 
 
 def test_the_share_of_distance_is_each_heads_own_where_heads_may_look_elsewhere():
     model = model_of(config_of({"kind": "alibi", "sides": "two-sided"}))
-    said = monotony(model, P).looks["encoder.0.self"]
-    assert distance_share(said) == pytest.approx(1)
+    said = trace_constant_sentence(model, P).attentions["encoder.0.self"]
+    assert toeplitz_r2(said) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("positions", KINDS[:3], ids=name_of)
 def test_a_language_model_alone_has_places_too(positions):
     torch.manual_seed(5)
     model = build_decoder(config_of(positions), SIZE, 0).eval()
-    assert [effect.name for effect in places(model, "decoder", P).effects] == ["decoder.0.self", "decoder.1.self"]
-    side = bare_side([5, 9, 11])
-    looks = trace(model, Example(side, side, side)).looks
-    assert list(looks) == [site.name for site in sites(model)] and looks["decoder.1.self"].weights.shape == (H, 3, 3)
+    assert [effect.name for effect in analyze_positions(model, "decoder", P).effects] == [
+        "decoder.0.self",
+        "decoder.1.self",
+    ]
+    side = tokens_from_ids([5, 9, 11])
+    looks = trace_forward(model, Example(side, side, side)).attentions
+    assert list(looks) == [site.name for site in attention_sites(model)] and looks["decoder.1.self"].weights.shape == (
+        H,
+        3,
+        3,
+    )

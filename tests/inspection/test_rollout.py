@@ -5,12 +5,12 @@ import torch
 from torch.testing import assert_close
 
 from regard.inspection.flow import attribution, norms, rollout
-from regard.inspection.trace import sites, trace
+from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.taps import alter
 
 from .conftest import config_of, example_of, model_of
 
-STEP = 2 / rollout.UNIT
+STEP = 2 / rollout.CAPACITY_SCALE
 """What a flow may be off by for each edge that it takes."""
 
 
@@ -20,19 +20,19 @@ def random_weights(count: int, n: int, m: int | None = None, seed: int = 1) -> l
 
 
 def test_rollout_of_no_attention_is_the_identity():
-    assert torch.equal(rollout.rollout([torch.zeros(7, 7)] * 5), torch.eye(7))
+    assert torch.equal(rollout.attention_rollout([torch.zeros(7, 7)] * 5), torch.eye(7))
 
 
 def test_rollout_of_uniform_attention_has_a_closed_form():
     n, layers = 7, 5
-    found = rollout.rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
+    found = rollout.attention_rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
     share = 2.0**-layers
     assert_close(found, share * torch.eye(n, dtype=torch.float64) + (1 - share) / n, rtol=0, atol=1e-15)
 
 
 def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
     layers = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(4, 9)]
-    found = rollout.rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
+    found = rollout.attention_rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
     assert_close(found.sum(dim=1), torch.ones(9, dtype=torch.float64))
     assert not found.triu(1).any()
 
@@ -41,63 +41,71 @@ def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
 def test_a_token_keeps_what_the_measured_ratio_leaves_it(norm):
     """The ratio is the share of all others, so whatever attention a token pays itself adds nothing to it."""
     model = model_of(config_of({"kind": "sinusoidal"}, norm=norm, layers=1)).double()
-    seen = trace(model, example_of([5, 6, 7, 8], [9, 10, 11]))
-    found = attribution.flow(seen)
-    assert_close(1 - found.rolled.encoder.diagonal(), found.mixing["encoder"][0])
-    (own,), (cross,) = found.mixing["decoder"], found.mixing["cross"]
-    assert_close(found.rolled.across.target.diagonal(), (1 - own) * (1 - cross))
-    assert_close(found.rolled.across.source_share, cross)
+    seen = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
+    found = attribution.analyze_flow(seen)
+    assert_close(1 - found.rollout.encoder.diagonal(), found.mixing_ratios["encoder"][0])
+    (own,), (cross,) = found.mixing_ratios["decoder"], found.mixing_ratios["cross"]
+    assert_close(found.rollout.decoder.target.diagonal(), (1 - own) * (1 - cross))
+    assert_close(found.rollout.decoder.source_share, cross)
     assert_close(
-        found.rolled.across.target[0], torch.eye(4, dtype=torch.float64)[0] * (1 - cross[0])
+        found.rollout.decoder.target[0], torch.eye(4, dtype=torch.float64)[0] * (1 - cross[0])
     )  # it has only itself
 
 
 def test_a_row_that_has_only_itself_stays_itself():
     weights = torch.tensor([[1.0, 0, 0], [0.6, 0.4, 0], [0.2, 0.3, 0.5]], dtype=torch.float64)
     expected = torch.tensor([[1.0, 0, 0], [0.7, 0.3, 0], [0.28, 0.42, 0.3]], dtype=torch.float64)
-    assert_close(rollout.measured_step(weights, 0.7), expected)
+    assert_close(rollout.add_measured_residual(weights, 0.7), expected)
 
 
 def test_deep_maps_of_random_attention_look_alike():
     """Why a rollout is read beside its depth: all rows become one."""
-    apart = [float(torch.pdist(rollout.rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)]
+    apart = [
+        float(torch.pdist(rollout.attention_rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)
+    ]
     assert apart == sorted(apart, reverse=True) and apart[-1] < 1e-3
 
 
 def test_flow_through_one_layer_is_its_edges_and_through_two_the_sum_of_narrowest():
     (one, two) = random_weights(2, 6)
-    a, b = rollout.step(one), rollout.step(two)
-    assert_close(rollout.flow([one]), a, rtol=0, atol=STEP)
+    a, b = rollout.add_residual(one), rollout.add_residual(two)
+    assert_close(rollout.attention_flow([one]), a, rtol=0, atol=STEP)
     narrowest = torch.minimum(b[:, :, None], a[None]).sum(dim=1)
-    assert_close(rollout.flow([one, two]), narrowest, rtol=0, atol=6 * STEP)
+    assert_close(rollout.attention_flow([one, two]), narrowest, rtol=0, atol=6 * STEP)
 
 
 def test_flow_lies_between_rollout_and_one():
     layers = random_weights(3, 11)
-    flow, rolled = rollout.flow(layers), rollout.rollout(layers)
+    flow, rolled = rollout.attention_flow(layers), rollout.attention_rollout(layers)
     assert bool((flow >= rolled - 11 * STEP).all()) and bool((flow <= 1 + 11 * STEP).all())
-    assert rollout.flow([torch.eye(rollout.LONGEST_FLOW + 1)]) is None
+    assert rollout.attention_flow([torch.eye(rollout.MAX_FLOW_TOKENS + 1)]) is None
 
 
 def test_source_and_target_shares_sum_to_one():
     own = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(3, 5)]
-    shares = rollout.rollout_across(rollout.rollout(random_weights(2, 7)), own, random_weights(3, 5, 7))
+    shares = rollout.encoder_decoder_rollout(
+        rollout.attention_rollout(random_weights(2, 7)), own, random_weights(3, 5, 7)
+    )
     assert_close(shares.source_share + shares.target.sum(dim=1), torch.ones(5, dtype=torch.float64))
     assert not shares.target.triu(1).any()
-    none = rollout.rollout_across(torch.eye(7).double(), own, [torch.zeros(5, 7).double()] * 3)
+    none = rollout.encoder_decoder_rollout(torch.eye(7).double(), own, [torch.zeros(5, 7).double()] * 3)
     assert not none.source.any()
 
 
 def test_flow_across_the_border_is_at_least_the_rollout_across_it():
     encoder = random_weights(2, 4)
     own, cross = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(2, 3)], random_weights(2, 3, 4)
-    flow = rollout.flow_across(encoder, own, cross)
-    assert bool((flow >= rollout.rollout_across(rollout.rollout(encoder), own, cross).source - 4 * STEP).all())
+    flow = rollout.encoder_decoder_flow(encoder, own, cross)
+    assert bool(
+        (
+            flow >= rollout.encoder_decoder_rollout(rollout.attention_rollout(encoder), own, cross).source - 4 * STEP
+        ).all()
+    )
 
 
 def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
     own, cross = [torch.eye(3, dtype=torch.float64)], random_weights(1, 3, 4)
-    shares = rollout.rollout_across(torch.eye(4, dtype=torch.float64), own, cross)
+    shares = rollout.encoder_decoder_rollout(torch.eye(4, dtype=torch.float64), own, cross)
     assert_close(shares.source, cross[0] / 2)
     assert_close(shares.target, torch.eye(3, dtype=torch.float64) / 2)
 
@@ -106,47 +114,49 @@ def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
 def test_attention_to_oneself_mixes_nothing_and_values_of_one_length_rank_as_weights(norm):
     model = model_of(config_of({"kind": "alibi"}, norm=norm)).double()
     model.encoder.layers[0].self.positions.slopes.fill_(1e4)  # so steep that each token sees itself alone
-    look = trace(model, example_of([5, 6, 7], [8])).looks["encoder.0.self"]
-    assert float(norms.mixing(look).max()) < 1e-12
+    look = trace_forward(model, example_of([5, 6, 7], [8])).attentions["encoder.0.self"]
+    assert float(norms.mixing_ratio(look).max()) < 1e-12
     same = type(look)(**{**vars(look), "v": look.v[:, :1].expand_as(look.v)})
-    assert_close(norms.norms(same).argsort(dim=-1), same.weights.argsort(dim=-1))
+    assert_close(norms.value_weighted_norms(same).argsort(dim=-1), same.weights.argsort(dim=-1))
 
 
 def test_signed_shares_of_keys_and_bias_sum_to_one():
-    look = trace(
+    look = trace_forward(
         model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])
-    ).looks["decoder.1.self"]
+    ).attentions["decoder.1.self"]
     of_bias = (look.out @ look.site.attention.out_proj.bias.detach()) / look.out.pow(2).sum(dim=1)
-    shares = norms.signed(look)
+    shares = norms.signed_shares(look)
     assert_close(shares.sum(dim=(0, 2)) + of_bias, torch.ones(3, dtype=torch.float64))
-    together = torch.einsum("ijd,id->ij", norms.contributions(look), look.out) / look.out.pow(2).sum(dim=1)[:, None]
+    together = torch.einsum("ijd,id->ij", norms.key_contributions(look), look.out) / look.out.pow(2).sum(dim=1)[:, None]
     assert_close(shares.sum(dim=0), together)
 
 
 def test_rows_of_a_rollout_differ_wholly_not_at_all_or_by_halves():
-    assert rollout.contrast(torch.eye(5)) == 1
-    assert rollout.contrast(torch.full((5, 5), 0.2)) == 0
-    assert rollout.contrast(torch.tensor([[3.0, 3.0, 0.0], [0.0, 0.5, 0.5]])) == pytest.approx(0.5)
+    assert rollout.mean_total_variation(torch.eye(5)) == 1
+    assert rollout.mean_total_variation(torch.full((5, 5), 0.2)) == 0
+    assert rollout.mean_total_variation(torch.tensor([[3.0, 3.0, 0.0], [0.0, 0.5, 0.5]])) == pytest.approx(0.5)
 
 
 def test_weights_dealt_out_at_random_are_what_a_rollout_is_told_beside():
     """The same weights elsewhere: rows still sum to 1, nothing looks ahead, and even weights are what they were."""
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    seen = trace(model, example_of([5, 6, 7, 8], [9, 10, 11]))
-    found = attribution.flow(seen)
-    assert len(found.chance) == attribution.CHANCES
-    for way in found.chance:
+    seen = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
+    found = attribution.analyze_flow(seen)
+    assert len(found.permuted_rollouts) == attribution.NUM_PERMUTATIONS
+    for way in found.permuted_rollouts:
         assert_close(way.encoder.sum(dim=1), torch.ones(5, dtype=torch.float64))
-        assert not way.across.target.triu(1).any()
-    assert len({tuple(way.encoder.flatten().tolist()) for way in found.chance}) == attribution.CHANCES
+        assert not way.decoder.target.triu(1).any()
+    assert (
+        len({tuple(way.encoder.flatten().tolist()) for way in found.permuted_rollouts}) == attribution.NUM_PERMUTATIONS
+    )
     with torch.no_grad():
-        for site in sites(model):
+        for site in attention_sites(model):
             site.attention.q_proj.weight.zero_()
             site.attention.q_proj.bias.zero_()
-    even = attribution.flow(trace(model, seen.example))
-    for way in even.chance:
-        assert_close(way.encoder, even.rolled.encoder)
-        assert_close(way.across.source, even.rolled.across.source)
+    even = attribution.analyze_flow(trace_forward(model, seen.example))
+    for way in even.permuted_rollouts:
+        assert_close(way.encoder, even.rollout.encoder)
+        assert_close(way.decoder.source, even.rollout.decoder.source)
 
 
 def test_what_a_token_pays_itself_is_not_dealt_out():
@@ -158,6 +168,6 @@ def test_what_a_token_pays_itself_is_not_dealt_out():
         return (0.9 * torch.eye(n) + 0.1 * (1 - torch.eye(n)) / (n - 1)).to(weights).expand_as(weights)
 
     with alter(model, {f"encoder.{layer}.self.weights": selfish for layer in range(2)}):
-        found = attribution.flow(trace(model, example_of([5, 6, 7, 8], [9, 10, 11])))
-    for way in found.chance:
-        assert_close(way.encoder, found.rolled.encoder)
+        found = attribution.analyze_flow(trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11])))
+    for way in found.permuted_rollouts:
+        assert_close(way.encoder, found.rollout.encoder)

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.inspection.flow import decompose, norms
-from regard.inspection.trace import sites, trace, weights
+from regard.inspection.trace import attention_sites, attention_weights, trace_forward
 from regard.model.taps import record
 
 from .conftest import config_of, example_of, model_of
@@ -25,51 +25,51 @@ def off(found, expected, *terms) -> float:
     return float((found - expected).detach().abs().max()) / largest
 
 
-def visible(terms: decompose.Terms, tensor):
-    return tensor.masked_fill(~terms.keep, 0.0)
+def visible(terms: decompose.ScoreTerms, tensor):
+    return tensor.masked_fill(~terms.attn_mask, 0.0)
 
 
 def test_the_ten_terms_and_the_six_add_up_to_the_scores(model, examples):
-    seen = [trace(model, example) for example in examples]
-    means = decompose.common(model, seen)
-    for name, look in seen[0].looks.items():
+    seen = [trace_forward(model, example) for example in examples]
+    means = decompose.compute_corpus_means(model, seen)
+    for name, look in seen[0].attentions.items():
         for common in (None, means):
-            found = decompose.terms(model, seen[0], look, common)
-            parts = [visible(found, part) for part in found.ten.values()]
+            found = decompose.decompose_scores(model, seen[0], look, common)
+            parts = [visible(found, part) for part in found.terms.values()]
             total, least = visible(found, look.scores), TOLERANCE[look.scores.dtype]
             assert off(sum(parts), total, *parts) < least, name
-            six = [visible(found, part) for part in found.six.unbind(1)]
+            six = [visible(found, part) for part in found.grouped_terms.unbind(1)]
             assert off(sum(six), total, *six) < least, name
 
 
 def test_shares_of_terms_sum_to_one_and_what_all_keys_share_has_none(model, examples):
-    seen = trace(model, examples[0])
-    look = seen.looks["encoder.1.self"]
-    found = decompose.terms(model, seen, look)
-    shares = decompose.shares(found.six, found.keep)
+    seen = trace_forward(model, examples[0])
+    look = seen.attentions["encoder.1.self"]
+    found = decompose.decompose_scores(model, seen, look)
+    shares = decompose.term_shares(found.grouped_terms, found.attn_mask)
     least = TOLERANCE[shares.dtype] * max(1.0, float(shares.abs().max()))
     assert_close(shares.sum(dim=1), torch.ones_like(shares[:, 0]), rtol=0, atol=least)
-    same_for_all_keys = torch.randn(3, 1, len(look.x), 1).expand(3, 1, *look.scores.shape[1:]).to(look.scores)
-    more = decompose.shares(torch.cat((found.six, same_for_all_keys), dim=1), found.keep)
+    same_for_all_keys = torch.randn(3, 1, len(look.query_input), 1).expand(3, 1, *look.scores.shape[1:]).to(look.scores)
+    more = decompose.term_shares(torch.cat((found.grouped_terms, same_for_all_keys), dim=1), found.attn_mask)
     assert float(more[:, -1].abs().max()) < least
 
 
 def test_what_each_key_hands_over_adds_up_to_what_attention_gives(model, examples):
-    for look in trace(model, examples[1]).looks.values():
+    for look in trace_forward(model, examples[1]).attentions.values():
         bias = look.site.attention.out_proj.bias
-        total = norms.contributions(look).sum(dim=1) + (0 if bias is None else bias)
+        total = norms.key_contributions(look).sum(dim=1) + (0 if bias is None else bias)
         assert off(total, look.out) < TOLERANCE[look.out.dtype]
 
 
 def test_layers_with_residual_and_norm_add_up_to_what_they_hand_on(model, examples):
-    seen = trace(model, examples[1])
-    for site in sites(model):
-        look = seen.looks[site.name]
+    seen = trace_forward(model, examples[1])
+    for site in attention_sites(model):
+        look = seen.attentions[site.name]
         with torch.no_grad():
-            after = look.stream + look.out
-            after = site.around.norm(after) if model.encoder.norm.__class__.__name__ == "Identity" else after
-        whole = norms.layer(look)
-        assert off(whole.sum(), after, whole.parts) < TOLERANCE[look.out.dtype]
+            after = look.residual_stream + look.out
+            after = site.residual.norm(after) if model.encoder.norm.__class__.__name__ == "Identity" else after
+        whole = norms.layer_contributions(look)
+        assert off(whole.sum(), after, whole.by_key) < TOLERANCE[look.out.dtype]
 
 
 def test_watched_and_fused_paths_give_the_same(model, examples):
@@ -83,12 +83,12 @@ def test_watched_and_fused_paths_give_the_same(model, examples):
 
 def test_rows_sum_to_one_and_masked_cells_are_exactly_nought(positions, norm, examples):
     model = model_of(config_of(positions, norm=norm))
-    for example, looks in zip(examples, weights(model, examples), strict=True):
+    for example, looks in zip(examples, attention_weights(model, examples), strict=True):
         for name, w in looks.items():
             assert_close(w.sum(dim=-1), torch.ones(w.shape[:-1]))
             if name.startswith("decoder") and name.endswith("self"):
                 assert not w.triu(1).any(), name
-        alone = weights(model, [example])[0]
+        alone = attention_weights(model, [example])[0]
         for name, w in looks.items():
             assert_close(w, alone[name], rtol=0, atol=1e-5)  # padding of the batch changes nothing
 
@@ -98,11 +98,11 @@ def test_cached_steps_look_as_one_pass_does(positions):
 
     model = model_of(config_of(positions))
     example = example_of([5, 6, 7, 8], [9, 10, 11, 12])
-    whole = weights(model, [example])[0]
+    whole = attention_weights(model, [example])[0]
     source, cache = torch.tensor([example.source.ids]), Cache()
     with torch.no_grad():
         memory = model.encode(source)
-        for t, token in enumerate(example.read.ids):
+        for t, token in enumerate(example.decoder_input.ids):
             with record(model, "decoder.*.weights") as seen:
                 model.decode(torch.tensor([[token]]), memory, cache)
             for name in ("decoder.0.self", "decoder.1.cross"):
@@ -113,26 +113,26 @@ def test_cached_steps_look_as_one_pass_does(positions):
 
 def test_without_positions_nothing_is_positional_in_the_first_layer(examples):
     model = model_of(config_of({"kind": "none"}))
-    seen = trace(model, examples[0])
-    found = decompose.terms(model, seen, seen.looks["encoder.0.self"])
+    seen = trace_forward(model, examples[0])
+    found = decompose.decompose_scores(model, seen, seen.attentions["encoder.0.self"])
     for name in ("content·position", "position·content", "position·position", "distance"):
-        assert not found.ten[name].any()
+        assert not found.terms[name].any()
 
 
 @pytest.mark.parametrize(("kind", "alone"), [("sinusoidal", True), ("alibi", True), ("rotary", False)])
 def test_without_a_corpus_terms_are_known_where_the_embedding_tells_them_apart(kind, alone, examples):
     model = model_of(config_of({"kind": kind}))
-    seen = trace(model, examples[0])
-    known = {name for name, look in seen.looks.items() if decompose.told_apart(look, None)}
+    seen = trace_forward(model, examples[0])
+    known = {name for name, look in seen.attentions.items() if decompose.can_decompose(look, None)}
     assert known == ({"encoder.0.self", "decoder.0.self"} if alone else set())
-    means = decompose.common(model, [seen])
-    assert all(decompose.told_apart(look, means) for look in seen.looks.values())
+    means = decompose.compute_corpus_means(model, [seen])
+    assert all(decompose.can_decompose(look, means) for look in seen.attentions.values())
 
 
 def test_moved_words_leave_the_terms_of_places_alone():
     model = model_of(config_of({"kind": "sinusoidal"}, norm="post")).double()
-    one, two = (trace(model, example_of(ids, [9, 10])) for ids in ([5, 6, 7, 8], [8, 5, 7, 6]))
-    terms = [decompose.terms(model, seen, seen.looks["encoder.0.self"]).ten for seen in (one, two)]
+    one, two = (trace_forward(model, example_of(ids, [9, 10])) for ids in ([5, 6, 7, 8], [8, 5, 7, 6]))
+    terms = [decompose.decompose_scores(model, seen, seen.attentions["encoder.0.self"]).terms for seen in (one, two)]
     assert_close(terms[0]["position·position"], terms[1]["position·position"], rtol=0, atol=1e-12)
     assert not torch.allclose(terms[0]["content·content"], terms[1]["content·content"])
 
@@ -141,9 +141,9 @@ def test_a_norm_for_each_part_would_not_add_up():
     """What the frozen deviation is for."""
     model = model_of(config_of({"kind": "sinusoidal"}))
     norm = model.encoder.layers[0].around_self.norm
-    parts = decompose.embedded(model.encoder.embedding, torch.tensor([5, 6, 7]), torch.arange(3)[None])
+    parts = decompose.decompose_embedding(model.encoder.embedding, torch.tensor([5, 6, 7]), torch.arange(3)[None])
     with torch.no_grad():
-        assert_close(decompose.normed(norm, parts).sum(), norm(parts.sum()))
+        assert_close(decompose.normalize_parts(norm, parts).sum(), norm(parts.sum()))
         assert float((norm(parts.content) + norm(parts.position) - norm(parts.sum())).abs().max()) > 0.1
 
 
@@ -151,10 +151,10 @@ def test_a_norm_for_each_part_would_not_add_up():
 def test_the_part_that_sees_distances_alone_is_told(kind, examples):
     model = model_of(config_of({"kind": kind, "length": 64} if kind == "bias" else {"kind": kind}))
     with torch.no_grad():
-        for site in sites(model):
+        for site in attention_sites(model):
             if kind != "none":
                 site.attention.q_proj.weight.zero_()
                 site.attention.q_proj.bias.zero_()
-    looks = [trace(model, example).looks["encoder.0.self"] for example in examples]
-    share = decompose.toeplitz(looks).share
+    looks = [trace_forward(model, example).attentions["encoder.0.self"] for example in examples]
+    share = decompose.fit_toeplitz(looks).adjusted_r2
     assert (share > 0.999).all() if kind != "none" else (share < 0.5).all()

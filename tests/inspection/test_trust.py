@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from regard.inspection.flow import decompose
-from regard.inspection.flow.attribution import gradients, slopes
+from regard.inspection.flow.attribution import attention_gradients, gradient_times_attention
 from regard.inspection.heads import faithfulness
-from regard.inspection.heads.importance import loss_by_sentence, tokens
-from regard.inspection.trace import sites, trace
+from regard.inspection.heads.importance import count_target_tokens, loss_by_sentence
+from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.taps import alter
 from tests.inspection.conftest import config_of, model_of
 
@@ -23,12 +23,12 @@ def dealt(*weights: float) -> torch.Tensor:
 
 def test_the_divergence_is_jensens_and_shannons_in_bits():
     one, other, even = dealt(1, 0), dealt(0, 1), dealt(0.5, 0.5)
-    assert float(faithfulness.divergence(one, other)) == pytest.approx(1)  # nothing shared: ln 2 nats
-    assert float(faithfulness.divergence(one, one)) == 0
+    assert float(faithfulness.jensen_shannon(one, other)) == pytest.approx(1)  # nothing shared: ln 2 nats
+    assert float(faithfulness.jensen_shannon(one, one)) == 0
     # H(3/4, 1/4) - H(1/2, 1/2) / 2
     expected = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)) - 0.5
-    assert float(faithfulness.divergence(one, even)) == pytest.approx(expected)
-    assert float(faithfulness.divergence(even, one)) == pytest.approx(expected)
+    assert float(faithfulness.jensen_shannon(one, even)) == pytest.approx(expected)
+    assert float(faithfulness.jensen_shannon(even, one)) == pytest.approx(expected)
 
 
 @pytest.fixture
@@ -37,16 +37,16 @@ def model():
 
 
 def test_heads_are_as_far_apart_as_their_rows_are(model, examples):
-    looks = trace(model, examples[0]).kind("decoder")
-    found = faithfulness.apart(looks)
+    looks = trace_forward(model, examples[0]).of_kind("decoder")
+    found = faithfulness.head_divergences(looks)
     assert found.shape == (6, 6) and np.array_equal(np.diag(found), np.zeros(6)) and found == pytest.approx(found.T)
     one, other = looks[0].weights[2], looks[1].weights[1]
-    rows = [float(faithfulness.divergence(a, b)) for a, b in zip(one, other, strict=True)][
+    rows = [float(faithfulness.jensen_shannon(a, b)) for a, b in zip(one, other, strict=True)][
         1:
     ]  # the first has no choice
     assert found[2, 4] == pytest.approx(sum(rows) / len(rows))
     with alter(model, {"decoder.1.self.weights": lambda weights: weights[:, [0, 0, 2]]}):
-        assert faithfulness.apart(trace(model, examples[0]).kind("decoder"))[3, 4] == 0  # twins
+        assert faithfulness.head_divergences(trace_forward(model, examples[0]).of_kind("decoder"))[3, 4] == 0  # twins
 
 
 def test_a_head_of_places_alone_looks_where_places_say(examples):
@@ -55,15 +55,15 @@ def test_a_head_of_places_alone_looks_where_places_say(examples):
         for linear in (model.encoder.layers[0].self.q, model.encoder.layers[0].self.k):
             linear.weight[8:16] = 0  # head 1 asks for no word
             linear.bias[8:16] = 0
-    seen = trace(model, examples[0])
-    look = seen.looks["encoder.0.self"]
-    found = faithfulness.from_places(look, decompose.terms(model, seen, look))
+    seen = trace_forward(model, examples[0])
+    look = seen.attentions["encoder.0.self"]
+    found = faithfulness.position_divergence(look, decompose.decompose_scores(model, seen, look))
     assert found[1] == pytest.approx(0, abs=1e-9) and min(found[0], found[2]) > 1e-4
 
 
 def test_weights_are_dealt_among_the_keys_that_may_be_looked_at():
     keep = torch.ones(T, T).tril().bool()
-    found = faithfulness.deals(keep, 3)
+    found = faithfulness.random_permutations(keep, 3)
     assert found.shape == (3, T, T) and not torch.equal(found[0], found[1])
     for way in found:
         for i, row in enumerate(way.tolist()):
@@ -72,21 +72,25 @@ def test_weights_are_dealt_among_the_keys_that_may_be_looked_at():
 
 @pytest.mark.parametrize("name", ["encoder.0.self", "decoder.1.self", "decoder.0.cross"])
 def test_what_looks_evenly_cannot_be_shuffled_and_a_dead_head_moves_nothing(model, examples, name):
-    site = next(site for site in sites(model) if site.name == name)
+    site = next(site for site in attention_sites(model) if site.name == name)
     with torch.no_grad():
         site.attention.q_proj.weight[:8], site.attention.q_proj.bias[:8] = 0, 0  # head 0 looks evenly
         site.attention.out_proj.weight[:, 8:16] = 0  # head 1 hands over nothing
         site.attention.q_proj.weight[16:] *= 30  # head 2 looks at one key, and hands over much
         site.attention.v_proj.weight[16:] *= 30
-    look = trace(model, examples[0]).looks[name]
-    even, dead, sharp = faithfulness.shaken(model, examples[0], look)
-    assert even.shuffled == pytest.approx(0, abs=1e-9) and even.even == pytest.approx(0, abs=1e-9)
-    assert dead.shuffled == pytest.approx(0, abs=1e-9) and dead.even == pytest.approx(0, abs=1e-9)
-    assert sharp.shuffled > 0.01
+    look = trace_forward(model, examples[0]).attentions[name]
+    even, dead, sharp = faithfulness.perturb_heads(model, examples[0], look)
+    assert even.permutation_tvd == pytest.approx(0, abs=1e-9) and even.uniform_loss_increase == pytest.approx(
+        0, abs=1e-9
+    )
+    assert dead.permutation_tvd == pytest.approx(0, abs=1e-9) and dead.uniform_loss_increase == pytest.approx(
+        0, abs=1e-9
+    )
+    assert sharp.permutation_tvd > 0.01
 
 
 def test_what_evenness_costs_is_the_loss_it_adds(model, examples):
-    look = trace(model, examples[1]).looks["decoder.0.cross"]
+    look = trace_forward(model, examples[1]).attentions["decoder.0.cross"]
 
     def flat(weights):
         new = weights.clone()
@@ -95,23 +99,24 @@ def test_what_evenness_costs_is_the_loss_it_adds(model, examples):
 
     plain = loss_by_sentence(model, examples[1:2])
     changed = loss_by_sentence(model, examples[1:2], lambda chosen: {"decoder.0.cross.weights": flat})
-    expected = float((changed - plain)[0] / tokens(examples[1:2])[0])
+    expected = float((changed - plain)[0] / count_target_tokens(examples[1:2])[0])
     assert (
-        faithfulness.shaken(model, examples[1], look)[2].even == pytest.approx(expected, abs=1e-9)
+        faithfulness.perturb_heads(model, examples[1], look)[2].uniform_loss_increase
+        == pytest.approx(expected, abs=1e-9)
         and abs(expected) > 1e-5
     )
 
 
 def test_hidden_keys_of_a_scheme_stay_hidden(examples):
     model = model_of(config_of({"kind": "alibi", "sides": "two-sided"})).double()
-    look = trace(model, examples[0]).looks["encoder.0.self"]
+    look = trace_forward(model, examples[0]).attentions["encoder.0.self"]
     seen = {}
 
     def watch(weights):
         seen["weights"] = weights
         return weights
 
-    original = faithfulness._log_probabilities
+    original = faithfulness._log_probs
 
     def probing(model, chosen):
         with alter(model, {"encoder.0.self.weights": watch}):
@@ -119,24 +124,24 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faithfulness, "_log_probabilities", probing)
-        faithfulness.shaken(model, examples[0], look)
-    hidden = ~decompose.allowed(look)
+        faithfulness.perturb_heads(model, examples[0], look)
+    hidden = ~decompose.head_attn_mask(look)
     assert hidden[2].any() and not seen["weights"][:, hidden].any()
 
 
 def test_ranks_are_compared_row_by_row():
     rising, falling = torch.arange(S).repeat(T, 1), torch.arange(S).flip(0).repeat(T, 1)
     every = torch.ones(T, S).bool()
-    assert faithfulness.ranks_as(rising, rising * 3, every) == pytest.approx(1)
-    assert faithfulness.ranks_as(rising, falling, every) == pytest.approx(-1)
-    assert faithfulness.ranks_as(rising, torch.ones(T, S), every) is None
+    assert faithfulness.rank_correlation(rising, rising * 3, every) == pytest.approx(1)
+    assert faithfulness.rank_correlation(rising, falling, every) == pytest.approx(-1)
+    assert faithfulness.rank_correlation(rising, torch.ones(T, S), every) is None
     causal = torch.ones(T, S).tril().bool()  # masked keys, where all is 0, must not count as agreement
-    assert faithfulness.ranks_as(rising * causal, falling * causal, causal) == pytest.approx(-1)
+    assert faithfulness.rank_correlation(rising * causal, falling * causal, causal) == pytest.approx(-1)
 
 
 def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apart(model, examples):
     """A step along one weight changes the loss by its slope; the weight itself is no part of that."""
-    seen, found = trace(model, examples[0]), slopes(model, examples[0])
+    seen, found = trace_forward(model, examples[0]), attention_gradients(model, examples[0])
     name, (h, i, j), step = "decoder.1.cross", (1, 2, 3), 1e-5
 
     def moved(change: float) -> float:
@@ -149,5 +154,5 @@ def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apa
 
     slope = abs(moved(step) - moved(-step)) / (2 * step)
     assert float(found[name][h, i, j]) == pytest.approx(slope, rel=1e-5)
-    weight = float(seen.looks[name].weights[h, i, j])
-    assert float(gradients(seen, found)[name][h, i, j]) == pytest.approx(weight * slope, rel=1e-5)
+    weight = float(seen.attentions[name].weights[h, i, j])
+    assert float(gradient_times_attention(seen, found)[name][h, i, j]) == pytest.approx(weight * slope, rel=1e-5)

@@ -18,7 +18,7 @@ from torch import Tensor
 from regard import config as settings
 from regard.data.corpora import GoldPair, Link
 from regard.data.tokenizer import BOS, EOS, SPACE, Tokenizer
-from regard.inspection.trace import sites
+from regard.inspection.trace import attention_sites
 from regard.jobs.load import load
 from regard.jobs.train.fit import train_run
 from regard.model import weights
@@ -201,7 +201,7 @@ def write_roles(
     `lines` are the training text, by which words are rare.
     """
     _write_words(model, tokenizer, lines)
-    for site in sites(model):
+    for site in attention_sites(model):
         for h, role in enumerate(plan[site.name]):
             if role:
                 _write_look(site.attention, h, looks(site.kind)[role])
@@ -236,7 +236,7 @@ def write_grammar(model: EncoderDecoder, tokenizer: Tokenizer, plan: Sequence[st
     names = tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
     words = torch.stack([every[known.get(name, [])].sum(dim=0) for name in names])
     model.encoder.embedding.tokens.weight[:] = LOUD * words
-    for site in sites(model):
+    for site in attention_sites(model):
         for h, role in enumerate(plan if site.kind != "cross" else ()):
             if role:
                 queries, keys = (every[[at[kind, ending] for ending in ENDINGS]] for kind in RELATED[role])

@@ -13,8 +13,8 @@ from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, write_rows
 from regard.errors import DataError
-from regard.inspection.heads.alignment import compare, read_pharaoh
-from regard.inspection.heads.faithfulness import ranks_as
+from regard.inspection.heads.alignment import compare_links, parse_pharaoh
+from regard.inspection.heads.faithfulness import rank_correlation
 from regard.jobs.look.heads import measure_heads
 from regard.jobs.look.inspected_run import (
     load_default_examples,
@@ -101,7 +101,7 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
         for layer, (w, given) in enumerate(zip(own["weights"], own["gradient"], strict=True)):
             slope, keep = torch.from_numpy(given / w.clip(min=1e-30)), torch.from_numpy(own["scores"][layer]) > -1e9
             for h, head in enumerate(own["heads"][layer]):  # with the gradient, not with the weight times it
-                expected = ranks_as(torch.from_numpy(w[h]), slope[h], keep[h])
+                expected = rank_correlation(torch.from_numpy(w[h]), slope[h], keep[h])
                 assert head["trust"]["gradient"] == pytest.approx(expected, abs=0.02)
         assert own["apart"].shape == (4, 4) and own["apart"].diagonal() == pytest.approx(0)
     flow = data["flow"]
@@ -212,10 +212,10 @@ def test_gold_of_ones_own_judges_the_aligners(run, spaced, capsys, tmp_path):
     pairs = [spaced["en"], spaced["fr"]]
     told = says(capsys, "heads", run, *pairs, "--gold", spaced["links"], "--pharaoh", tmp_path / "out")
     assert "measured on 2 sentences of pairs.en pairs.fr with gold links" in told
-    found = [read_pharaoh(line, "out")[0] for line in (tmp_path / "out").read_text().split("\n")[:2]]
-    counts = compare(found[0], [(0, 0), (1, 1), (2, 2)], [(3, 3)]) + compare(found[1], [(0, 0)])
-    rates = f"AER {counts.error_rate:.3f} against gold, precision {counts.precision:.2f}, recall {counts.recall:.2f}"
-    assert rates in told and counts.found == 7
+    found = [parse_pharaoh(line, "out")[0] for line in (tmp_path / "out").read_text().split("\n")[:2]]
+    counts = compare_links(found[0], [(0, 0), (1, 1), (2, 2)], [(3, 3)]) + compare_links(found[1], [(0, 0)])
+    rates = f"AER {counts.aer:.3f} against gold, precision {counts.precision:.2f}, recall {counts.recall:.2f}"
+    assert rates in told and counts.links == 7
 
 
 def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_path, capsys):
@@ -227,7 +227,7 @@ def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_p
     says(capsys, "heads", run, *pairs, "--pharaoh", links)
     first, second, third, *rest = links.read_text(encoding="utf-8").split("\n")
     assert second == "" and rest == [""] and third in ("0-0", "1-0", "0-0 1-0")
-    assert {t for _, t in read_pharaoh(first, "links")[0]} == {0, 1, 2}
+    assert {t for _, t in parse_pharaoh(first, "links")[0]} == {0, 1, 2}
     links.write_text(f"{first}\n\n{third}\n\n", encoding="utf-8")
     told = says(capsys, "heads", run, *pairs, "--gold", links)
     assert "measured on 2 sentences" in told and "AER" in told
@@ -407,11 +407,11 @@ def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
     from regard.jobs.look import selftest
-    from regard.jobs.look.selftest import Proof
+    from regard.jobs.look.selftest import SelfTestResult
 
     told = says(capsys, "look", "--selftest")
     assert "FAILS" not in told and told.count("holds") >= 18
-    monkeypatch.setattr(selftest, "proofs", lambda: iter([Proof("a planted fault", "seen", False)]))
+    monkeypatch.setattr(selftest, "proofs", lambda: iter([SelfTestResult("a planted fault", "seen", False)]))
     with pytest.raises(SystemExit) as stopped:
         main(["look", "--selftest"])
     assert stopped.value.code == 1 and "FAILS  a planted fault" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from regard.cli import main
 from regard.data.corpora import write_rows
 from regard.data.tokenizer import Tokenizer
 from regard.inspection.heads.patterns import RELATIONS
-from regard.inspection.planted import roles_of
+from regard.inspection.planted import possible_roles
 from regard.model.transformer import EncoderDecoder
 from tests.jobs import constructed
 
@@ -86,7 +86,7 @@ def named(attention: str, roles: Sequence[str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_no_role_is_forgotten(kind):
-    known = {*roles_of(kind), "copy"}
+    known = {*possible_roles(kind), "copy"}
     own = [roles for name, roles in ROLES.items() if kind == ("cross" if "cross" in name else name.split(".")[0])]
     assert {role for roles in own for role in roles if role} == known - {*RELATIONS}
     assert {role for role in GRAMMAR if role} >= known & {*RELATIONS}

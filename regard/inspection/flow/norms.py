@@ -9,112 +9,115 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.inspection.flow.decompose import frozen
-from regard.inspection.trace import Look
+from regard.inspection.flow.decompose import apply_frozen_norm
+from regard.inspection.trace import AttentionTrace
 from regard.model.layers import LayerNorm, PostNorm
 
 
 @torch.no_grad()
-def handed(look: Look) -> Tensor:
+def value_contributions(attn: AttentionTrace) -> Tensor:
     """f_h(x_j) = v_j W_O of each head and key, without the output's bias: (H, Tk, D)."""
-    return look.v @ _out(look)
+    return attn.v @ _output_projection(attn)
 
 
-def value_norms(look: Look) -> Tensor:
+def value_norms(attn: AttentionTrace) -> Tensor:
     """||f_h(x_j)||: (H, Tk)."""
-    return handed(look).norm(dim=-1)
+    return value_contributions(attn).norm(dim=-1)
 
 
-def norms(look: Look) -> Tensor:
+def value_weighted_norms(attn: AttentionTrace) -> Tensor:
     """||α f(x)||: how much each query really takes from each key, by head: (H, Tq, Tk)."""
-    return look.weights * value_norms(look)[:, None, :]
+    return attn.weights * value_norms(attn)[:, None, :]
 
 
 @torch.no_grad()
-def contributions(look: Look) -> Tensor:
+def key_contributions(attn: AttentionTrace) -> Tensor:
     """F_ij = Σ_h α_ij f_h(x_j), the whole layer: (Tq, Tk, D). With the output's bias they sum to what attention gives.
 
     Schemes that add to the values (Shaw's) do so by distance: that part goes to the key it comes from.
     """
-    every = torch.einsum("hij,hjd->ijd", look.weights, handed(look))
-    for j, added in _mixed_in(look):
-        every[:, j] += torch.einsum("hik,hkd->id", added, _out(look))
-    return every
+    vectors = torch.einsum("hij,hjd->ijd", attn.weights, value_contributions(attn))
+    for j, positional in _positional_values(attn):
+        vectors[:, j] += torch.einsum("hik,hkd->id", positional, _output_projection(attn))
+    return vectors
 
 
-def _mixed_in(look: Look) -> Iterator[tuple[int, Tensor]]:
+def _positional_values(attn: AttentionTrace) -> Iterator[tuple[int, Tensor]]:
     """Key by key, what a scheme adds to a mix that has all of a query's weight on this key alone: (H, Tq, K)."""
-    positions = look.site.attention.positions
+    positions = attn.site.attention.positions
     if positions.adds_to_values:
-        apart = torch.eye(look.weights.shape[-1], device=look.weights.device, dtype=look.weights.dtype)
-        for j, one in enumerate(apart):
-            yield j, positions.value_bias((look.weights * one)[None], look.at, look.seen_at)[0]
+        identity = torch.eye(attn.weights.shape[-1], device=attn.weights.device, dtype=attn.weights.dtype)
+        for j, one_hot in enumerate(identity):
+            yield (
+                j,
+                positions.value_bias((attn.weights * one_hot)[None], attn.query_position_ids, attn.key_position_ids)[0],
+            )
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerContributions:
     """Attention with the residual around it, as what each query gets from each key."""
 
-    parts: Tensor
+    by_key: Tensor
     """(Tq, Tk, D): what comes from each key; the residual is the query's own."""
-    own: Tensor
+    residual: Tensor
     """(Tq, D): the residual, where the keys are another sequence; else part of the diagonal already."""
     bias: Tensor
     """(D,) or (Tq, D): what comes from nowhere."""
 
     def sum(self) -> Tensor:
         """What the residual hands on."""
-        return self.parts.sum(dim=1) + self.own + self.bias
+        return self.by_key.sum(dim=1) + self.residual + self.bias
 
 
 @torch.no_grad()
-def layer(look: Look) -> Layer:
+def layer_contributions(attn: AttentionTrace) -> LayerContributions:
     """Attention, residual and, after the sum, the norm: with its deviation frozen.  Kobayashi et al. 2021."""
-    parts, attention = contributions(look), look.site.attention
-    bias: Tensor = look.stream.new_zeros(look.stream.shape[-1])
+    by_key, attention = key_contributions(attn), attn.site.attention
+    bias: Tensor = attn.residual_stream.new_zeros(attn.residual_stream.shape[-1])
     bias = bias if attention.out_proj.bias is None else attention.out_proj.bias
-    own = look.stream
-    if isinstance(look.site.around, PostNorm):
-        norm, whole = look.site.around.norm, look.stream + look.out
-        parts = frozen(norm, whole[:, None], parts)
-        own = frozen(norm, whole, own)
-        bias = frozen(norm, whole, bias.expand_as(whole))
+    residual = attn.residual_stream
+    if isinstance(attn.site.residual, PostNorm):
+        norm, pre_norm_sum = attn.site.residual.norm, attn.residual_stream + attn.out
+        by_key = apply_frozen_norm(norm, pre_norm_sum[:, None], by_key)
+        residual = apply_frozen_norm(norm, pre_norm_sum, residual)
+        bias = apply_frozen_norm(norm, pre_norm_sum, bias.expand_as(pre_norm_sum))
         bias = bias + norm.bias if isinstance(norm, LayerNorm) else bias
-    if look.site.kind == "cross":
-        return Layer(parts, own, bias)
-    parts = parts + torch.diag_embed(own.T).permute(1, 2, 0)  # the residual joins the diagonal
-    return Layer(parts, torch.zeros_like(own), bias)
+    if attn.site.kind == "cross":
+        return LayerContributions(by_key, residual, bias)
+    by_key = by_key + torch.diag_embed(residual.T).permute(1, 2, 0)  # the residual joins the diagonal
+    return LayerContributions(by_key, torch.zeros_like(residual), bias)
 
 
-def mixing(look: Look) -> Tensor:
+def mixing_ratio(attn: AttentionTrace) -> Tensor:
     """r_i = ||Σ_{j≠i} F_ij|| / (||Σ_{j≠i} F_ij|| + ||F_ii||): how much of a token is not its own: (Tq,).
 
     In cross-attention all keys are others, and what is the token's own is the residual.
     """
-    whole = layer(look)
-    if look.site.kind == "cross":
-        others, own = whole.parts.sum(dim=1), whole.own
+    decomposition = layer_contributions(attn)
+    if attn.site.kind == "cross":
+        context, preserved = decomposition.by_key.sum(dim=1), decomposition.residual
     else:
-        own = whole.parts.diagonal(dim1=0, dim2=1).T
-        others = whole.parts.sum(dim=1) - own
-    top, bottom = others.norm(dim=-1), own.norm(dim=-1)
-    return top / (top + bottom).clamp(min=1e-30)
+        preserved = decomposition.by_key.diagonal(dim1=0, dim2=1).T
+        context = decomposition.by_key.sum(dim=1) - preserved
+    context_norm, preserved_norm = context.norm(dim=-1), preserved.norm(dim=-1)
+    return context_norm / (context_norm + preserved_norm).clamp(min=1e-30)
 
 
 @torch.no_grad()
-def signed(look: Look) -> Tensor:
+def signed_shares(attn: AttentionTrace) -> Tensor:
     """<F_hij, y_i> / ||y_i||²: the share of each head and key in what attention gives: (H, Tq, Tk).
 
     Over heads and keys it sums to 1 with the share of the output's bias; below 0 is what works against the sum.
     """
-    y = look.out
-    along = look.weights * torch.einsum("hjd,id->hij", handed(look), y)
-    for j, added in _mixed_in(look):
-        along[:, :, j] += torch.einsum("hik,hkd,id->hi", added, _out(look), y)
-    return along / y.pow(2).sum(dim=-1)[:, None].clamp(min=1e-30)
+    y = attn.out
+    projections = attn.weights * torch.einsum("hjd,id->hij", value_contributions(attn), y)
+    for j, positional in _positional_values(attn):
+        projections[:, :, j] += torch.einsum("hik,hkd,id->hi", positional, _output_projection(attn), y)
+    return projections / y.pow(2).sum(dim=-1)[:, None].clamp(min=1e-30)
 
 
-def _out(look: Look) -> Tensor:
+def _output_projection(attn: AttentionTrace) -> Tensor:
     """W_O as each head has it: (H, K, D)."""
-    attention = look.site.attention
+    attention = attn.site.attention
     return attention.out_proj.weight.T.unflatten(0, (attention.heads, attention.head_dim))

@@ -8,53 +8,55 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-LONGEST_FLOW = 32  # pieces: one maximal flow a pair of tokens takes its time
-UNIT = 2**30  # flows are counted in whole steps of this part of 1
-TINY = 1e-12
+MAX_FLOW_TOKENS = 32  # pieces: one maximal flow a pair of tokens takes its time
+CAPACITY_SCALE = 2**30  # flows are counted in whole steps of this part of 1
+EPSILON = 1e-12
 Capacity = NDArray[np.float64]
 
 
-def step(weights: Tensor, mix: Tensor | float = 0.5) -> Tensor:
+def add_residual(weights: Tensor, mixing_ratio: Tensor | float = 0.5) -> Tensor:
     """Â = (1 - r) I + r A, rows sum to 1: a layer's attention (T, T) beside its residual.
 
     r = 0.5 is an assumption of Abnar and Zuidema 2020. A row that looks at nothing keeps itself.
     """
     n = len(weights)
-    ratio = torch.as_tensor(mix, dtype=weights.dtype, device=weights.device).expand(n)[:, None]
-    mixed = (1 - ratio) * _identity(weights) + ratio * weights
-    return mixed / mixed.sum(dim=1, keepdim=True)
+    ratio = torch.as_tensor(mixing_ratio, dtype=weights.dtype, device=weights.device).expand(n)[:, None]
+    attention = (1 - ratio) * _identity(weights) + ratio * weights
+    return attention / attention.sum(dim=1, keepdim=True)
 
 
-def measured_step(weights: Tensor, mix: Tensor | float) -> Tensor:
+def add_measured_residual(weights: Tensor, mixing_ratio: Tensor | float) -> Tensor:
     """The same where r was measured, row by row, as the share of all others: 1 - Â_ii = r.  Kobayashi et al. 2021.
 
     What a token takes from itself is in 1 - r already, so A is without its diagonal, its rows brought back to a sum of
     1. A row that has only itself stays itself.
     """
-    others = weights - torch.diag(weights.diagonal())
-    total = others.sum(dim=1, keepdim=True)
-    return step(torch.where(total > TINY, others / total.clamp(min=TINY), _identity(weights)), mix)
+    off_diagonal = weights - torch.diag(weights.diagonal())
+    total = off_diagonal.sum(dim=1, keepdim=True)
+    return add_residual(
+        torch.where(total > EPSILON, off_diagonal / total.clamp(min=EPSILON), _identity(weights)), mixing_ratio
+    )
 
 
 def _identity(like: Tensor) -> Tensor:
     return torch.eye(len(like), dtype=like.dtype, device=like.device)
 
 
-def rollout(layers: Sequence[Tensor], mix: Sequence[Tensor | float] | None = None) -> Tensor:
+def attention_rollout(layers: Sequence[Tensor], mixing_ratios: Sequence[Tensor | float] | None = None) -> Tensor:
     """R = Â_L … Â_1: how much of each final state comes from each word.  Abnar and Zuidema 2020, section 4.1.
 
     `layers` are weights (T, T), averaged over heads, first layer first; `mix` what was measured of each, else halves.
     """
-    ratios: Sequence[Tensor | float] = [0.5] * len(layers) if mix is None else mix
-    mixed = step if mix is None else measured_step
-    whole = _identity(layers[0])
+    ratios: Sequence[Tensor | float] = [0.5] * len(layers) if mixing_ratios is None else mixing_ratios
+    residual_fn = add_residual if mixing_ratios is None else add_measured_residual
+    joint_attention = _identity(layers[0])
     for weights, ratio in zip(layers, ratios, strict=True):
-        whole = mixed(weights, ratio) @ whole
-    return whole
+        joint_attention = residual_fn(weights, ratio) @ joint_attention
+    return joint_attention
 
 
 @dataclass(frozen=True)
-class Shares:
+class DecoderRollout:
     """Where each state of the decoder comes from: the source, and the target so far. Together 1."""
 
     source: Tensor
@@ -68,95 +70,106 @@ class Shares:
         return self.source.sum(dim=1)
 
 
-Ratio = Tensor | float
+MixingRatio = Tensor | float
 
 
-def rollout_across(
-    encoder: Tensor, self_: Sequence[Tensor], cross: Sequence[Tensor], mix: Sequence[tuple[Ratio, Ratio]] | None = None
-) -> Shares:
+def encoder_decoder_rollout(
+    encoder_rollout: Tensor,
+    self_attention: Sequence[Tensor],
+    cross_attention: Sequence[Tensor],
+    mixing_ratios: Sequence[tuple[MixingRatio, MixingRatio]] | None = None,
+) -> DecoderRollout:
     """Rollout of a decoder whose cross-attention (T, S) reads what the encoder's rollout (S, S) has mixed.
 
     `mix` has a layer's ratios of self- and cross-attention. At 0.5 for all, the source's share is 1 - 2^-L whatever the
     sentence: only ratios that were measured say anything about it.
     """
-    size, words = cross[0].shape
-    ratios = [(0.5, 0.5)] * len(cross) if mix is None else mix
-    source = cross[0].new_zeros(size, words)
-    target = torch.eye(size, dtype=source.dtype, device=source.device)
-    for own, other, (of_self, of_cross) in zip(self_, cross, ratios, strict=True):
-        mixed = (step if mix is None else measured_step)(own, of_self)
-        ratio = torch.as_tensor(of_cross, dtype=source.dtype, device=source.device).expand(size)[:, None]
-        source, target = mixed @ source, mixed @ target
-        source, target = (1 - ratio) * source + ratio * (other @ encoder), (1 - ratio) * target
-    return Shares(source, target)
+    target_length, source_length = cross_attention[0].shape
+    ratios = [(0.5, 0.5)] * len(cross_attention) if mixing_ratios is None else mixing_ratios
+    source = cross_attention[0].new_zeros(target_length, source_length)
+    target = torch.eye(target_length, dtype=source.dtype, device=source.device)
+    for self_weights, cross_weights, (self_ratio, cross_ratio) in zip(
+        self_attention, cross_attention, ratios, strict=True
+    ):
+        self_step = (add_residual if mixing_ratios is None else add_measured_residual)(self_weights, self_ratio)
+        ratio = torch.as_tensor(cross_ratio, dtype=source.dtype, device=source.device).expand(target_length)[:, None]
+        source, target = self_step @ source, self_step @ target
+        source, target = (1 - ratio) * source + ratio * (cross_weights @ encoder_rollout), (1 - ratio) * target
+    return DecoderRollout(source, target)
 
 
-def contrast(rows: Tensor) -> float:
+def mean_total_variation(rows: Tensor) -> float:
     """How differently two rows (T, S) come about, on average: total variation, 0 all alike, 1 nothing shared.
 
     Depth alone makes them alike, whatever the weights are: so this is to be read beside that of weights by chance.
     """
-    shares = rows / rows.sum(dim=1, keepdim=True).clamp(min=TINY)
+    shares = rows / rows.sum(dim=1, keepdim=True).clamp(min=EPSILON)
     count = len(rows)
     return float(torch.cdist(shares, shares, p=1).sum()) / 2 / max(1, count * (count - 1))
 
 
-def flow(layers: Sequence[Tensor]) -> Tensor | None:
+def attention_flow(layers: Sequence[Tensor]) -> Tensor | None:
     """The largest flow from each final state to each word, edges as wide as Â.  Abnar and Zuidema 2020, section 4.2.
 
     None above 32 pieces. At least the rollout, at most 1.
     """
     n = len(layers[0])
-    if n > LONGEST_FLOW:
+    if n > MAX_FLOW_TOKENS:
         return None
-    graph = _layered([step(weights).double().cpu().numpy() for weights in layers])
+    graph = _layered_graph([add_residual(weights).double().cpu().numpy() for weights in layers])
     top = len(layers) * n
-    return torch.tensor(flows(graph, range(top, top + n), range(n)), dtype=layers[0].dtype)
+    return torch.tensor(max_flows(graph, range(top, top + n), range(n)), dtype=layers[0].dtype)
 
 
-def flow_across(encoder: Sequence[Tensor], self_: Sequence[Tensor], cross: Sequence[Tensor]) -> Tensor | None:
+def encoder_decoder_flow(
+    encoder: Sequence[Tensor], self_attention: Sequence[Tensor], cross_attention: Sequence[Tensor]
+) -> Tensor | None:
     """The largest flow from each final state of the decoder to each word of the source."""
-    size, words = cross[0].shape
-    if max(size, words) > LONGEST_FLOW:
+    target_length, source_length = cross_attention[0].shape
+    if max(target_length, source_length) > MAX_FLOW_TOKENS:
         return None
-    below = [step(weights).double().cpu().numpy() for weights in encoder]
-    graph = _layered(below, room=size * (2 * len(self_) + 1))
-    start, top = words * (len(below) + 1), words * len(below)
-    for layer, (own, other) in enumerate(zip(self_, cross, strict=True)):
-        a, b, c = (start + size * (2 * layer + n) for n in range(3))
-        graph[b : b + size, a : a + size] = step(own).double().cpu().numpy()
-        graph[c : c + size, b : b + size] = 0.5 * np.eye(size)
-        graph[c : c + size, top : top + words] = 0.5 * other.double().cpu().numpy()
-    last = start + size * 2 * len(self_)
-    return torch.tensor(flows(graph, range(last, last + size), range(words)), dtype=cross[0].dtype)
+    encoder_steps = [add_residual(weights).double().cpu().numpy() for weights in encoder]
+    graph = _layered_graph(encoder_steps, extra_nodes=target_length * (2 * len(self_attention) + 1))
+    start, top = source_length * (len(encoder_steps) + 1), source_length * len(encoder_steps)
+    for layer, (self_weights, cross_weights) in enumerate(zip(self_attention, cross_attention, strict=True)):
+        a, b, c = (start + target_length * (2 * layer + n) for n in range(3))
+        graph[b : b + target_length, a : a + target_length] = add_residual(self_weights).double().cpu().numpy()
+        graph[c : c + target_length, b : b + target_length] = 0.5 * np.eye(target_length)
+        graph[c : c + target_length, top : top + source_length] = 0.5 * cross_weights.double().cpu().numpy()
+    last = start + target_length * 2 * len(self_attention)
+    return torch.tensor(
+        max_flows(graph, range(last, last + target_length), range(source_length)), dtype=cross_attention[0].dtype
+    )
 
 
-def _layered(steps: Sequence[Capacity], room: int = 0) -> Capacity:
+def _layered_graph(steps: Sequence[Capacity], extra_nodes: int = 0) -> Capacity:
     """Capacities from node to node: layer l's token i is node l·n + i, edges go down a layer."""
     n = len(steps[0])
-    graph = np.zeros((n * (len(steps) + 1) + room,) * 2)
+    graph = np.zeros((n * (len(steps) + 1) + extra_nodes,) * 2)
     for layer, matrix in enumerate(steps):
         graph[n * (layer + 1) : n * (layer + 2), n * layer : n * (layer + 1)] = matrix
     return graph
 
 
-def flows(capacity: Capacity, sources: Iterable[int], sinks: Iterable[int]) -> list[list[float]]:
+def max_flows(capacity: Capacity, sources: Iterable[int], sinks: Iterable[int]) -> list[list[float]]:
     """The largest flow from each of some nodes to each of others, by Dinic's way, in steps of 2^-30."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    whole = csr_array(np.rint(capacity * UNIT).astype(np.int32))
-    ends = list(sinks)
-    return [[maximum_flow(whole, source, sink).flow_value / UNIT for sink in ends] for source in sources]
+    graph = csr_array(np.rint(capacity * CAPACITY_SCALE).astype(np.int32))
+    sink_nodes = list(sinks)
+    return [
+        [maximum_flow(graph, source, sink).flow_value / CAPACITY_SCALE for sink in sink_nodes] for source in sources
+    ]
 
 
-def receptive(layers: Sequence[Tensor]) -> list[frozenset[int]]:
+def receptive_fields(layers: Sequence[Tensor]) -> list[frozenset[int]]:
     """Which words each final state can know of if every head takes its best key alone, and the residual stays.
 
     R(i) = R'(i) ∪ R'(argmax_j A_ij) over heads: at most (heads + 1)^layers words. `layers` are weights (H, T, T).
     """
-    known = [frozenset({i}) for i in range(layers[0].shape[-1])]
+    fields = [frozenset({i}) for i in range(layers[0].shape[-1])]
     for weights in layers:
         best = weights.argmax(dim=-1).T.tolist()  # (T, H)
-        known = [known[i].union(*(known[j] for j in row)) for i, row in enumerate(best)]
-    return known
+        fields = [fields[i].union(*(fields[j] for j in row)) for i, row in enumerate(best)]
+    return fields

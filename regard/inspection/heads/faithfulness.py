@@ -10,98 +10,109 @@ import torch
 from torch import Tensor
 
 from regard.inspection.example import Example
-from regard.inspection.flow.decompose import NAMES, Terms, allowed
+from regard.inspection.flow.decompose import TERM_NAMES, ScoreTerms, head_attn_mask
 from regard.inspection.heads.importance import target_ids
-from regard.inspection.heads.statistics import Numbers, deals, entropy, spearman
-from regard.inspection.trace import Look, inputs
+from regard.inspection.heads.statistics import FloatArray, entropy, random_permutations, spearman
+from regard.inspection.trace import AttentionTrace, model_inputs
 from regard.model.attention import masked_softmax
 from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder
 
-TIMES = 7
+NUM_PERMUTATIONS = 7
 """Ways in which weights are shuffled."""
-CELLS = 2**24
+MAX_PROBABILITIES = 2**24
 """Probabilities held at once; long sentences of large vocabularies are shuffled fewer times."""
 
 
 @dataclass(frozen=True)
-class Shaken:
+class Perturbation:
     """What a head's weights do for the output of one sentence."""
 
-    shuffled: float
+    permutation_tvd: float
     """How far the probabilities of what is written move if each row's weights are dealt out anew: 0 not at all, 1
     wholly. Total variation, mean over rows, median over the ways."""
-    even: float
+    uniform_loss_increase: float
     """Nats per target piece that are lost if it looks evenly."""
 
 
-def divergence(p: Tensor, q: Tensor) -> Tensor:
+def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     """Jensen-Shannon: H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in bits. 0 the same, 1 nothing shared."""
     return ((entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2) / math.log(2)).clamp(0, 1)
 
 
-def apart(looks: Sequence[Look]) -> Numbers:
+def head_divergences(attns: Sequence[AttentionTrace]) -> FloatArray:
     """How differently every two heads of these attentions look, mean over rows that have a choice: (heads, heads)."""
-    heads = torch.cat([look.weights.double() for look in looks])  # (heads, Tq, Tk)
-    open_ = heads[:, choice(looks[0].keep)]
-    if not open_.shape[1]:
+    heads = torch.cat([attn.weights.double() for attn in attns])  # (heads, Tq, Tk)
+    rows = heads[:, has_choice(attns[0].attn_mask)]
+    if not rows.shape[1]:
         return np.zeros((len(heads), len(heads)))
-    return np.stack([divergence(one, open_).mean(dim=-1).cpu().numpy() for one in open_])
+    return np.stack([jensen_shannon(head_rows, rows).mean(dim=-1).cpu().numpy() for head_rows in rows])
 
 
-def from_places(look: Look, terms: Terms) -> Numbers:
+def position_divergence(attn: AttentionTrace, terms: ScoreTerms) -> FloatArray:
     """How differently each head looks from what places alone would make it: (H,)."""
-    alone = terms.six[:, NAMES.index("position·position")] + terms.six[:, NAMES.index("distance")]
-    found = divergence(look.weights.double(), masked_softmax(alone.double(), terms.keep))
-    chosen = found[:, choice(look.keep)]
-    return np.asarray(chosen.mean(dim=-1).cpu().numpy()) if chosen.shape[1] else np.zeros(len(found))
+    position_scores = (
+        terms.grouped_terms[:, TERM_NAMES.index("position·position")]
+        + terms.grouped_terms[:, TERM_NAMES.index("distance")]
+    )
+    divergences = jensen_shannon(attn.weights.double(), masked_softmax(position_scores.double(), terms.attn_mask))
+    row_divergences = divergences[:, has_choice(attn.attn_mask)]
+    return (
+        np.asarray(row_divergences.mean(dim=-1).cpu().numpy())
+        if row_divergences.shape[1]
+        else np.zeros(len(divergences))
+    )
 
 
-def ranks_as(weights: Tensor, other: Tensor, keep: Tensor) -> float | None:
+def rank_correlation(weights: Tensor, measure: Tensor, attn_mask: Tensor) -> float | None:
     """Rank correlation of a head's weights with another measure (Tq, Tk), mean over rows; None where all are flat.
 
     Masked keys are left out: both measures are 0 there, and would agree for no reason.
     """
-    rows = zip(*(x.double().cpu().numpy() for x in (weights, other)), keep.cpu().numpy(), strict=True)
-    found = (spearman(x[seen], y[seen]) for x, y, seen in rows if seen.sum() > 1)
-    known = [value for value in found if not math.isnan(value)]
-    return sum(known) / len(known) if known else None
+    rows = zip(*(x.double().cpu().numpy() for x in (weights, measure)), attn_mask.cpu().numpy(), strict=True)
+    correlations = (spearman(x[allowed_keys], y[allowed_keys]) for x, y, allowed_keys in rows if allowed_keys.sum() > 1)
+    valid = [value for value in correlations if not math.isnan(value)]
+    return sum(valid) / len(valid) if valid else None
 
 
 @torch.no_grad()
-def shaken(model: EncoderDecoder, example: Example, look: Look) -> list[Shaken]:
+def perturb_heads(model: EncoderDecoder, example: Example, attn: AttentionTrace) -> list[Perturbation]:
     """Each head with its weights shuffled, then even.  Jain and Wallace 2019; Wiegreffe and Pinter 2019.
 
     Nothing is trained again: what the model would have learnt without the head is another question.
     """
-    vocabulary, rows = model.output.weight.shape[0], len(target_ids(example))
-    times = max(1, min(TIMES, CELLS // (vocabulary * rows)))
-    whole = _log_probabilities(model, [example])[0]
-    found = []
-    for h, keep in enumerate(allowed(look)):
-        dealt = deals(keep.cpu(), times).to(keep.device)
-        with alter(model, {f"{look.site.name}.weights": partial(_elsewhere, h, dealt, keep)}):
-            *moved, even = _log_probabilities(model, [example] * (times + 1))
-        variation = [float((other.exp() - whole.exp()).abs().sum(dim=-1).mean()) / 2 for other in moved]
-        target = torch.tensor(target_ids(example), device=even.device)[:, None]
-        found.append(Shaken(float(np.median(variation)), float((whole - even).gather(1, target).mean())))
-    return found
+    vocab_size, target_length = model.output.weight.shape[0], len(target_ids(example))
+    num_permutations = max(1, min(NUM_PERMUTATIONS, MAX_PROBABILITIES // (vocab_size * target_length)))
+    log_probs = _log_probs(model, [example])[0]
+    perturbations = []
+    for h, attn_mask in enumerate(head_attn_mask(attn)):
+        permutations = random_permutations(attn_mask.cpu(), num_permutations).to(attn_mask.device)
+        with alter(model, {f"{attn.site.name}.weights": partial(_perturb_weights, h, permutations, attn_mask)}):
+            *permuted_log_probs, uniform_log_probs = _log_probs(model, [example] * (num_permutations + 1))
+        tvds = [
+            float((permuted.exp() - log_probs.exp()).abs().sum(dim=-1).mean()) / 2 for permuted in permuted_log_probs
+        ]
+        target_column = torch.tensor(target_ids(example), device=uniform_log_probs.device)[:, None]
+        perturbations.append(
+            Perturbation(float(np.median(tvds)), float((log_probs - uniform_log_probs).gather(1, target_column).mean()))
+        )
+    return perturbations
 
 
-def _elsewhere(h: int, dealt: Tensor, keep: Tensor, weights: Tensor) -> Tensor:
+def _perturb_weights(h: int, permutations: Tensor, attn_mask: Tensor, weights: Tensor) -> Tensor:
     """Weights (times + 1, H, Tq, Tk) of one sentence, head h's dealt out anew in all but the last, which is even."""
-    new = weights.clone()
-    new[:-1, h] = weights[0, h].expand(len(dealt), -1, -1).gather(2, dealt)
-    new[-1, h] = masked_softmax(torch.zeros_like(weights[0, h]), keep)
-    return new
+    perturbed = weights.clone()
+    perturbed[:-1, h] = weights[0, h].expand(len(permutations), -1, -1).gather(2, permutations)
+    perturbed[-1, h] = masked_softmax(torch.zeros_like(weights[0, h]), attn_mask)
+    return perturbed
 
 
-def choice(keep: Tensor) -> Tensor:
+def has_choice(attn_mask: Tensor) -> Tensor:
     """Rows that have more than one key to look at; the others say nothing."""
-    return keep.sum(dim=-1) > 1
+    return attn_mask.sum(dim=-1) > 1
 
 
-def _log_probabilities(model: EncoderDecoder, examples: Sequence[Example]) -> Tensor:
+def _log_probs(model: EncoderDecoder, examples: Sequence[Example]) -> Tensor:
     """Of every piece at every place of the target: (B, T, V)."""
     model.eval()
-    return model.output(model(*inputs(model, examples))).log_softmax(dim=-1)
+    return model.output(model(*model_inputs(model, examples))).log_softmax(dim=-1)

@@ -14,212 +14,223 @@ from torch import Tensor
 from regard.config import Head
 from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
-from regard.inspection.heads.statistics import ENOUGH, Numbers, resamples
-from regard.inspection.trace import Model, Site, batches, inputs, pad_rows, sites
+from regard.inspection.heads.statistics import MIN_SENTENCES, FloatArray, bootstrap_counts
+from regard.inspection.trace import AttentionSite, Model, attention_sites, batch_by_length, model_inputs, pad_sequences
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
 
-WAYS = ("zero", "mean", "resample")
-Change = Callable[[Tensor], Tensor]
-Changes = Callable[[list[Example]], Mapping[str, Change]]
+ABLATIONS = ("zero", "mean", "resample")
+Intervention = Callable[[Tensor], Tensor]
+InterventionFactory = Callable[[list[Example]], Mapping[str, Intervention]]
 """What is changed inside a model for a batch of examples."""
 
 
 @dataclass(frozen=True)
-class Cost:
+class AblationCost:
     """What taking a head away (or all others) costs, in nats per target piece; below 0 the model does better so."""
 
     head: Head
-    way: str
+    ablation: str
     cost: float
     low: float | None
     """None, as the other end: too few sentences to tell."""
     high: float | None
 
 
-def losses(model: Model, examples: Sequence[Example]) -> Tensor:
+def sentence_losses(model: Model, examples: Sequence[Example]) -> Tensor:
     """-log p of each whole target given its source (B,), with gradients: what all that follows is measured in."""
     if not isinstance(model, EncoderDecoder):
         raise ModelError("an encoder alone predicts nothing here, so there is no loss to say what a head is worth")
-    out = pad_rows([target_ids(example) for example in examples], model.pad)
-    logp = model.output(model(*inputs(model, examples))).log_softmax(dim=-1)
-    out = out.to(logp.device)
-    return -(logp.gather(2, out[:, :, None])[:, :, 0] * (out != model.pad)).sum(dim=1)
+    labels = pad_sequences([target_ids(example) for example in examples], model.pad)
+    logp = model.output(model(*model_inputs(model, examples))).log_softmax(dim=-1)
+    labels = labels.to(logp.device)
+    return -(logp.gather(2, labels[:, :, None])[:, :, 0] * (labels != model.pad)).sum(dim=1)
 
 
-def tokens(examples: Sequence[Example]) -> Numbers:
+def count_target_tokens(examples: Sequence[Example]) -> FloatArray:
     """Target pieces of each example, its end included."""
     return np.array([len(target_ids(example)) for example in examples], dtype=np.float64)
 
 
-def gated(site: Site, gates: Tensor) -> dict[str, Change]:
+def gate_heads(site: AttentionSite, gates: Tensor) -> dict[str, Intervention]:
     """Att_h <- ξ_h Att_h: gates (H,), or (B, H) where each sentence has its own."""
-    wide = gates if gates.dim() == 2 else gates[None]
-    return {f"{site.name}.mixed": lambda mixed: mixed * wide[:, :, None, None].to(mixed)}
+    batched_gates = gates if gates.dim() == 2 else gates[None]
+    return {f"{site.name}.mixed": lambda head_outputs: head_outputs * batched_gates[:, :, None, None].to(head_outputs)}
 
 
-def importance(
-    model: Model, examples: Sequence[Example], without: Sequence[Head] = (), by_layer: bool = True
+def head_importance(
+    model: Model, examples: Sequence[Example], masked_heads: Sequence[Head] = (), normalize_by_layer: bool = True
 ) -> dict[Head, float]:
     """I_h = E |∂L(x)/∂ξ_h| at ξ = 1, of unit length in each layer unless told not to.  Michel et al. 2019, section 4.
 
     Each sentence has gates of its own, so that absolute values are taken before the mean, whatever the batches are.
     Heads in `without` are shut, and worth nothing.
     """
-    every, model = sites(model), model.eval()
-    shut = set(without)
-    sums = {site.name: torch.zeros(site.attention.heads, dtype=torch.float64) for site in every}
-    for rows in batches(examples):
-        chosen = [examples[i] for i in rows]
-        open_ = {site.name: _open(site, shut, len(rows)).requires_grad_() for site in every}
-        changes: dict[str, Change] = {}
-        for site in every:
-            changes |= gated(site, open_[site.name])
-        with torch.enable_grad(), alter(model, changes):
-            each = losses(model, chosen)
-            each = each / torch.from_numpy(tokens(chosen)).to(each)
-            found = torch.autograd.grad(each.sum(), [open_[site.name] for site in every])
-        for site, gradient in zip(every, found, strict=True):
+    attn_sites, model = attention_sites(model), model.eval()
+    masked = set(masked_heads)
+    sums = {site.name: torch.zeros(site.attention.heads, dtype=torch.float64) for site in attn_sites}
+    for indices in batch_by_length(examples):
+        batch = [examples[i] for i in indices]
+        gates = {site.name: _initial_gates(site, masked, len(indices)).requires_grad_() for site in attn_sites}
+        interventions: dict[str, Intervention] = {}
+        for site in attn_sites:
+            interventions |= gate_heads(site, gates[site.name])
+        with torch.enable_grad(), alter(model, interventions):
+            batch_losses = sentence_losses(model, batch)
+            batch_losses = batch_losses / torch.from_numpy(count_target_tokens(batch)).to(batch_losses)
+            gradients = torch.autograd.grad(batch_losses.sum(), [gates[site.name] for site in attn_sites])
+        for site, gradient in zip(attn_sites, gradients, strict=True):
             sums[site.name] += gradient.abs().sum(dim=0).double().cpu()
-    worth: dict[Head, float] = {}
-    for site in every:
-        own = sums[site.name] / len(examples) * _open(site, shut, 1)[0].double().cpu()
-        worth |= dict(zip(site.heads, own.tolist(), strict=True))
-    if not by_layer:
-        return worth
-    lengths: dict[tuple[str, int], float] = {}
-    for head, value in worth.items():
-        lengths[head[:2]] = math.hypot(lengths.get(head[:2], 0.0), value)
-    return {head: value / (lengths[head[:2]] or 1.0) for head, value in worth.items()}
+    importances: dict[Head, float] = {}
+    for site in attn_sites:
+        site_importances = sums[site.name] / len(examples) * _initial_gates(site, masked, 1)[0].double().cpu()
+        importances |= dict(zip(site.heads, site_importances.tolist(), strict=True))
+    if not normalize_by_layer:
+        return importances
+    l2_norms: dict[tuple[str, int], float] = {}
+    for head, value in importances.items():
+        l2_norms[head[:2]] = math.hypot(l2_norms.get(head[:2], 0.0), value)
+    return {head: value / (l2_norms[head[:2]] or 1.0) for head, value in importances.items()}
 
 
-def ablated(
-    model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None, way: str = "zero"
-) -> list[Cost]:
+def ablate_heads(
+    model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None, ablation: str = "zero"
+) -> list[AblationCost]:
     """What each head alone costs if it hands over nothing, its mean at each place, or what it found elsewhere."""
-    if way not in WAYS:
-        raise ModelError(f"heads are taken away by {', '.join(WAYS)}; '{way}' is none of them")
-    if way == "resample" and len(examples) < 2:
+    if ablation not in ABLATIONS:
+        raise ModelError(f"heads are taken away by {', '.join(ABLATIONS)}; '{ablation}' is none of them")
+    if ablation == "resample" and len(examples) < 2:
         raise DataError("resample gives a head what it found in another sentence, and there is only one: give more")
-    means = mean_outputs(model, examples) if way == "mean" else {}
+    means = mean_head_outputs(model, examples) if ablation == "mean" else {}
 
-    def taken(site: Site, h: int) -> Changes:
-        return lambda chosen: {
-            f"{site.name}.mixed": _taken(way, h, [len(e.rows(site.kind)) for e in chosen], means.get(site.name))
+    def make_intervention(site: AttentionSite, h: int) -> InterventionFactory:
+        return lambda batch: {
+            f"{site.name}.mixed": _head_ablation(
+                ablation, h, [len(e.query_tokens(site.kind)) for e in batch], means.get(site.name)
+            )
         }
 
-    return _costs(model, examples, heads, way, taken)
+    return _ablation_costs(model, examples, heads, ablation, make_intervention)
 
 
-def alone(model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None) -> list[Cost]:
+def ablate_all_but_one(
+    model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None
+) -> list[AblationCost]:
     """What it costs if each head is the only one of its attention that is left.  Michel et al. 2019, section 3.3.
 
     Heads do for each other what taking away one at a time never shows; here all the others are silent at once.
     """
 
-    def silent(site: Site, h: int) -> Changes:
-        only = torch.eye(site.attention.heads)[h]
-        return lambda _: gated(site, only)
+    def make_intervention(site: AttentionSite, h: int) -> InterventionFactory:
+        gates = torch.eye(site.attention.heads)[h]
+        return lambda _: gate_heads(site, gates)
 
-    return _costs(model, examples, heads, "alone", silent)
+    return _ablation_costs(model, examples, heads, "alone", make_intervention)
 
 
-def _costs(
+def _ablation_costs(
     model: Model,
     examples: Sequence[Example],
     heads: Sequence[Head] | None,
-    way: str,
-    change: Callable[[Site, int], Changes],
-) -> list[Cost]:
+    ablation: str,
+    make_intervention: Callable[[AttentionSite, int], InterventionFactory],
+) -> list[AblationCost]:
     """The loss with a change for each head, against the loss without any."""
-    together = 2 if way == "resample" else 1
-    every = {head: site for site in sites(model) for head in site.heads}
-    whole, count = loss_by_sentence(model, examples, together=together), tokens(examples)
-    found = []
-    for head in every if heads is None else heads:
-        site = every[head]
-        changed = loss_by_sentence(model, examples, change(site, site.heads.index(head)), together)
-        found.append(Cost(head, way, *paired(changed - whole, count)))
-    return found
+    min_batch_size = 2 if ablation == "resample" else 1
+    site_by_head = {head: site for site in attention_sites(model) for head in site.heads}
+    full_losses, token_counts = (
+        loss_by_sentence(model, examples, min_batch_size=min_batch_size),
+        count_target_tokens(examples),
+    )
+    costs = []
+    for head in site_by_head if heads is None else heads:
+        site = site_by_head[head]
+        ablated_losses = loss_by_sentence(
+            model, examples, make_intervention(site, site.heads.index(head)), min_batch_size
+        )
+        costs.append(AblationCost(head, ablation, *paired_bootstrap(ablated_losses - full_losses, token_counts)))
+    return costs
 
 
 def loss_by_sentence(
     model: Model,
     examples: Sequence[Example],
-    changes: Changes | None = None,
-    together: int = 1,
-) -> Numbers:
+    interventions: InterventionFactory | None = None,
+    min_batch_size: int = 1,
+) -> FloatArray:
     """The loss of each example, with something changed inside the model for each batch of them.
 
     `together` is the least that a batch may have, for changes that take from one sentence to give to another.
     """
-    found = np.zeros(len(examples))
+    loss_values = np.zeros(len(examples))
     model.eval()
-    for rows in batches(examples, together):
-        chosen = [examples[i] for i in rows]
-        with torch.no_grad(), alter(model, changes(chosen) if changes else {}):
-            found[rows] = losses(model, chosen).double().cpu().numpy()
-    return found
+    for indices in batch_by_length(examples, min_batch_size):
+        batch = [examples[i] for i in indices]
+        with torch.no_grad(), alter(model, interventions(batch) if interventions else {}):
+            loss_values[indices] = sentence_losses(model, batch).double().cpu().numpy()
+    return loss_values
 
 
-def paired(difference: Numbers, count: Numbers) -> tuple[float, float | None, float | None]:
+def paired_bootstrap(differences: FloatArray, token_counts: FloatArray) -> tuple[float, float | None, float | None]:
     """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both.
 
     Of too few sentences no interval is told.
     """
-    value = float(difference.sum() / count.sum())
-    if len(count) < ENOUGH:
+    value = float(differences.sum() / token_counts.sum())
+    if len(token_counts) < MIN_SENTENCES:
         return value, None, None
-    drawn = resamples(len(count))
-    low, high = np.percentile((drawn @ difference) / (drawn @ count), (2.5, 97.5)).tolist()
+    draws = bootstrap_counts(len(token_counts))
+    low, high = np.percentile((draws @ differences) / (draws @ token_counts), (2.5, 97.5)).tolist()
     return value, low, high
 
 
-def mean_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:
+def mean_head_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:
     """The mean of what each head hands over at each place, over sentences that reach it: (H, places, K)."""
     sums: dict[str, Tensor] = {}
     counts: dict[str, Tensor] = {}
-    every = sites(model)
-    longest = {site.kind: max(len(e.rows(site.kind)) for e in examples) for site in every}
-    for rows in batches(examples):
-        chosen = [examples[i] for i in rows]
-        with torch.no_grad(), record(model, "*.mixed") as seen:
-            model(*inputs(model, chosen))
-        for site in every:
-            mixed = seen[f"{site.name}.mixed"].double()
-            own = sums.setdefault(site.name, mixed.new_zeros(mixed.shape[1], longest[site.kind], mixed.shape[3]))
-            number = counts.setdefault(site.name, mixed.new_zeros(longest[site.kind], 1))
-            for b, example in enumerate(chosen):
-                n = len(example.rows(site.kind))
-                own[:, :n] += mixed[b, :, :n]
-                number[:n] += 1
+    attn_sites = attention_sites(model)
+    max_lengths = {site.kind: max(len(e.query_tokens(site.kind)) for e in examples) for site in attn_sites}
+    for indices in batch_by_length(examples):
+        batch = [examples[i] for i in indices]
+        with torch.no_grad(), record(model, "*.mixed") as activations:
+            model(*model_inputs(model, batch))
+        for site in attn_sites:
+            head_outputs = activations[f"{site.name}.mixed"].double()
+            output_sum = sums.setdefault(
+                site.name, head_outputs.new_zeros(head_outputs.shape[1], max_lengths[site.kind], head_outputs.shape[3])
+            )
+            position_count = counts.setdefault(site.name, head_outputs.new_zeros(max_lengths[site.kind], 1))
+            for b, example in enumerate(batch):
+                n = len(example.query_tokens(site.kind))
+                output_sum[:, :n] += head_outputs[b, :, :n]
+                position_count[:n] += 1
     return {name: sums[name] / counts[name] for name in sums}
 
 
-def _open(site: Site, shut: set[Head], rows: int) -> Tensor:
+def _initial_gates(site: AttentionSite, masked: set[Head], batch_size: int) -> Tensor:
     """Gates (rows, H): 1, or 0 for heads that are shut."""
-    return site.attention.out_proj.weight.new_tensor([[float(head not in shut) for head in site.heads]] * rows)
+    return site.attention.out_proj.weight.new_tensor([[float(head not in masked) for head in site.heads]] * batch_size)
 
 
-def _taken(way: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Change:
+def _head_ablation(ablation: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Intervention:
     """A change of what all heads hand over (B, H, Tq, K), where head h is taken away."""
 
-    def change(mixed: Tensor) -> Tensor:
-        new = mixed.clone()
-        if way == "zero":
-            new[:, h] = 0
-        elif way == "mean":
+    def intervene(head_outputs: Tensor) -> Tensor:
+        ablated_outputs = head_outputs.clone()
+        if ablation == "zero":
+            ablated_outputs[:, h] = 0
+        elif ablation == "mean":
             assert mean is not None
-            new[:, h] = mean[h, : mixed.shape[2]].to(mixed)
+            ablated_outputs[:, h] = mean[h, : head_outputs.shape[2]].to(head_outputs)
         else:
             assert len(lengths) > 1, "a sentence would be given what it has already"
             for b, _ in enumerate(lengths):
-                other = (b + 1) % len(lengths)
-                at = torch.arange(mixed.shape[2], device=mixed.device) % lengths[other]
-                new[b, h] = mixed[other, h, at]
-        return new
+                donor = (b + 1) % len(lengths)
+                position_ids = torch.arange(head_outputs.shape[2], device=head_outputs.device) % lengths[donor]
+                ablated_outputs[b, h] = head_outputs[donor, h, position_ids]
+        return ablated_outputs
 
-    return change
+    return intervene
 
 
 def target_ids(example: Example) -> tuple[int, ...]:

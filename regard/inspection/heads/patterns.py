@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.corpora import Link
-from regard.inspection.example import NONE, Example, Side, bare_side
+from regard.inspection.example import NO_WORD, Example, TokenizedText, tokens_from_ids
 
 Pattern = NDArray[np.bool_]
-Places = NDArray[np.int64]
+IntArray = NDArray[np.int64]
 
 OFFSETS = {-3: "offset -3", -2: "offset -2", -1: "previous", 0: "self", 1: "next", 2: "offset +2", 3: "offset +3"}
-NEAR = 2  # tokens to either side that are still local
-FREQUENT = 500  # the most frequent pieces, which are nobody's rarest token.  Voita et al. 2019
+LOCAL_WINDOW = 2  # tokens to either side that are still local
+NUM_FREQUENT = 500  # the most frequent pieces, which are nobody's rarest token.  Voita et al. 2019
 
 RELATIONS = {
     "determiner to noun": ("determiner-noun", True),
@@ -36,7 +36,7 @@ RELATIONS = {
 }
 """From a role to the kind of link, and whether the dependent looks at its head."""
 
-ORDER = (
+ROLE_ORDER = (
     *(OFFSETS[o] for o in (-1, 1, 0, -2, 2, -3, 3)),
     "duplicate",
     "induction",
@@ -50,7 +50,7 @@ ORDER = (
     "vertical",
     "copy",
 )
-LETTERS = {
+ROLE_LETTERS = {
     "previous": "P",
     "next": "N",
     "self": "S",
@@ -68,28 +68,28 @@ LETTERS = {
     **{name: "O" for name in OFFSETS.values() if name.startswith("offset")},
 }
 
-NO_ROLE = "·"
+NO_ROLE_LETTER = "·"
 
-ON_PROBES = ("duplicate", "induction")
+PROBE_ROLES = ("duplicate", "induction")
 """Roles that are measured on random tokens said twice, where no bigram can help.  Olsson et al. 2022."""
 
 
 @dataclass(frozen=True)
-class Counts:
+class TokenCounts:
     """How often each piece stands in a corpus, on each side."""
 
     source: Mapping[int, int]
     target: Mapping[int, int]
-    common: dict[str, frozenset[int]] = field(default_factory=dict)
+    frequent_ids: dict[str, frozenset[int]] = field(default_factory=dict)
     """The most frequent pieces of each side."""
 
     def __post_init__(self) -> None:
         for side in ("source", "target"):
             counts: Mapping[int, int] = getattr(self, side)
-            self.common[side] = frozenset(sorted(counts, key=lambda i: -counts[i])[:FREQUENT])
+            self.frequent_ids[side] = frozenset(sorted(counts, key=lambda i: -counts[i])[:NUM_FREQUENT])
 
     @classmethod
-    def of(cls, examples: Iterable[Example]) -> "Counts":
+    def from_examples(cls, examples: Iterable[Example]) -> "TokenCounts":
         """The counts of the sentences themselves, where no training corpus is at hand."""
         source: Counter[int] = Counter()
         target: Counter[int] = Counter()
@@ -99,125 +99,130 @@ class Counts:
         return cls(source, target)
 
 
-def patterns(example: Example, kind: str, counts: Counts) -> dict[str, Pattern]:
+def build_patterns(example: Example, kind: str, counts: TokenCounts) -> dict[str, Pattern]:
     """Every pattern that means something in a kind of attention, for one sentence.
 
     The names are the same for all sentences; where one does not know what a pattern asks for, no key is marked.
     """
-    rows, columns = example.named(kind), example.columns(kind)
-    found: dict[str, Pattern] = {
-        "separator": _columns(rows, columns, [columns.mark(j) for j in range(len(columns))]),
-        "rare": _rare(rows, columns, counts, "target" if kind == "decoder" else "source"),
+    queries, keys = example.query_labels(kind), example.key_tokens(kind)
+    matrices: dict[str, Pattern] = {
+        "separator": _column_pattern(queries, keys, [keys.is_separator(j) for j in range(len(keys))]),
+        "rare": _rare_token_pattern(queries, keys, counts, "target" if kind == "decoder" else "source"),
     }
     if kind == "cross":
-        found["diagonal"] = diagonal(len(rows), len(columns))
-        gold = (*(example.alignment or ()), *example.possible)
-        found["alignment"] = aligned(rows, columns, gold)  # without gold it says nothing
-        return found
-    n = len(rows)
-    found |= {name: offset(n, o) for o, name in OFFSETS.items()}
-    found["local"] = abs(_apart(n)) <= NEAR
-    found["block"] = block(rows)
-    found["duplicate"], found["induction"] = duplicate(rows.ids), induction(rows.ids)
+        matrices["diagonal"] = diagonal_pattern(len(queries), len(keys))
+        gold = (*(example.alignment or ()), *example.possible_alignment)
+        matrices["alignment"] = alignment_pattern(queries, keys, gold)  # without gold it says nothing
+        return matrices
+    n = len(queries)
+    matrices |= {name: offset_pattern(n, o) for o, name in OFFSETS.items()}
+    matrices["local"] = abs(_relative_positions(n)) <= LOCAL_WINDOW
+    matrices["block"] = block_pattern(queries)
+    matrices["duplicate"], matrices["induction"] = duplicate_pattern(queries.ids), induction_pattern(queries.ids)
     links = example.source_links if kind == "encoder" else example.target_links
-    return found | {name: related(rows, links, *RELATIONS[name]) for name in RELATIONS}
+    return matrices | {name: relation_pattern(queries, links, *RELATIONS[name]) for name in RELATIONS}
 
 
-def offset(n: int, o: int) -> Pattern:
+def offset_pattern(n: int, o: int) -> Pattern:
     """j = i + o: -1 is the token before, +1 the one after."""
-    return _apart(n) == o
+    return _relative_positions(n) == o
 
 
-def duplicate(ids: Sequence[int]) -> Pattern:
+def duplicate_pattern(ids: Sequence[int]) -> Pattern:
     """The same token earlier: token j = token i, j < i."""
     row = np.asarray(ids)
-    return (row[:, None] == row[None, :]) & (_apart(len(ids)) < 0)
+    return (row[:, None] == row[None, :]) & (_relative_positions(len(ids)) < 0)
 
 
-def induction(ids: Sequence[int]) -> Pattern:
+def induction_pattern(ids: Sequence[int]) -> Pattern:
     """What came after the same token earlier: token j-1 = token i, j <= i.  Olsson et al. 2022."""
     row = np.asarray(ids)
-    before = np.concatenate(([NONE], row[:-1]))
-    return (row[:, None] == before[None, :]) & (_apart(len(ids)) <= 0)
+    previous = np.concatenate(([NO_WORD], row[:-1]))
+    return (row[:, None] == previous[None, :]) & (_relative_positions(len(ids)) <= 0)
 
 
-def block(side: Side) -> Pattern:
+def block_pattern(side: TokenizedText) -> Pattern:
     """The same clause, as punctuation cuts the sentence; nothing where there is only one."""
     segment, ids = 0, []
     for i in range(len(side)):
-        ids.append(NONE if side.special[i] else segment)
-        segment += side.mark(i) and not side.special[i] and i + 2 < len(side)
+        ids.append(NO_WORD if side.special_tokens_mask[i] else segment)
+        segment += side.is_separator(i) and not side.special_tokens_mask[i] and i + 2 < len(side)
     row = np.asarray(ids)
-    if len({i for i in ids if i != NONE}) < 2:
+    if len({i for i in ids if i != NO_WORD}) < 2:
         return np.zeros((len(row), len(row)), dtype=bool)
-    return (row[:, None] == row[None, :]) & (row[:, None] != NONE)
+    return (row[:, None] == row[None, :]) & (row[:, None] != NO_WORD)
 
 
-def diagonal(rows: int, columns: int) -> Pattern:
+def diagonal_pattern(num_queries: int, num_keys: int) -> Pattern:
     """The key as far along its sentence as the query, and its neighbours."""
-    middle = np.rint(np.arange(rows) * (columns - 1) / max(1, rows - 1)).astype(int)
-    return abs(np.arange(columns)[None, :] - middle[:, None]) <= 1
+    middle = np.rint(np.arange(num_queries) * (num_keys - 1) / max(1, num_queries - 1)).astype(int)
+    return abs(np.arange(num_keys)[None, :] - middle[:, None]) <= 1
 
 
-def aligned(target: Side, source: Side, links: Iterable[tuple[int, int]]) -> Pattern:
+def alignment_pattern(target: TokenizedText, source: TokenizedText, links: Iterable[tuple[int, int]]) -> Pattern:
     """Pieces of a source word, for the rows that write a target word which it is aligned with."""
-    return _between(target, source, ((t, s) for s, t in links))
+    return _word_pattern(target, source, ((t, s) for s, t in links))
 
 
-def related(side: Side, links: Iterable[Link], kind: str, upward: bool) -> Pattern:
+def relation_pattern(side: TokenizedText, links: Iterable[Link], relation: str, to_head: bool) -> Pattern:
     """Pieces of the word that a word is tied to by grammar: its head if upward, else its dependents."""
-    own = [link for link in links if link.kind == kind]
-    return _between(side, side, ((d, h) if upward else (h, d) for _, h, d in own))
+    relation_links = [link for link in links if link.kind == relation]
+    return _word_pattern(side, side, ((d, h) if to_head else (h, d) for _, h, d in relation_links))
 
 
-def best_offset(examples: Sequence[Example], role: str, kind: str) -> float:
+def best_offset_accuracy(examples: Sequence[Example], role: str, kind: str) -> float:
     """How often one fixed distance in words finds the related word: what a role has to beat.  Clark et al. 2019."""
-    relation, upward = RELATIONS[role]
-    steps: Counter[int] = Counter()
+    relation, to_head = RELATIONS[role]
+    distance_counts: Counter[int] = Counter()
     for example in examples:
         links = example.source_links if kind == "encoder" else example.target_links
         for link in links:
             if link.kind == relation:
-                step = link.head - link.dependent if upward else link.dependent - link.head
-                steps[step] += kind == "encoder" or step < 0  # a decoder sees what is before it
-    return max(steps.values(), default=0) / max(1, steps.total())
+                distance = link.head - link.dependent if to_head else link.dependent - link.head
+                distance_counts[distance] += kind == "encoder" or distance < 0  # a decoder sees what is before it
+    return max(distance_counts.values(), default=0) / max(1, distance_counts.total())
 
 
-def probes(size: int, count: int, length: int, pair: bool, seed: int = 1) -> list[Example]:
+def repeated_random_probes(
+    vocab_size: int, count: int, length: int, encoder_decoder: bool, seed: int = 1
+) -> list[Example]:
     """Random tokens said twice: r1 … rT r1 … rT, without any text, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
-    first = min(300, size // 2)  # past the marks and single bytes
-    rows = [rng.choice(np.arange(first, size), size=min(length, size - first), replace=False) for _ in range(count)]
-    sides = [bare_side([*row.tolist(), *row.tolist()]) for row in rows]
-    return [Example(side, side, side) if pair else Example(side) for side in sides]
+    first_id = min(300, vocab_size // 2)  # past the marks and single bytes
+    rows = [
+        rng.choice(np.arange(first_id, vocab_size), size=min(length, vocab_size - first_id), replace=False)
+        for _ in range(count)
+    ]
+    sides = [tokens_from_ids([*row.tolist(), *row.tolist()]) for row in rows]
+    return [Example(side, side, side) if encoder_decoder else Example(side) for side in sides]
 
 
-def _apart(n: int) -> Places:
+def _relative_positions(n: int) -> IntArray:
     """j - i."""
-    at = np.arange(n)
-    return at[None, :] - at[:, None]
+    positions = np.arange(n)
+    return positions[None, :] - positions[:, None]
 
 
-def _columns(rows: Side, columns: Side, chosen: Sequence[bool]) -> Pattern:
+def _column_pattern(queries: TokenizedText, keys: TokenizedText, selected: Sequence[bool]) -> Pattern:
     """All rows that are text look at the chosen columns."""
-    here = ~np.asarray(rows.special, dtype=bool)
-    return here[:, None] & np.asarray(chosen, dtype=bool)[None, :]
+    text_rows = ~np.asarray(queries.special_tokens_mask, dtype=bool)
+    return text_rows[:, None] & np.asarray(selected, dtype=bool)[None, :]
 
 
-def _rare(rows: Side, columns: Side, counts: Counts, side: str) -> Pattern:
+def _rare_token_pattern(queries: TokenizedText, keys: TokenizedText, counts: TokenCounts, side: str) -> Pattern:
     """The rarest piece of the sentence, if it is not one of the frequent ones.  Voita et al. 2019."""
-    known: Mapping[int, int] = getattr(counts, side)
-    text = [j for j in range(len(columns)) if not columns.special[j]]
-    rarest = min(text, key=lambda j: known.get(columns.ids[j], 0), default=None)
-    if rarest is None or (columns.ids[rarest] in counts.common[side] and len(known) > FREQUENT):
-        return np.zeros((len(rows), len(columns)), dtype=bool)
-    return _columns(rows, columns, [j == rarest for j in range(len(columns))])
+    frequencies: Mapping[int, int] = getattr(counts, side)
+    text_positions = [j for j in range(len(keys)) if not keys.special_tokens_mask[j]]
+    rarest = min(text_positions, key=lambda j: frequencies.get(keys.ids[j], 0), default=None)
+    if rarest is None or (keys.ids[rarest] in counts.frequent_ids[side] and len(frequencies) > NUM_FREQUENT):
+        return np.zeros((len(queries), len(keys)), dtype=bool)
+    return _column_pattern(queries, keys, [j == rarest for j in range(len(keys))])
 
 
-def _between(rows: Side, columns: Side, links: Iterable[tuple[int, int]]) -> Pattern:
+def _word_pattern(queries: TokenizedText, keys: TokenizedText, links: Iterable[tuple[int, int]]) -> Pattern:
     """Pieces of one word to pieces of another, for links (row word, column word)."""
-    own, other = np.asarray(rows.word), np.asarray(columns.word)
-    found = np.zeros((len(rows), len(columns)), dtype=bool)
-    for row, column in links:
-        found |= (own == row)[:, None] & (other == column)[None, :]
-    return found
+    query_words, key_words = np.asarray(queries.word_ids), np.asarray(keys.word_ids)
+    pattern = np.zeros((len(queries), len(keys)), dtype=bool)
+    for query_word, key_word in links:
+        pattern |= (query_words == query_word)[:, None] & (key_words == key_word)[None, :]
+    return pattern

@@ -12,63 +12,63 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.inspection.example import Example
-from regard.inspection.heads.importance import Change, gated, losses, tokens
-from regard.inspection.trace import Model, sites
+from regard.inspection.heads.importance import Intervention, count_target_tokens, gate_heads, sentence_losses
+from regard.inspection.trace import Model, attention_sites
 from regard.model.taps import alter
 
-TEMPERATURE, LOW, HIGH = 0.33, -0.1, 1.1
-START = 2.0  # log α at the beginning: nearly open
+TEMPERATURE, STRETCH_LOW, STRETCH_HIGH = 0.33, -0.1, 1.1
+INITIAL_LOG_ALPHA = 2.0  # log α at the beginning: nearly open
 
 
-def noisy(log_alpha: Tensor, u: Tensor) -> Tensor:
+def sample_hard_concrete(log_alpha: Tensor, u: Tensor) -> Tensor:
     """A gate of the hard concrete distribution for u uniform in (0, 1): stretched beyond 0 and 1, then cut there."""
     s = ((u.log() - (1 - u).log() + log_alpha) / TEMPERATURE).sigmoid()
-    return (s * (HIGH - LOW) + LOW).clamp(0, 1)
+    return (s * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
 
 
-def still(log_alpha: Tensor) -> Tensor:
+def deterministic_gate(log_alpha: Tensor) -> Tensor:
     """The gate without noise, as it is used once learnt."""
-    return (log_alpha.sigmoid() * (HIGH - LOW) + LOW).clamp(0, 1)
+    return (log_alpha.sigmoid() * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
 
 
-def open_chance(log_alpha: Tensor) -> Tensor:
+def open_probability(log_alpha: Tensor) -> Tensor:
     """P(gate ≠ 0): what the penalty sums."""
-    return (log_alpha - TEMPERATURE * math.log(-LOW / HIGH)).sigmoid()
+    return (log_alpha - TEMPERATURE * math.log(-STRETCH_LOW / STRETCH_HIGH)).sigmoid()
 
 
-def learn(
-    model: Model, examples: Sequence[Example], steps: int, penalty: float, rate: float = 0.1, seed: int = 1
+def learn_gates(
+    model: Model, examples: Sequence[Example], steps: int, penalty: float, learning_rate: float = 0.1, seed: int = 1
 ) -> dict[Head, float]:
     """log α of each head after so many steps of loss + penalty · Σ P(open): the higher, the more it is wanted."""
-    every = sites(model)
+    attn_sites = attention_sites(model)
     generator = torch.Generator().manual_seed(seed)
-    alphas = [torch.full((site.attention.heads,), START, requires_grad=True) for site in every]
-    optimizer = torch.optim.Adam(alphas, lr=rate)
+    log_alphas = [torch.full((site.attention.heads,), INITIAL_LOG_ALPHA, requires_grad=True) for site in attn_sites]
+    optimizer = torch.optim.Adam(log_alphas, lr=learning_rate)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     try:
         for step in range(steps):
-            chosen = _some(examples, step, generator)
-            changes: dict[str, Change] = {}
-            for site, alpha in zip(every, alphas, strict=True):
-                u = torch.rand(alpha.shape, generator=generator).clamp(1e-6, 1 - 1e-6)
-                changes |= gated(site, noisy(alpha, u))
-            with torch.enable_grad(), alter(model, changes):
-                loss = losses(model, chosen).sum() / float(tokens(chosen).sum())
-            wanted = torch.stack([open_chance(alpha).sum() for alpha in alphas]).sum()
+            batch = _sample_batch(examples, step, generator)
+            interventions: dict[str, Intervention] = {}
+            for site, log_alpha in zip(attn_sites, log_alphas, strict=True):
+                u = torch.rand(log_alpha.shape, generator=generator).clamp(1e-6, 1 - 1e-6)
+                interventions |= gate_heads(site, sample_hard_concrete(log_alpha, u))
+            with torch.enable_grad(), alter(model, interventions):
+                loss = sentence_losses(model, batch).sum() / float(count_target_tokens(batch).sum())
+            expected_open = torch.stack([open_probability(log_alpha).sum() for log_alpha in log_alphas]).sum()
             optimizer.zero_grad()
-            (loss + penalty * wanted).backward()
+            (loss + penalty * expected_open).backward()
             optimizer.step()
     finally:
         for parameter in model.parameters():
             parameter.requires_grad_(True)
     return {
         head: value
-        for site, alpha in zip(every, alphas, strict=True)
-        for head, value in zip(site.heads, alpha.tolist(), strict=True)
+        for site, log_alpha in zip(attn_sites, log_alphas, strict=True)
+        for head, value in zip(site.heads, log_alpha.tolist(), strict=True)
     }
 
 
-def _some(examples: Sequence[Example], step: int, generator: torch.Generator, count: int = 16) -> list[Example]:
-    order = torch.randperm(len(examples), generator=generator)[:count]
-    return [examples[int(i)] for i in order]
+def _sample_batch(examples: Sequence[Example], step: int, generator: torch.Generator, count: int = 16) -> list[Example]:
+    indices = torch.randperm(len(examples), generator=generator)[:count]
+    return [examples[int(i)] for i in indices]

@@ -10,130 +10,148 @@ from torch import Tensor, nn
 from regard.config import Head
 from regard.errors import ModelError
 from regard.inspection.example import Example
-from regard.inspection.heads.importance import Change, gated, importance, loss_by_sentence, tokens
-from regard.inspection.trace import Model, sites
+from regard.inspection.heads.importance import (
+    Intervention,
+    count_target_tokens,
+    gate_heads,
+    head_importance,
+    loss_by_sentence,
+)
+from regard.inspection.trace import Model, attention_sites
 from regard.model.attention import Attention
 
-STEP = 0.1  # of all heads are shut before importance is asked again.  Michel et al. 2019, section 4.1
+PRUNED_FRACTION = 0.1  # of all heads are shut before importance is asked again.  Michel et al. 2019, section 4.1
 
 
 @dataclass(frozen=True)
-class Stage:
+class PruningStage:
     """A point on the way: the heads that are shut, and the loss without them."""
 
-    shut: tuple[Head, ...]
-    left: int
+    pruned_heads: tuple[Head, ...]
+    num_heads: int
     loss: float
     """Nats per target piece."""
 
 
-def masked(model: Model, shut: Sequence[Head]) -> dict[str, Change]:
+def mask_heads(model: Model, heads: Sequence[Head]) -> dict[str, Intervention]:
     """The changes that shut heads: for `alter`. What is left equals what `narrow` makes."""
-    gone = set(shut)
-    changes: dict[str, Change] = {}
-    for site in sites(model):
-        if gone & set(site.heads):
-            changes |= gated(site, torch.tensor([float(head not in gone) for head in site.heads]))
-    return changes
+    masked_heads = set(heads)
+    interventions: dict[str, Intervention] = {}
+    for site in attention_sites(model):
+        if masked_heads & set(site.heads):
+            interventions |= gate_heads(site, torch.tensor([float(head not in masked_heads) for head in site.heads]))
+    return interventions
 
 
-def by_importance(model: Model, examples: Sequence[Example], keep: int) -> Iterator[Stage]:
+def prune_by_importance(model: Model, examples: Sequence[Example], keep: int) -> Iterator[PruningStage]:
     """Shut the least important heads, a tenth at a time, asking anew each time, until so many are left.
 
     The last head of an attention is never shut. The first stage is the whole model.
     """
-    every = [head for site in sites(model) for head in site.heads]
-    keep = at_least(model, keep)
-    shut: list[Head] = []
-    yield _stage(model, examples, shut, len(every))
-    while len(every) - len(shut) > keep:
-        worth = importance(model, examples, shut, by_layer=False)  # what is lost is lost, in whichever layer
-        count = min(max(1, round(STEP * len(every))), len(every) - len(shut) - keep)
+    all_heads = [head for site in attention_sites(model) for head in site.heads]
+    keep = feasible_head_count(model, keep)
+    pruned_heads: list[Head] = []
+    yield _pruning_stage(model, examples, pruned_heads, len(all_heads))
+    while len(all_heads) - len(pruned_heads) > keep:
+        importances = head_importance(
+            model, examples, pruned_heads, normalize_by_layer=False
+        )  # what is lost is lost, in whichever layer
+        count = min(max(1, round(PRUNED_FRACTION * len(all_heads))), len(all_heads) - len(pruned_heads) - keep)
         for _ in range(count):
-            open_ = [head for head in every if head not in shut and not _last(head, every, shut)]
-            shut.append(min(open_, key=worth.__getitem__))
-        yield _stage(model, examples, shut, len(every) - len(shut))
+            candidates = [
+                head
+                for head in all_heads
+                if head not in pruned_heads and not _is_last_head(head, all_heads, pruned_heads)
+            ]
+            pruned_heads.append(min(candidates, key=importances.__getitem__))
+        yield _pruning_stage(model, examples, pruned_heads, len(all_heads) - len(pruned_heads))
 
 
-def by_gates(model: Model, examples: Sequence[Example], order: Sequence[Head], keep: int) -> Iterator[Stage]:
+def prune_by_gates(
+    model: Model, examples: Sequence[Example], order: Sequence[Head], keep: int
+) -> Iterator[PruningStage]:
     """Shut heads in an order that gates have learnt, the least wanted first, until so many are left."""
-    every = [head for site in sites(model) for head in site.heads]
-    keep = at_least(model, keep)
-    shut: list[Head] = []
-    yield _stage(model, examples, shut, len(every))
-    step = max(1, round(STEP * len(every)))
+    all_heads = [head for site in attention_sites(model) for head in site.heads]
+    keep = feasible_head_count(model, keep)
+    pruned_heads: list[Head] = []
+    yield _pruning_stage(model, examples, pruned_heads, len(all_heads))
+    step = max(1, round(PRUNED_FRACTION * len(all_heads)))
     for head in order:
-        if len(every) - len(shut) <= keep:
+        if len(all_heads) - len(pruned_heads) <= keep:
             break
-        if not _last(head, every, shut):
-            shut.append(head)
-            if len(shut) % step == 0 or len(every) - len(shut) == keep:
-                yield _stage(model, examples, shut, len(every) - len(shut))
+        if not _is_last_head(head, all_heads, pruned_heads):
+            pruned_heads.append(head)
+            if len(pruned_heads) % step == 0 or len(all_heads) - len(pruned_heads) == keep:
+                yield _pruning_stage(model, examples, pruned_heads, len(all_heads) - len(pruned_heads))
 
 
-def at_least(model: Model, keep: int) -> int:
+def feasible_head_count(model: Model, keep: int) -> int:
     """So many heads, or one for each attention where that is more."""
-    total = sum(site.attention.heads for site in sites(model))
+    total = sum(site.attention.heads for site in attention_sites(model))
     if keep > total or keep < 1:
         raise ModelError(f"--keep asks for {keep} heads; the model has {total}, so ask for 1 to {total}, or 1% to 100%")
-    return max(keep, len(sites(model)))
+    return max(keep, len(attention_sites(model)))
 
 
-def heads_to_keep(text: str, total: int) -> int:
+def parse_head_count(text: str, total: int) -> int:
     """'50%' of so many heads, or a number of them."""
     number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
         value = float(number)
-        found = math.ceil(value / 100 * total - 1e-9) if percent else int(number)
+        count = math.ceil(value / 100 * total - 1e-9) if percent else int(number)
     except ValueError:
         raise ModelError(f"--keep {text}: expected a share such as 50%, or a number of heads such as 24") from None
-    if not 1 <= found <= total:
+    if not 1 <= count <= total:
         raise ModelError(f"--keep {text}: the model has {total} heads; keep 1 to {total} of them, or 1% to 100%")
-    return found
+    return count
 
 
-def narrow(whole: nn.Module, small: nn.Module) -> None:
+def copy_pruned_weights(full_model: nn.Module, pruned_model: nn.Module) -> None:
     """Give a model that was built without some heads the weights of the one that has them.
 
     Of each head that is gone, rows of W_Q, W_K, W_V and columns of W_O are left out; the output's bias stays.
     """
-    theirs: dict[str, Tensor] = {
-        _plain(name): tensor for name, tensor in whole.named_parameters(remove_duplicate=False)
+    parameters: dict[str, Tensor] = {
+        _canonical_name(name): tensor for name, tensor in full_model.named_parameters(remove_duplicate=False)
     }
-    apart = _attentions(whole)
+    full_attentions = _attentions(full_model)
     with torch.no_grad():
-        for path, attention in _attentions(small).items():
-            rows = _rows(apart[path], attention)
+        for path, attention in _attentions(pruned_model).items():
+            rows = _remaining_rows(full_attentions[path], attention)
             for name in ("q", "k", "v"):
-                theirs[f"{path}.{name}.weight"] = theirs[f"{path}.{name}.weight"][rows]
-                if f"{path}.{name}.bias" in theirs:
-                    theirs[f"{path}.{name}.bias"] = theirs[f"{path}.{name}.bias"][rows]
-            theirs[f"{path}.out.weight"] = theirs[f"{path}.out.weight"][:, rows]
-        for name, parameter in small.named_parameters():
-            parameter.copy_(theirs[_plain(name)])
+                parameters[f"{path}.{name}.weight"] = parameters[f"{path}.{name}.weight"][rows]
+                if f"{path}.{name}.bias" in parameters:
+                    parameters[f"{path}.{name}.bias"] = parameters[f"{path}.{name}.bias"][rows]
+            parameters[f"{path}.out.weight"] = parameters[f"{path}.out.weight"][:, rows]
+        for name, parameter in pruned_model.named_parameters():
+            parameter.copy_(parameters[_canonical_name(name)])
 
 
-def _stage(model: Model, examples: Sequence[Example], shut: Sequence[Head], left: int) -> Stage:
-    changes = masked(model, shut)
-    loss = loss_by_sentence(model, examples, lambda _: changes)
-    return Stage(tuple(shut), left, float(loss.sum() / tokens(examples).sum()))
+def _pruning_stage(
+    model: Model, examples: Sequence[Example], pruned_heads: Sequence[Head], num_heads: int
+) -> PruningStage:
+    interventions = mask_heads(model, pruned_heads)
+    loss = loss_by_sentence(model, examples, lambda _: interventions)
+    return PruningStage(tuple(pruned_heads), num_heads, float(loss.sum() / count_target_tokens(examples).sum()))
 
 
-def _last(head: Head, every: Sequence[Head], shut: Sequence[Head]) -> bool:
+def _is_last_head(head: Head, all_heads: Sequence[Head], pruned_heads: Sequence[Head]) -> bool:
     """Whether an attention would be left with nothing."""
-    return sum(other.attention_name == head.attention_name and other not in shut for other in every) <= 1
+    return sum(other.attention_name == head.attention_name and other not in pruned_heads for other in all_heads) <= 1
 
 
 def _attentions(model: nn.Module) -> dict[str, Attention]:
     return {path: module for path, module in model.named_modules() if isinstance(module, Attention)}
 
 
-def _rows(whole: Attention, small: Attention) -> Tensor:
+def _remaining_rows(full_attention: Attention, pruned_attention: Attention) -> Tensor:
     """Which rows of the whole attention's maps the small one keeps."""
-    places = [whole.head_ids.index(number) for number in small.head_ids]
-    return torch.cat([torch.arange(at * whole.head_dim, (at + 1) * whole.head_dim) for at in places])
+    slots = [full_attention.head_ids.index(head_id) for head_id in pruned_attention.head_ids]
+    return torch.cat(
+        [torch.arange(slot * full_attention.head_dim, (slot + 1) * full_attention.head_dim) for slot in slots]
+    )
 
 
-def _plain(name: str) -> str:
+def _canonical_name(name: str) -> str:
     """A parameter's name, whether or not its scheme of positions chooses among heads."""
     return name.replace(".positions.of.", ".positions.")

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from regard.errors import DataError, RunError
 from regard.inspection.example import Example
-from regard.inspection.heads.faithfulness import choice, divergence
-from regard.inspection.trace import Look, Model, sites, weights
+from regard.inspection.heads.faithfulness import has_choice, jensen_shannon
+from regard.inspection.trace import AttentionTrace, Model, attention_sites, attention_weights
 from regard.jobs.load import load_weights
 from regard.jobs.look.inspected_run import InspectedRun, open_inspected_run
 from regard.run import is_run
@@ -29,7 +29,7 @@ class ReferenceAttention:
     head_ids: Mapping[str, Sequence[int]]
     """The numbers of the heads that each attention has."""
 
-    def weights_for(self, attention_trace: Look) -> Tensor:
+    def weights_for(self, attention_trace: AttentionTrace) -> Tensor:
         """What the same heads looked at, as the look's own weights; NaN where the other model has no such head."""
         reference_weights = torch.full_like(attention_trace.weights, torch.nan)
         reference_ids = list(self.head_ids.get(attention_trace.site.name, ()))
@@ -44,17 +44,17 @@ class ReferenceAttention:
 def load_reference(inspected_run: InspectedRun, example: Example, compare_with: str) -> ReferenceAttention:
     """What `--against` asks for: a step of the same run, `start`, or the folder of another run."""
     name, model = _load_reference_model(inspected_run, example, compare_with)
-    head_ids = {site.name: site.attention.head_ids for site in sites(model)}
-    return ReferenceAttention(name, weights(model, [example])[0], head_ids)
+    head_ids = {site.name: site.attention.head_ids for site in attention_sites(model)}
+    return ReferenceAttention(name, attention_weights(model, [example])[0], head_ids)
 
 
-def compute_divergences(attention_traces: Sequence[Look], reference: ReferenceAttention) -> dict[str, float]:
+def compute_divergences(attention_traces: Sequence[AttentionTrace], reference: ReferenceAttention) -> dict[str, float]:
     """How differently each head looks from then, by its name: Jensen-Shannon, bits, mean over rows with a choice."""
     divergences: dict[str, float] = {}
     for attention_trace in attention_traces:
-        head_divergences = divergence(
+        head_divergences = jensen_shannon(
             attention_trace.weights.double(), reference.weights_for(attention_trace).double()
-        )[:, choice(attention_trace.keep)].mean(dim=-1)
+        )[:, has_choice(attention_trace.attn_mask)].mean(dim=-1)
         divergences |= {
             str(head): value for head, value in zip(attention_trace.site.heads, head_divergences.tolist(), strict=True)
         }
@@ -102,4 +102,4 @@ def _load_other_run(folder: Path, example: Example) -> Model:
 
 
 def _token_ids(example: Example) -> list[tuple[int, ...]]:
-    return [side.ids for side in (example.source, example.read, example.target) if side is not None]
+    return [side.ids for side in (example.source, example.decoder_input, example.target) if side is not None]

@@ -5,21 +5,21 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.inspection.flow.decompose import Terms, allowed
+from regard.inspection.flow.decompose import ScoreTerms, head_attn_mask
 from regard.inspection.heads import faithfulness
-from regard.inspection.heads.statistics import Numbers
-from regard.inspection.trace import Look, Model, Trace
+from regard.inspection.heads.statistics import FloatArray
+from regard.inspection.trace import AttentionTrace, Model, Trace
 from regard.model.transformer import EncoderDecoder
 
 
 def measure_faithfulness(
     model: Model,
     model_trace: Trace,
-    attention_traces: Sequence[Look],
-    terms: Sequence[Terms | None],
+    attention_traces: Sequence[AttentionTrace],
+    terms: Sequence[ScoreTerms | None],
     weight_gradients: Mapping[str, Tensor],
     perturb: bool,
-) -> tuple[Numbers, dict[str, dict[str, Any]]]:
+) -> tuple[FloatArray, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
     divergences = faithfulness.apart(attention_traces)
     names = [str(head) for attention_trace in attention_traces for head in attention_trace.site.heads]
@@ -27,7 +27,7 @@ def measure_faithfulness(
     for attention_trace, score_terms in zip(attention_traces, terms, strict=True):
         position_divergences, attn_mask = (
             None if score_terms is None else faithfulness.from_places(attention_trace, score_terms),
-            allowed(attention_trace),
+            head_attn_mask(attention_trace),
         )
         perturbations = (
             faithfulness.shaken(model, model_trace.example, attention_trace)
@@ -50,7 +50,7 @@ def measure_faithfulness(
     return divergences, faithfulness
 
 
-def _most_similar_head(divergences: Numbers, head: int) -> int | None:
+def _most_similar_head(divergences: FloatArray, head: int) -> int | None:
     """The head that looks most like this one."""
     candidates = [other for other in range(len(divergences)) if other != head]
     return min(candidates, key=lambda other: float(divergences[head, other]), default=None)

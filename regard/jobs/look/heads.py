@@ -8,11 +8,18 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.inspection.example import Example
-from regard.inspection.heads.alignment import Aligners, align_heads
-from regard.inspection.heads.importance import Cost, ablated, alone, importance
-from regard.inspection.heads.patterns import LETTERS, NO_ROLE, ON_PROBES, Counts
-from regard.inspection.heads.roles import Evidence, Fits, HeadFacts, evidence, fits, head_facts
-from regard.inspection.trace import Model, sites, weights
+from regard.inspection.heads.alignment import AlignmentRanking, rank_alignment_heads
+from regard.inspection.heads.importance import AblationCost, ablate_all_but_one, ablate_heads, head_importance
+from regard.inspection.heads.patterns import NO_ROLE_LETTER, PROBE_ROLES, ROLE_LETTERS, TokenCounts
+from regard.inspection.heads.roles import (
+    EvidenceSentence,
+    HeadAnalysis,
+    PatternFitTable,
+    analyze_heads,
+    find_evidence,
+    fit_all_patterns,
+)
+from regard.inspection.trace import Model, attention_sites, attention_weights
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.model.transformer import EncoderDecoder
 from regard.report import Table, Value
@@ -25,28 +32,28 @@ ABLATION_SENTENCES = 60
 class HeadTable:
     """All that is known of a model's heads on a corpus."""
 
-    facts: list[HeadFacts]
+    facts: list[HeadAnalysis]
     importance: dict[Head, float]
-    costs: dict[Head, Cost]
-    keep_only_costs: dict[Head, Cost]
+    costs: dict[Head, AblationCost]
+    keep_only_costs: dict[Head, AblationCost]
     """What it costs if a head is the only one of its attention that is left; empty where nobody asked."""
     ablation_sentences: int
     """Sentences that costs were measured on: the first so many; 0 where nothing was."""
-    aligners: Aligners | None
+    aligners: AlignmentRanking | None
     """Heads of cross-attention as aligners, best first; None where there is none."""
     examples: list[Example]
     corpus_name: str
     """Where the sentences come from."""
-    fits: Fits
+    fits: PatternFitTable
     model: Model
 
-    def find_evidence(self, facts: HeadFacts) -> list[Evidence]:
+    def find_evidence(self, facts: HeadAnalysis) -> list[EvidenceSentence]:
         """The sentences that fit a head's pattern best, middling and worst; none where it was asked on random tokens,
         or is no pattern."""
-        if facts.best is None or facts.best.name in (*ON_PROBES, "copy"):
+        if facts.best is None or facts.best.name in (*PROBE_ROLES, "copy"):
             return []
         attention_heads = [other.head for other in self.facts if other.head.attention_name == facts.head.attention_name]
-        return evidence(
+        return find_evidence(
             self.fits.by_site[facts.head.attention_name][facts.best.name], attention_heads.index(facts.head)
         )
 
@@ -56,11 +63,11 @@ class HeadTable:
         heads_by_example: dict[int, list[Head]] = {}
         for facts in self.facts:
             for item in self.find_evidence(facts):
-                heads_by_example.setdefault(item.example, []).append(facts.head)
-        rows = {head: h for site in sites(self.model) for h, head in enumerate(site.heads)}
+                heads_by_example.setdefault(item.example_index, []).append(facts.head)
+        rows = {head: h for site in attention_sites(self.model) for h, head in enumerate(site.heads)}
         weights_by_head: dict[tuple[Head, int], Tensor] = {}
         for example, heads in heads_by_example.items():
-            attention_weights = weights(self.model, [self.examples[example]])[0]
+            attention_weights = attention_weights(self.model, [self.examples[example]])[0]
             weights_by_head |= {
                 (head, example): attention_weights[head.attention_name][rows[head]].clone() for head in heads
             }
@@ -77,15 +84,15 @@ class HeadTable:
 
     def error_rate(self, head: Head) -> float | None:
         """AER of a head of cross-attention, where gold is known."""
-        if self.aligners is None or not self.aligners.gold or head not in self.aligners.heads:
+        if self.aligners is None or not self.aligners.judged_by_gold or head not in self.aligners.heads:
             return None
-        return self.aligners.heads[head].counts.error_rate
+        return self.aligners.heads[head].counts.aer
 
     def as_table(self) -> Table:
         """A row a head."""
         return Table.of(self._row(facts) for facts in self.facts)
 
-    def _row(self, facts: HeadFacts) -> dict[str, Value]:
+    def _row(self, facts: HeadAnalysis) -> dict[str, Value]:
         best, runner_up, cost = facts.best, facts.runner_up, self.costs.get(facts.head)
         keep_only_cost = self.keep_only_costs.get(facts.head)
         return {
@@ -95,12 +102,12 @@ class HeadTable:
             "lift": best.lift if best else None,
             "low": best.low if best else None,
             "high": best.high if best else None,
-            "lift by sentence": best.by_sentence if best else None,
-            "argmax": best.argmax if best else None,
+            "lift by sentence": best.macro_lift if best else None,
+            "argmax": best.argmax_rate if best else None,
             "random": best.baseline if best else None,
             "runner-up": runner_up.name if runner_up else None,
             "margin": facts.margin,
-            **facts.numbers._asdict(),
+            **facts.statistics._asdict(),
             "importance": self.importance.get(facts.head),
             "cost": cost.cost if cost else None,
             "cost low": cost.low if cost else None,
@@ -109,7 +116,7 @@ class HeadTable:
             "alone low": keep_only_cost.low if keep_only_cost else None,
             "alone high": keep_only_cost.high if keep_only_cost else None,
             "AER": self.error_rate(facts.head),
-            "copying": facts.copying,
+            "copying": facts.copying_score,
         }
 
 
@@ -123,23 +130,23 @@ def measure_heads(
 ) -> HeadTable:
     """Every measure of every head on these sentences; `others`: what each is worth without the others, too."""
     model, examples = inspected_run.model, list(examples)
-    counts = inspected_run.count_tokens() or Counts.of(examples)
-    pattern_fits = fits(model, examples, counts)
-    facts = head_facts(
+    counts = inspected_run.count_tokens() or TokenCounts.from_examples(examples)
+    pattern_fits = fit_all_patterns(model, examples, counts)
+    facts = analyze_heads(
         model, examples, inspected_run.build_random_model(), counts, pattern_fits, inspected_run.joint_vocab
     )
     translates = isinstance(model, EncoderDecoder)
     ablation_examples = examples[:ablation_sentences] if translates else []
-    costs = ablated(model, ablation_examples, way=ablation) if ablation_examples else []
+    costs = ablate_heads(model, ablation_examples, ablation=ablation) if ablation_examples else []
     return HeadTable(
         facts=facts,
-        importance=importance(model, examples) if translates else {},
+        importance=head_importance(model, examples) if translates else {},
         costs={cost.head: cost for cost in costs},
-        keep_only_costs={cost.head: cost for cost in alone(model, ablation_examples)}
+        keep_only_costs={cost.head: cost for cost in ablate_all_but_one(model, ablation_examples)}
         if keep_only and ablation_examples
         else {},
         ablation_sentences=len(ablation_examples),
-        aligners=align_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
+        aligners=rank_alignment_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
         examples=examples,
         corpus_name=corpus_name,
         fits=pattern_fits,
@@ -147,6 +154,6 @@ def measure_heads(
     )
 
 
-def role_letter(facts: HeadFacts) -> str:
+def role_letter(facts: HeadAnalysis) -> str:
     """One letter for a badge."""
-    return LETTERS[facts.role.name] if facts.role else NO_ROLE
+    return ROLE_LETTERS[facts.role.name] if facts.role else NO_ROLE_LETTER

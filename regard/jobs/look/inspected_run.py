@@ -16,10 +16,10 @@ from regard.data.store import open_corpus
 from regard.decode import GreedySearch
 from regard.errors import DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.example import LONGEST, Example, by_spaces, pair_example, text_example
-from regard.inspection.heads.alignment import has_gold, read_pharaoh
-from regard.inspection.heads.patterns import Counts
-from regard.inspection.trace import Model, sites
+from regard.inspection.example import MAX_TOKENS, Example, build_pair_example, build_text_example, with_whitespace_words
+from regard.inspection.heads.alignment import has_gold, parse_pharaoh
+from regard.inspection.heads.patterns import TokenCounts
+from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
 from regard.jobs.prune import find_training_store
 from regard.run import Run, open_run
@@ -59,12 +59,12 @@ class InspectedRun:
         if not source.strip():
             raise DataError("there is no sentence to look at: the text is empty")
         if isinstance(self.task, Embedder):
-            example = text_example(self.task.tokenizer, source, LONGEST * 1000, gold)
+            example = build_text_example(self.task.tokenizer, source, MAX_TOKENS * 1000, gold)
         else:
             self._require_length(len(self.task.tokenizers.source.encode([source])[0]) + 1, source)
             target_text = self.task.translate([source])[0] if target is None else target
-            example = pair_example(self.task.tokenizers, source, target_text, gold)
-            self._require_length(len(example.rows("decoder")), target_text)
+            example = build_pair_example(self.task.tokenizers, source, target_text, gold)
+            self._require_length(len(example.query_tokens("decoder")), target_text)
         self._require_length(len(example.source), source)
         return example
 
@@ -74,7 +74,7 @@ class InspectedRun:
             return new_encoder(self.config, self.task.tokenizer.pad_id).eval()
         return new_model(self.config, self.task.tokenizers).to(next(self.model.parameters()).device).eval()
 
-    def count_tokens(self) -> Counts | None:
+    def count_tokens(self) -> TokenCounts | None:
         """How often each piece stands in the training text, where the run has kept it."""
         store = find_training_store(self.run)
         if not isinstance(self.task, Translator) or not store.tokens_manifest.exists():
@@ -84,7 +84,7 @@ class InspectedRun:
         for ids in (corpus.source_ids, corpus.target_ids):
             token_ids, frequencies = np.unique(np.asarray(ids.values), return_counts=True)
             sides.append(Counter(dict(zip(token_ids.tolist(), frequencies.tolist(), strict=True))))
-        return Counts(*sides)
+        return TokenCounts(*sides)
 
     def find_head(self, name: str) -> tuple[str, int]:
         """The attention of a head and its row there; a name that fits none is told which there are."""
@@ -92,7 +92,7 @@ class InspectedRun:
             head = Head.parse(name)
         except ValueError as error:
             raise ModelError(str(error)) from None
-        sites_by_name = {site.name: site for site in sites(self.model)}
+        sites_by_name = {site.name: site for site in attention_sites(self.model)}
         if head.attention_name not in sites_by_name:
             raise ModelError(f"there is no head {name}: this model has {_describe_sites(list(sites_by_name))}")
         head_ids = sites_by_name[head.attention_name].attention.head_ids
@@ -106,9 +106,9 @@ class InspectedRun:
         return head.attention_name, head_ids.index(head.number)
 
     def _require_length(self, num_tokens: int, text: str) -> None:
-        if num_tokens > LONGEST:
+        if num_tokens > MAX_TOKENS:
             raise DataError(
-                f"'{text[:40]}…' is {num_tokens:,} pieces long; {LONGEST} is the most that can be looked at, since every "
+                f"'{text[:40]}…' is {num_tokens:,} pieces long; {MAX_TOKENS} is the most that can be looked at, since every "
                 f"head holds a square of them. Look at a part of it."
             )
 
@@ -172,14 +172,18 @@ def load_aligned_examples(
     if examples and not has_gold(examples):
         raise DataError(f"{gold}: there is no link in the lines that were read; expected links such as 0-0 1-2")
     if not examples:
-        raise DataError(f"{' '.join(paths)}: nothing to measure on; expected text, at most {LONGEST} pieces a sentence")
+        raise DataError(
+            f"{' '.join(paths)}: nothing to measure on; expected text, at most {MAX_TOKENS} pieces a sentence"
+        )
     return examples, f"{' '.join(Path(text).name for text in paths)} with gold links"
 
 
 def _add_links(example: Example, line: str, location: str) -> Example:
-    assert example.target is not None and example.read is not None
-    sure, possible = read_pharaoh(line, location)
-    source, read, target = (by_spaces(side) for side in (example.source, example.read, example.target))
+    assert example.target is not None and example.decoder_input is not None
+    sure, possible = parse_pharaoh(line, location)
+    source, read, target = (
+        with_whitespace_words(side) for side in (example.source, example.decoder_input, example.target)
+    )
     for s, t in sure | possible:
         if s >= len(source.words) or t >= len(target.words):
             raise DataError(
@@ -221,7 +225,7 @@ def _require_examples(
     examples = _make_fitting_examples(inspected_run, pairs)
     if not examples:
         raise DataError(
-            f"{corpus_name}: nothing to measure on; expected text, and of at most {LONGEST} pieces a sentence"
+            f"{corpus_name}: nothing to measure on; expected text, and of at most {MAX_TOKENS} pieces a sentence"
         )
     return examples, corpus_name
 

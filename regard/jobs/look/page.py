@@ -12,14 +12,22 @@ from torch import Tensor
 from regard.config import Head
 from regard.data.batch import collate
 from regard.data.corpora import word_spans
-from regard.inspection.example import Example, Side
+from regard.inspection.example import Example, TokenizedText
 from regard.inspection.flow import decompose, norms
-from regard.inspection.flow.attribution import NAMES, Flow, answers, disagreement, flow, gradients, slopes
-from regard.inspection.flow.rollout import contrast
-from regard.inspection.heads.alignment import by_words, link, pharaoh, to_words
-from regard.inspection.heads.patterns import LETTERS, NO_ROLE
-from regard.inspection.heads.roles import HeadFacts, Spread
-from regard.inspection.trace import Look, Trace, cross_weights, trace
+from regard.inspection.flow.attribution import (
+    METHODS,
+    FlowAnalysis,
+    analyze_flow,
+    attention_gradients,
+    attribution_matrices,
+    gradient_times_attention,
+    method_correlations,
+)
+from regard.inspection.flow.rollout import mean_total_variation
+from regard.inspection.heads.alignment import extract_links, format_pharaoh, merge_subwords, merge_subwords_by_span
+from regard.inspection.heads.patterns import NO_ROLE_LETTER, ROLE_LETTERS
+from regard.inspection.heads.roles import AttentionStatistics, HeadAnalysis
+from regard.inspection.trace import AttentionTrace, Trace, cross_attention_weights, trace_forward
 from regard.jobs.look.compare_attention import ReferenceAttention, compute_divergences
 from regard.jobs.look.faithfulness import measure_faithfulness
 from regard.jobs.look.heads import HeadTable, role_letter
@@ -68,7 +76,7 @@ def _compute_cross_attention_batch(
 ) -> list[CrossAttentionMatrix]:
     source_tokenizer, target_tokenizer = translator.tokenizers.source, translator.tokenizers.target
     source_ids, target_ids = source_tokenizer.encode(sources), target_tokenizer.encode(targets)
-    weights = cross_weights(translator.model, collate(source_ids, target_ids))
+    weights = cross_attention_weights(translator.model, collate(source_ids, target_ids))
     matrices = []
     for i, all_heads in enumerate(weights):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
@@ -84,7 +92,7 @@ def _compute_cross_attention_batch(
                 token_weights=mean,
                 source_words=[sources[i][a:b] for a, b in word_spans[0]],
                 target_words=[targets[i][a:b] for a, b in word_spans[1]],
-                word_weights=by_words(mean, *token_spans, words=word_spans)
+                word_weights=merge_subwords_by_span(mean, *token_spans, word_spans=word_spans)
                 if word_spans[0] and word_spans[1]
                 else torch.zeros(0, 0),
             )
@@ -96,16 +104,16 @@ def build_look_data(
     inspected_run: InspectedRun,
     example: Example,
     table: HeadTable | None = None,
-    means: decompose.Common | None = None,
+    means: decompose.CorpusMeans | None = None,
     reference: ReferenceAttention | None = None,
 ) -> dict[str, Any]:
     """Everything that a page shows of one sentence, as plain numbers and arrays: see docs/look_contract.md."""
-    model_trace, model = trace(inspected_run.model, example), inspected_run.model
-    weight_gradients = slopes(model, example)
-    attention_flow = flow(model_trace)
+    model_trace, model = trace_forward(inspected_run.model, example), inspected_run.model
+    weight_gradients = attention_gradients(model, example)
+    attention_flow = analyze_flow(model_trace)
     side_names = {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
-    traces_by_kind = {kind: attention_traces for kind in side_names if (attention_traces := model_trace.kind(kind))}
-    sides = {"source": example.source, "target": example.target, "read": example.read}
+    traces_by_kind = {kind: attention_traces for kind in side_names if (attention_traces := model_trace.of_kind(kind))}
+    sides = {"source": example.source, "target": example.target, "read": example.decoder_input}
     m = inspected_run.config.model
     position_configs = {"encoder": m.encoder.positions or m.positions, "decoder": m.decoder.positions or m.positions}
     return {
@@ -129,8 +137,8 @@ def build_look_data(
         },
         "against": None
         if reference is None
-        else {"name": reference.name, "moved": compute_divergences(list(model_trace.looks.values()), reference)},
-        "flow": _flow_data(model_trace, attention_flow, gradients(model_trace, weight_gradients)),
+        else {"name": reference.name, "moved": compute_divergences(list(model_trace.attentions.values()), reference)},
+        "flow": _flow_data(model_trace, attention_flow, gradient_times_attention(model_trace, weight_gradients)),
         "corpus": {
             "sentences": len(table.examples) if table else 0,
             "costed": table.ablation_sentences if table else 0,
@@ -145,10 +153,10 @@ def build_look_data(
 
 def compute_common_means(
     inspected_run: InspectedRun, examples: Sequence[Example], max_examples: int = 50
-) -> decompose.Common:
+) -> decompose.CorpusMeans:
     """What tokens have in common over some sentences: what position and content are told apart by."""
-    return decompose.common(
-        inspected_run.model, [trace(inspected_run.model, example) for example in examples[:max_examples]]
+    return decompose.compute_corpus_means(
+        inspected_run.model, [trace_forward(inspected_run.model, example) for example in examples[:max_examples]]
     )
 
 
@@ -157,7 +165,7 @@ def read_head_history(run: Run) -> list[dict[str, Any]]:
     records = list(log.read(run.head_history)) if run.head_history.exists() else []
     for record in records:
         for head_record in record["heads"].values():
-            head_record["letter"] = LETTERS.get(head_record["role"], NO_ROLE)
+            head_record["letter"] = ROLE_LETTERS.get(head_record["role"], NO_ROLE_LETTER)
     return records
 
 
@@ -214,13 +222,13 @@ def tabulate_head(data: Mapping[str, Any], kind: str, layer: int, head_index: in
     return Table.of(rows)
 
 
-def _side_data(side: Side) -> dict[str, Any]:
+def _side_data(side: TokenizedText) -> dict[str, Any]:
     return {
         "text": side.text,
-        "pieces": list(side.pieces),
-        "word": list(side.word),
+        "pieces": list(side.tokens),
+        "word": list(side.word_ids),
         "words": list(side.words),
-        "special": list(side.special),
+        "special": list(side.special_tokens_mask),
     }
 
 
@@ -228,14 +236,14 @@ def _kind_data(
     inspected_run: InspectedRun,
     model_trace: Trace,
     sides: tuple[str, str],
-    attention_traces: Sequence[Look],
-    measurements: tuple[Mapping[str, Tensor], HeadTable | None, decompose.Common | None],
+    attention_traces: Sequence[AttentionTrace],
+    measurements: tuple[Mapping[str, Tensor], HeadTable | None, decompose.CorpusMeans | None],
 ) -> dict[str, Any]:
     weight_gradients, table, means = measurements
-    gradient = gradients(model_trace, weight_gradients)
+    gradient = gradient_times_attention(model_trace, weight_gradients)
     terms = [
-        decompose.terms(inspected_run.model, model_trace, attention_trace, means)
-        if decompose.told_apart(attention_trace, means)
+        decompose.decompose_scores(inspected_run.model, model_trace, attention_trace, means)
+        if decompose.can_decompose(attention_trace, means)
         else None
         for attention_trace in attention_traces
     ]
@@ -249,20 +257,21 @@ def _kind_data(
         "causal": kind == "decoder",
         "weights": [_to_numpy(attention_trace.weights) for attention_trace in attention_traces],
         "scores": [
-            _to_numpy(_mask_with_nan(attention_trace.scores, decompose.allowed(attention_trace)))
+            _to_numpy(_mask_with_nan(attention_trace.scores, decompose.head_attn_mask(attention_trace)))
             for attention_trace in attention_traces
         ],
         "value_norms": [_to_numpy(norms.value_norms(attention_trace)) for attention_trace in attention_traces],
-        "norms": [_to_numpy(norms.norms(attention_trace)) for attention_trace in attention_traces],
-        "signed": [_to_numpy(norms.signed(attention_trace)) for attention_trace in attention_traces],
+        "norms": [_to_numpy(norms.value_weighted_norms(attention_trace)) for attention_trace in attention_traces],
+        "signed": [_to_numpy(norms.signed_shares(attention_trace)) for attention_trace in attention_traces],
         "terms": {
-            "names": list(decompose.NAMES),
+            "names": list(decompose.TERM_NAMES),
             "values": [
-                score_terms and _to_numpy(_mask_with_nan(score_terms.six, score_terms.keep[:, None]))
+                score_terms and _to_numpy(_mask_with_nan(score_terms.grouped_terms, score_terms.attn_mask[:, None]))
                 for score_terms in terms
             ],
             "shares": [
-                score_terms and _to_numpy(decompose.shares(score_terms.six, score_terms.keep)) for score_terms in terms
+                score_terms and _to_numpy(decompose.term_shares(score_terms.grouped_terms, score_terms.attn_mask))
+                for score_terms in terms
             ],
         },
         "gradient": [_to_numpy(gradient[attention_trace.site.name]) for attention_trace in attention_traces]
@@ -276,12 +285,12 @@ def _kind_data(
     }
     if kind != "cross":
         data["toeplitz"] = [
-            decompose.distance_share(attention_trace).astype(np.float32) for attention_trace in attention_traces
+            decompose.toeplitz_r2(attention_trace).astype(np.float32) for attention_trace in attention_traces
         ]
     return data
 
 
-def _reference_data(attention_traces: Sequence[Look], reference: ReferenceAttention | None) -> dict[str, Any]:
+def _reference_data(attention_traces: Sequence[AttentionTrace], reference: ReferenceAttention | None) -> dict[str, Any]:
     """What the same heads looked at in another model, and what has changed since."""
     if reference is None:
         return {}
@@ -303,53 +312,55 @@ def _head_data(head: Head, table: HeadTable | None) -> dict[str, Any]:
     cost = table.costs.get(head) if table else None
     return head_data | {
         "role": facts.role.name if facts and facts.role else None,
-        "letter": role_letter(facts) if facts else NO_ROLE,
+        "letter": role_letter(facts) if facts else NO_ROLE_LETTER,
         "best": best.name if best else None,
         "lift": best.lift if best else None,
-        "by_sentence": best.by_sentence if best else None,
+        "by_sentence": best.macro_lift if best else None,
         "low": best.low if best else None,
         "high": best.high if best else None,
-        "argmax": best.argmax if best else None,
+        "argmax": best.argmax_rate if best else None,
         "baseline": best.baseline if best else None,
         "runner_up": runner_up.name if runner_up else None,
         "runner_up_lift": runner_up.lift if runner_up else None,
         "margin": facts.margin if facts else None,
-        **(facts.numbers._asdict() if facts else dict.fromkeys(Spread._fields)),
+        **(facts.statistics._asdict() if facts else dict.fromkeys(AttentionStatistics._fields)),
         "importance": table.importance.get(head) if table else None,
         "cost": cost.cost if cost else None,
         "cost_low": cost.low if cost else None,
         "cost_high": cost.high if cost else None,
         "aer": table.error_rate(head) if table else None,
-        "copying": facts.copying if facts else None,
-        "note": facts.note() if facts else "heads were not measured",
+        "copying": facts.copying_score if facts else None,
+        "note": facts.describe() if facts else "heads were not measured",
         "evidence": _evidence_data(head, facts, table) if facts and table else [],
     }
 
 
-def _evidence_data(head: Head, facts: HeadFacts, table: HeadTable) -> list[dict[str, Any]]:
+def _evidence_data(head: Head, facts: HeadAnalysis, table: HeadTable) -> list[dict[str, Any]]:
     evidence_data = []
     kind = "cross" if head.kind == "cross" else head.stack
     for item in table.find_evidence(facts):
-        example = table.examples[item.example]
+        example = table.examples[item.example_index]
         evidence_data.append(
             {
-                "which": item.which,
+                "which": item.rank,
                 "lift": item.lift,
-                "rows": list(example.named(kind).pieces),
-                "columns": list(example.columns(kind).pieces),
-                "weights": _to_numpy(table.evidence_weights[head, item.example]),
+                "rows": list(example.query_labels(kind).tokens),
+                "columns": list(example.key_tokens(kind).tokens),
+                "weights": _to_numpy(table.evidence_weights[head, item.example_index]),
             }
         )
     return evidence_data
 
 
-def _flow_data(model_trace: Trace, attention_flow: Flow, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
-    encoder, cross = attention_flow.rolled.encoder, attention_flow.rolled.across
-    encoder_baselines = [baseline.encoder for baseline in attention_flow.chance]
+def _flow_data(model_trace: Trace, attention_flow: FlowAnalysis, gradient: Mapping[str, Tensor]) -> dict[str, Any]:
+    encoder, cross = attention_flow.rollout.encoder, attention_flow.rollout.decoder
+    encoder_baselines = [baseline.encoder for baseline in attention_flow.permuted_rollouts]
     data: dict[str, Any] = {"encoder": _to_numpy(encoder), "beyond": _to_numpy(encoder - _mean(encoder_baselines))}
     data["contrast"] = {"encoder": _row_contrast(encoder, encoder_baselines)}
     if cross is not None:
-        cross_baselines = [baseline.across for baseline in attention_flow.chance if baseline.across is not None]
+        cross_baselines = [
+            baseline.decoder for baseline in attention_flow.permuted_rollouts if baseline.decoder is not None
+        ]
         source_baselines = [baseline.source for baseline in cross_baselines]
         data["contrast"]["cross"] = _row_contrast(cross.source, source_baselines)
         data |= {
@@ -364,17 +375,21 @@ def _flow_data(model_trace: Trace, attention_flow: Flow, gradient: Mapping[str, 
         }
     return data | {
         "max_flow": None if attention_flow.max_flow is None else _to_numpy(attention_flow.max_flow),
-        "mixing": {kind: [_to_numpy(ratio) for ratio in ratios] for kind, ratios in attention_flow.mixing.items()},
+        "mixing": {
+            kind: [_to_numpy(ratio) for ratio in ratios] for kind, ratios in attention_flow.mixing_ratios.items()
+        },
         "disagreement": {
-            "names": list(NAMES),
-            "correlation": disagreement(answers(model_trace, attention_flow, gradient)).astype(np.float32),
+            "names": list(METHODS),
+            "correlation": method_correlations(attribution_matrices(model_trace, attention_flow, gradient)).astype(
+                np.float32
+            ),
         },
     }
 
 
 def _row_contrast(rolled: Tensor, baselines: Sequence[Tensor]) -> list[float]:
     """How differently rows come about, in truth and by chance."""
-    return [contrast(rolled), sum(map(contrast, baselines)) / len(baselines)]
+    return [mean_total_variation(rolled), sum(map(mean_total_variation, baselines)) / len(baselines)]
 
 
 def _mean(matrices: Sequence[Tensor]) -> Tensor:
@@ -383,18 +398,18 @@ def _mean(matrices: Sequence[Tensor]) -> Tensor:
 
 def _alignment_data(model_trace: Trace, table: HeadTable | None) -> dict[str, Any]:
     """What the best head of cross-attention aligns in this sentence."""
-    if not model_trace.kind("cross") or table is None or table.aligners is None:
+    if not model_trace.of_kind("cross") or table is None or table.aligners is None:
         return {"best": None, "links": [], "pharaoh": "", "aer": None}
     best, alignment = table.aligners.best
-    attention_trace, example = model_trace.looks[best.attention_name], model_trace.example
+    attention_trace, example = model_trace.attentions[best.attention_name], model_trace.example
     assert example.target is not None
     weights = attention_trace.weights[attention_trace.site.heads.index(best)].float()
-    links = sorted(link(to_words(weights, example.target, example.source)))
+    links = sorted(extract_links(merge_subwords(weights, example.target, example.source)))
     return {
         "best": str(best),
         "links": [list(pair) for pair in links],
-        "pharaoh": pharaoh(links),
-        "aer": alignment.counts.error_rate if table.aligners.gold else None,
+        "pharaoh": format_pharaoh(links),
+        "aer": alignment.counts.aer if table.aligners.judged_by_gold else None,
     }
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from regard.errors import ConfigError
-from regard.inspection.example import LONGEST
-from regard.inspection.positions import Effect, Places, Sheet, places
+from regard.inspection.example import MAX_TOKENS
+from regard.inspection.positions import PositionEffect, PositionTable, StackPositions, analyze_positions
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Chart, Table, Tile, Value, tiles
 
@@ -19,26 +19,26 @@ MIN_UNIFORM_RATIO = 1.1
 """A distance that gets less than this many times its even share is no favourite."""
 
 
-def analyze_positions(inspected_run: InspectedRun, count: int) -> list[Places]:
+def analyze_positions(inspected_run: InspectedRun, count: int) -> list[StackPositions]:
     """Every stack of a model, as far as its places reach."""
-    if not 2 <= count <= LONGEST:
-        raise ConfigError(f"--places {count}: expected 2 to {LONGEST} places to look at")
+    if not 2 <= count <= MAX_TOKENS:
+        raise ConfigError(f"--places {count}: expected 2 to {MAX_TOKENS} places to look at")
     stacks = [stack for stack in ("encoder", "decoder") if hasattr(inspected_run.model, stack)]
-    return [places(inspected_run.model, stack, count) for stack in stacks]
+    return [analyze_positions(inspected_run.model, stack, count) for stack in stacks]
 
 
-def tabulate_preferred_distances(stack_positions: Sequence[Places]) -> Table:
+def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> Table:
     """A row a head: where it would look if all words were one, and how much of that is distance alone."""
     rows: list[dict[str, Value]] = []
     for effect in (effect for stack in stack_positions for effect in stack.effects):
-        for h, head_id in enumerate(effect.heads):
-            distance, uniform_ratio = effect.favourite(h)
+        for h, head_id in enumerate(effect.head_ids):
+            distance, uniform_ratio = effect.preferred_offset(h)
             rows.append(
                 {
                     "head": f"{effect.name}.{head_id}",
                     "looks": describe_distance(distance) if uniform_ratio >= MIN_UNIFORM_RATIO else "everywhere alike",
                     "times even": uniform_ratio,
-                    "by distance": float(effect.by_distance[h]) if uniform_ratio >= MIN_UNIFORM_RATIO else None,
+                    "by distance": float(effect.distance_share[h]) if uniform_ratio >= MIN_UNIFORM_RATIO else None,
                 }
             )
     return Table.of(rows)
@@ -49,7 +49,7 @@ def describe_distance(distance: int) -> str:
     return "at itself" if distance == 0 else f"{abs(distance)} {'before' if distance < 0 else 'after'} it"
 
 
-def tabulate_position_scores(stack_positions: Sequence[Places]) -> Table:
+def tabulate_position_scores(stack_positions: Sequence[StackPositions]) -> Table:
     """A row for each head, query and key: what places alone add to the score, and the weight that comes of it."""
     rows: list[dict[str, Value]] = [
         {
@@ -60,29 +60,33 @@ def tabulate_position_scores(stack_positions: Sequence[Places]) -> Table:
             "weight": float(effect.weights[h, i, j]),
         }
         for effect in (effect for stack in stack_positions for effect in stack.effects)
-        for h, head_id in enumerate(effect.heads)
+        for h, head_id in enumerate(effect.head_ids)
         for i, j in np.argwhere(~np.isnan(effect.scores[h]))
     ]
     return Table.of(rows)
 
 
-def flatten_position_arrays(stack_positions: Sequence[Places]) -> Mapping[str, Any]:
+def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mapping[str, Any]:
     """Everything by flat names, for an NPZ file: encoder.embed.table, encoder.0.self.scores …"""
     arrays: dict[str, Any] = {}
     for stack in stack_positions:
-        for position_table in stack.sheets:
-            name = f"{position_table.name}.values" if position_table.columns.endswith("values") else position_table.name
+        for position_table in stack.tables:
+            name = (
+                f"{position_table.name}.values"
+                if position_table.column_axis.endswith("values")
+                else position_table.name
+            )
             arrays |= {
                 f"{name}.table": position_table.values,
-                f"{name}.{position_table.rows}": np.array(position_table.at),
+                f"{name}.{position_table.row_axis}": np.array(position_table.row_labels),
             }
-            arrays |= {f"{name}.gram": position_table.gram, f"{name}.singular": position_table.singular}
+            arrays |= {f"{name}.gram": position_table.gram, f"{name}.singular": position_table.singular_values}
         for effect in stack.effects:
             arrays |= {f"{effect.name}.scores": effect.scores, f"{effect.name}.weights": effect.weights}
     return arrays
 
 
-def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[Places], layer: int = 0) -> Chart:
+def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[StackPositions], layer: int = 0) -> Chart:
     """What each stack holds, with its Gram matrix, and below it what that does to the scores of one layer."""
     note = "Below the tables: what places alone add to scores, if all words are one and the same."
     return tiles(
@@ -90,10 +94,10 @@ def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[Places
     )
 
 
-def build_position_matrices(stack_positions: Sequence[Places], layer: int = 0) -> list[list[Tile]]:
+def build_position_matrices(stack_positions: Sequence[StackPositions], layer: int = 0) -> list[list[Tile]]:
     """The figure's lines of tiles; tables that two stacks share are shown once."""
     rows: list[list[Tile]] = []
-    shown_tables: list[Sheet] = []
+    shown_tables: list[PositionTable] = []
     for stack in stack_positions:
         for position_table in _select_layer_tables(stack, layer):
             if not any(np.array_equal(position_table.values, other.values, equal_nan=True) for other in shown_tables):
@@ -104,17 +108,17 @@ def build_position_matrices(stack_positions: Sequence[Places], layer: int = 0) -
     return rows
 
 
-def _select_layer_tables(stack: Places, layer: int) -> list[Sheet]:
+def _select_layer_tables(stack: StackPositions, layer: int) -> list[PositionTable]:
     """What acts in a layer: its own tables, or those that serve all."""
     layer_tables = [
-        position_table for position_table in stack.sheets if position_table.name.startswith(f"{stack.stack}.{layer}.")
+        position_table for position_table in stack.tables if position_table.name.startswith(f"{stack.stack}.{layer}.")
     ]
     return layer_tables or [
-        position_table for position_table in stack.sheets if position_table.name == stack.sheets[0].name
+        position_table for position_table in stack.tables if position_table.name == stack.tables[0].name
     ]
 
 
-def _table_matrices(scheme: str, position_table: Sheet) -> list[Tile]:
+def _table_matrices(scheme: str, position_table: PositionTable) -> list[Tile]:
     columns = range(min(MAX_COLUMNS, position_table.values.shape[1]))
     truncation_note = (
         ""
@@ -122,30 +126,30 @@ def _table_matrices(scheme: str, position_table: Sheet) -> list[Tile]:
         else f", first {len(columns)} of {position_table.values.shape[1]}"
     )
     matrix = Tile(
-        f"{scheme}: {position_table.name}", _to_rows(position_table.values[:, : len(columns)]), position_table.at, columns, position_table.rows,
-        position_table.columns + truncation_note,
+        f"{scheme}: {position_table.name}", _to_rows(position_table.values[:, : len(columns)]), position_table.row_labels, columns, position_table.row_axis,
+        position_table.column_axis + truncation_note,
     )  # fmt: skip
     return [
         matrix,
         Tile(
             "Gram matrix",
             _to_rows(position_table.gram),
-            position_table.at,
-            position_table.at,
-            position_table.rows,
-            position_table.rows,
+            position_table.row_labels,
+            position_table.row_labels,
+            position_table.row_axis,
+            position_table.row_axis,
         ),
     ]
 
 
-def _effect_matrices(effect: Effect) -> list[Tile]:
+def _effect_matrices(effect: PositionEffect) -> list[Tile]:
     position_ids = range(effect.scores.shape[1])
     max_score = float(np.nanmax(np.abs(effect.scores)))
     if max_score < 1e-4:  # rounding, where no place differs from another
         max_score = 1.0
     return [
         Tile(f"{effect.name}.{head_id}", _to_rows(scores), position_ids, position_ids, "query", "key", max_score)
-        for head_id, scores in zip(effect.heads, effect.scores, strict=True)
+        for head_id, scores in zip(effect.head_ids, effect.scores, strict=True)
     ]
 
 

@@ -1,5 +1,5 @@
 """The proofs behind `regard look`, for whoever wants to see them."""
 
-from regard.inspection.selftest import Proof, proofs
+from regard.inspection.selftest import SelfTestResult, run_selftests
 
-__all__ = ["Proof", "proofs"]
+__all__ = ["SelfTestResult", "run_selftests"]

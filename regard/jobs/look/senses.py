@@ -11,9 +11,9 @@ from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.inspection import embeddings
-from regard.inspection.embeddings import Alike, Contextuality
-from regard.inspection.example import Example, pieces_of
-from regard.inspection.trace import encoder_of
+from regard.inspection.embeddings import Contextuality, SimilarityScores
+from regard.inspection.example import Example, token_positions
+from regard.inspection.trace import get_encoder
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Table, Value
 from regard.tasks.embed import Embedder
@@ -50,14 +50,14 @@ class SenseAnalysis:
             {
                 "layer": layer.layer,
                 **_similarity_columns("raw", layer.raw),
-                **_similarity_columns("standardised", layer.standard),
+                **_similarity_columns("standardised", layer.standardized),
             }
-            | {"senses": layer.senses, "nearest": layer.nearest}
+            | {"senses": layer.sense_auc, "nearest": layer.nearest_sense_accuracy}
             for layer in self.layers
         )
 
 
-def _similarity_columns(kind: str, similarity: Alike) -> dict[str, Value]:
+def _similarity_columns(kind: str, similarity: SimilarityScores) -> dict[str, Value]:
     return {f"{name} {kind}": value for name, value in vars(similarity).items()}
 
 
@@ -77,7 +77,7 @@ def analyze_senses(
     inspected_run: InspectedRun, word: str, sentences: Sequence[str], senses: Sequence[str]
 ) -> SenseAnalysis:
     """The story of one word in these sentences; the encoder's side."""
-    encoder_of(inspected_run.model)  # or a word about why not
+    get_encoder(inspected_run.model)  # or a word about why not
     candidates = [
         (inspected_run.make_example(s, "" if inspected_run.translates else None), s, sense)
         for s, sense in zip(sentences, senses, strict=True)
@@ -92,19 +92,19 @@ def analyze_senses(
         [row[1] for row in matching],
         [row[2] for row in matching],
     )
-    layers = embeddings.layers_of(inspected_run.model, examples, word)
-    projections = embeddings.projection(layers)
+    layers = embeddings.collect_word_vectors(inspected_run.model, examples, word)
+    projections = embeddings.project_2d(layers)
     sense_labels = matching_senses if len(set(matching_senses)) > 1 else None
     rows: list[dict[str, Value]] = [
         {"layer": layer.name, "x": float(x), "y": float(y), "sense": sense or word, "sentence": text}
         for layer, points in zip(layers, projections, strict=True)
         for (x, y), sense, text in zip(points, matching_senses, texts, strict=True)
     ]
-    similarities = embeddings.cosines(layers[-1].vectors)
+    similarities = embeddings.cosine_matrix(layers[-1].vectors)
     np.fill_diagonal(similarities, -np.inf)
     return SenseAnalysis(
         word,
-        [embeddings.contextuality(layer, sense_labels) for layer in layers],
+        [embeddings.measure_contextuality(layer, sense_labels) for layer in layers],
         _nearest_tokens(inspected_run, layers[0].vectors[0], examples[0], word),
         [
             Occurrence(s, sense, int(similarities[i].argmax()))
@@ -117,15 +117,15 @@ def analyze_senses(
 def _nearest_tokens(
     inspected_run: InspectedRun, vector: embeddings.Vectors, example: Example, word: str
 ) -> list[tuple[str, float]]:
-    word_token_ids = [example.source.ids[i] for i in pieces_of(example.source, word)]
-    table = encoder_of(inspected_run.model).embedding.tokens.weight
+    word_token_ids = [example.source.ids[i] for i in token_positions(example.source, word)]
+    table = get_encoder(inspected_run.model).embedding.tokens.weight
     tokenizer: Tokenizer | WordPiece
     tokenizer = (
         inspected_run.task.tokenizer
         if isinstance(inspected_run.task, Embedder)
         else inspected_run.task.tokenizers.source
     )
-    neighbors = embeddings.neighbours(table, vector, NUM_NEIGHBORS, word_token_ids)
+    neighbors = embeddings.nearest_neighbors(table, vector, NUM_NEIGHBORS, word_token_ids)
     return list(
         zip(
             tokenizer.convert_ids_to_tokens([i for i, _ in neighbors]), (cosine for _, cosine in neighbors), strict=True

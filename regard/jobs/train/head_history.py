@@ -4,9 +4,9 @@ import json
 
 import torch
 
-from regard.inspection.example import pair_example
-from regard.inspection.heads.patterns import Counts
-from regard.inspection.heads.roles import head_facts
+from regard.inspection.example import build_pair_example
+from regard.inspection.heads.patterns import TokenCounts
+from regard.inspection.heads.roles import analyze_heads
 from regard.jobs.load import new_model
 from regard.jobs.train.prepare import TrainingData
 from regard.model.transformer import EncoderDecoder, device_of
@@ -25,12 +25,14 @@ class HeadHistory:
         self.run, self.model, self.interval = run, model, interval
         self.untrained_model = self._build_untrained_model(data) if interval else None
         pairs = data.dev.pairs(4 * HISTORY_SENTENCES) if interval else []
-        examples = [pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
+        examples = [build_pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
         short_examples = [
-            example for example in examples if max(len(example.source), len(example.rows("decoder"))) <= MAX_TOKENS
+            example
+            for example in examples
+            if max(len(example.source), len(example.query_tokens("decoder"))) <= MAX_TOKENS
         ]
         self.examples = short_examples[:HISTORY_SENTENCES]
-        self.token_counts = Counts.of(self.examples)
+        self.token_counts = TokenCounts.from_examples(self.examples)
 
     def _build_untrained_model(self, data: TrainingData) -> EncoderDecoder:
         """What roles are held against; made aside, so that training draws what it would have drawn."""
@@ -43,12 +45,12 @@ class HeadHistory:
         if not self.interval or step % self.interval or not self.examples:
             return
         training = self.model.training
-        facts = head_facts(self.model, self.examples, self.untrained_model, self.token_counts)
+        facts = analyze_heads(self.model, self.examples, self.untrained_model, self.token_counts)
         self.model.train(training)
         heads = {
             str(entry.head): {
-                "entropy": round(entry.numbers.entropy, 4),
-                "confidence": round(entry.numbers.confidence, 4),
+                "entropy": round(entry.statistics.entropy, 4),
+                "confidence": round(entry.statistics.confidence, 4),
                 "role": entry.role.name if entry.role else None,
                 "lift": round(entry.best.lift, 4) if entry.best else None,
             }
