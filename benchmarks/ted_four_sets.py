@@ -27,14 +27,14 @@ from regard.formats import read_pairs
 from regard.run import Run, write_text
 from regard.tuning import open_study
 from regard.tuning import study as studies
-from regard.tuning.analysis.evidence import gather
-from regard.tuning.analysis.findings import analysis, turning_point
-from regard.tuning.folder import is_study
-from regard.tuning.measure import Measured, best_look, looks
+from regard.tuning.analysis.evidence import analyze_study
+from regard.tuning.analysis.findings import describe_study, find_turning_point
+from regard.tuning.folder import is_study_folder
+from regard.tuning.measure import RunSummary, find_best_validation, read_validations
 from regard.tuning.pages.study import StudyPage, write_study_page
-from regard.tuning.results import Result
-from regard.tuning.study import Study, short
-from regard.tuning.worker import Bench, work
+from regard.tuning.results import TrialResult
+from regard.tuning.study import Study, short_name
+from regard.tuning.worker import StudyWorker, run_trials
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE, IMAGES = ROOT / "examples" / "ted_four_sets.toml", ROOT / "docs" / "images"
@@ -95,65 +95,65 @@ def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
 
 def train(part: str, given: argparse.Namespace) -> None:
     """Begin a part, or go on with it; it ends with its own page in its folder."""
-    bench = open_study.begin(study_of(part, given), given.folder / part)
-    if not show_study(work(bench, stopper()), bench.place, bench.peek):
+    bench = open_study.create_study(study_of(part, given), given.folder / part)
+    if not show_study(run_trials(bench, stopper()), bench.study_folder, bench.peek):
         raise SystemExit(INTERRUPTED)
     print(write_study_page(bench, all_tests=True, pads_counted=True))
     bench.close()
 
 
-def told(part: str, bench: Bench, images: Path) -> Iterator[str]:
+def told(part: str, bench: StudyWorker, images: Path) -> Iterator[str]:
     """A part in Markdown; its charts go into a folder."""
-    seen, courses = gather(bench.study, bench.results())
+    seen, courses = analyze_study(bench.study, bench.results())
     each = bench.study.each
     pairs = Path(bench.study.base.data.train[0]).stem.rpartition("-")[2]
     title = PARTS[part].format(pairs=pairs, epochs=each.epochs or 0, minutes=each.minutes or 0)
     yield from (f"## {title}", "", *quality(seen.results), "")
-    turns = {number: turning_point(curve) for number, curve in seen.curves.items()}
+    turns = {number: find_turning_point(curve) for number, curve in seen.loss_curves.items()}
     yield from (*honesty(seen.results), "", *overfits(seen.results, turns, seen.unit), "")
-    yield from (f"- {text}" for text in analysis(seen))
+    yield from (f"- {text}" for text in describe_study(seen))
     yield from ("", *signatures(seen.results), "")
     images.mkdir(parents=True, exist_ok=True)
-    for chart in StudyPage(bench, seen, courses, all_tests=True, pads=True).charts():
+    for chart in StudyPage(bench, seen, courses, all_tests=True, pads_counted=True).charts():
         if chart.name in CHARTS:
             (images / f"ted-{part}-{chart.name}.png").write_bytes(chart.png())
 
 
-def quality(results: Sequence[Result]) -> Iterator[str]:
+def quality(results: Sequence[TrialResult]) -> Iterator[str]:
     """What each set is, what it cost and how well it translates."""
-    head = ("set", *map(short, VARIED), "parameters", "epochs", "minutes", "dev BLEU", "test BLEU")
+    head = ("set", *map(short_name, VARIED), "parameters", "epochs", "minutes", "dev BLEU", "test BLEU")
     rows = []
     for result, one in measured(results):
         cost = (f"{one.parameters:,}", f"{one.epochs:.1f}", f"{one.minutes:.1f}")
         scores = (_score(one.scores.get("bleu")), _score(_test(result).get("bleu")))
-        rows.append((result.name, *(str(result.point[name]) for name in VARIED), *cost, *scores))
+        rows.append((result.name, *(str(result.params[name]) for name in VARIED), *cost, *scores))
     yield from grid(head, rows)
 
 
-def honesty(results: Sequence[Result]) -> Iterator[str]:
+def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     """Accuracy and loss over real pieces, what padding would make of them, and whether the source matters."""
     head = ("set", "accuracy %", "pads counted", "loss", "pads counted", "unigram line", "other sources cost", "works")
     rows = []
     for result, one in measured(results):
         loose = one.pads_counted or {}
         run = Run(result.folders[0])
-        look = best_look(run, looks(run))  # the one that `shuffled` is of
+        look = find_best_validation(run, read_validations(run))  # the one that `shuffled` is of
         cost = (
             look.shuffled_source_loss - look.loss
             if look is not None and look.shuffled_source_loss is not None
             else None
         )
-        figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram, cost)
+        figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram_loss, cost)
         digits = (1, 1, 3, 3, 3, 3)
         cells = ["" if f is None else f"{f:.{d}f}" for f, d in zip(figures, digits, strict=True)]
-        rows.append((result.name, *cells, "collapsed" if one.collapsed else "yes"))
+        rows.append((result.name, *cells, "collapsed" if one.collapse_reason else "yes"))
     yield from grid(head, rows)
     loose = next((one.pads_counted for _, one in measured(results) if one.pads_counted), None)
     if loose is not None:
         yield f"\nPads counted: {loose['places']:.0f} places for each sentence, {loose['pads']:.1f} % of them pads."
 
 
-def overfits(results: Sequence[Result], turns: dict[int, Any], unit: str) -> Iterator[str]:
+def overfits(results: Sequence[TrialResult], turns: dict[int, Any], unit: str) -> Iterator[str]:
     """Where dev loss was lowest, and how far it rose from there while training loss fell."""
     rows = []
     for result, _ in measured(results):
@@ -162,14 +162,14 @@ def overfits(results: Sequence[Result], turns: dict[int, Any], unit: str) -> Ite
     yield from grid(("set", "dev loss turns at", "and rises by"), rows)
 
 
-def signatures(results: Sequence[Result]) -> Iterator[str]:
+def signatures(results: Sequence[TrialResult]) -> Iterator[str]:
     """How the scores were made: each signature once."""
     scores = [one.scores["bleu"] for _, one in measured(results) if "bleu" in one.scores]
     yield from sorted({f"BLEU: `{score['signature']}`" for score in scores})
 
 
-def measured(results: Sequence[Result]) -> list[tuple[Result, Measured]]:
-    return [(result, result.first) for result in results if result.first is not None]
+def measured(results: Sequence[TrialResult]) -> list[tuple[TrialResult, RunSummary]]:
+    return [(result, result.first_summary) for result in results if result.first_summary is not None]
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -181,7 +181,7 @@ def _score(score: Any) -> str:
     return f"{score['value']:.2f} ± {(score['high'] - score['low']) / 2:.2f}" if score else ""
 
 
-def _test(result: Result) -> dict[str, Any]:
+def _test(result: TrialResult) -> dict[str, Any]:
     run = Run(result.folders[0])
     return dict(run.read_json(run.scores("test"))["scores"])
 
@@ -200,8 +200,8 @@ def main() -> None:
     for part in given.part:
         train(part, given)
     for part in PARTS:
-        if is_study(given.folder / part):
-            bench = open_study.go_on(given.folder / part)
+        if is_study_folder(given.folder / part):
+            bench = open_study.load_study(given.folder / part)
             lines = [*described(), "", *told(part, bench, IMAGES if given.write else given.folder / "images")]
             bench.close()
             print("\n".join(lines))

@@ -19,13 +19,13 @@ def compare(
     from regard.decode import BeamSearch
     from regard.jobs.load import configure_cpu
     from regard.tuning.compare import compare as job
-    from regard.tuning.pages.comparison import METRICS, lines, write_comparison
+    from regard.tuning.pages.comparison import METRICS, format_comparison, write_comparison
 
     configure_cpu(0)
     found = job(systems, on or [], BeamSearch(beam, alpha), device)
     path = write_comparison(found, out)
     if as_json:
-        tests_of = (("p_bootstrap", found.bootstrap), ("p_randomised", found.randomised))
+        tests_of = (("p_bootstrap", found.bootstrap), ("p_randomised", found.randomized))
         told = {
             system.name: {
                 name: system.evaluation.scores[name].as_dict()
@@ -36,5 +36,5 @@ def compare(
         }
         print(json.dumps(told, indent=1))
     else:
-        print("\n".join(lines(found)))
+        print("\n".join(format_comparison(found)))
     typer.echo(f"\nreport: {path}\nsentence by sentence: {out / 'sentences.tsv'}", err=True)

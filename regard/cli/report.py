@@ -19,9 +19,9 @@ def report(
 ) -> None:
     """Write the page of a study: one offline file with tables, charts, and what they say in words."""
     from regard.run import Run, is_run
-    from regard.tuning.folder import is_study
+    from regard.tuning.folder import is_study_folder
 
-    if is_run(folder) and not is_study(folder):
+    if is_run(folder) and not is_study_folder(folder):
         if not Run(folder).report.exists():
             if not Run(folder).log.exists():
                 raise RunError(
@@ -30,7 +30,7 @@ def report(
             raise RunError(f"{folder}: its report is written when training ends; go on with `regard train --resume`.")
         print(Run(folder).report)
         return
-    from regard.tuning.open_study import go_on
+    from regard.tuning.open_study import load_study
     from regard.tuning.pages.study import write_study_page
 
-    print(write_study_page(go_on(folder, storage), all_tests, pads_counted))
+    print(write_study_page(load_study(folder, storage), all_tests, pads_counted))

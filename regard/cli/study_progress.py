@@ -16,8 +16,8 @@ from regard.cli.progress import clock
 from regard.jobs.train import events as inner
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
-from regard.tuning.results import Glimpse, Result
-from regard.tuning.study import METRIC_NAMES, told, written
+from regard.tuning.results import TrialProgress, TrialResult
+from regard.tuning.study import METRIC_NAMES, format_params, format_value
 
 REFRESH_SECONDS = 0.5
 OTHERS_SECONDS = 3.0  # between two looks at what other workers do
@@ -25,16 +25,16 @@ NARROW = 16  # columns in which a setting and its value can be read
 ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
 
 
-Peek = Callable[[], Sequence[Result]]
+Peek = Callable[[], Sequence[TrialResult]]
 
 
-def show_study(happenings: Iterable[events.Happening], place: StudyFolder, peek: Peek) -> bool:
+def show_study(happenings: Iterable[events.StudyEvent], place: StudyFolder, peek: Peek) -> bool:
     """Show a study until it ends, the trials of other workers as `peek` finds them; whether it came to its end."""
-    last: events.Happening | None = None
+    last: events.StudyEvent | None = None
     with StudyDisplay(place) as display, watched(display, peek):
         for last in happenings:
             display.show(last)
-    return isinstance(last, events.Done)
+    return isinstance(last, events.StudyFinished)
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ class Row:
     name: str
     settings: str
     state: str
-    now: Glimpse = field(default_factory=Glimpse)
+    now: TrialProgress = field(default_factory=TrialProgress)
     score: str = ""
 
     def cells(self) -> tuple[str, ...]:
@@ -104,12 +104,12 @@ class StudyDisplay:
     def say(self, text: str) -> None:
         self.console.print(text, markup=False)
 
-    def show(self, event: events.Happening) -> None:
+    def show(self, event: events.StudyEvent) -> None:
         """Show what happened here."""
         with self._lock:
             self.take(event)
 
-    def show_others(self, results: Sequence[Result]) -> None:
+    def show_others(self, results: Sequence[TrialResult]) -> None:
         """Show what the storage says of all trials but our own."""
         with self._lock:
             for result in results:
@@ -122,26 +122,26 @@ class StudyDisplay:
         """Show what happened."""
 
     @take.register
-    def _(self, event: events.Planned) -> None:
+    def _(self, event: events.StudyStarted) -> None:
         self.metric = event.metric
         for result in event.trials:
             self._put(result)
         done = sum(result.state in ("complete", "stopped", "failed") for result in event.trials)
-        self.say(f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.place.folder}")
+        self.say(f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.place.path}")
         self._draw(force=True)
 
     @take.register
-    def _(self, event: events.Began) -> None:
+    def _(self, event: events.TrialStarted) -> None:
         self._ours = event.number
-        self.rows[event.number] = Row(event.number, event.name, told(event.point), "running")
-        how = "goes on" if event.again else "begins"
-        self._tell(f"  trial {event.number} ({event.name}) {how}: {told(event.point)}")
+        self.rows[event.number] = Row(event.number, event.name, format_params(event.params), "running")
+        how = "goes on" if event.resumed else "begins"
+        self._tell(f"  trial {event.number} ({event.name}) {how}: {format_params(event.params)}")
         self._draw(force=True)
 
     @take.register
-    def _(self, event: events.Went) -> None:
+    def _(self, event: events.TrialEvent) -> None:
         row, happened = self.rows[event.number], event.event
-        row.now = row.now.after(happened)
+        row.now = row.now.with_event(happened)
         if isinstance(happened, inner.ValidationFinished):
             check = happened.result
             score = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
@@ -151,7 +151,7 @@ class StudyDisplay:
         self._draw()
 
     @take.register
-    def _(self, event: events.Ended) -> None:
+    def _(self, event: events.TrialFinished) -> None:
         self._ours = None
         self._put(event.result)
         if event.result.state != "failed":
@@ -159,17 +159,17 @@ class StudyDisplay:
         self._draw(force=True)
 
     @take.register
-    def _(self, event: events.Idle) -> None:
+    def _(self, event: events.WorkerIdle) -> None:
         if not self._idle:
             self._idle = True
-            self.say(f"  nothing is free: {event.trials} trials are with other workers; waiting for them")
+            self.say(f"  nothing is free: {event.running_trials} trials are with other workers; waiting for them")
 
     @take.register
-    def _(self, event: events.Stopped) -> None:
-        self.say(f"  trial {event.number} is saved. Go on with: regard tune {self.place.folder}")
+    def _(self, event: events.TrialInterrupted) -> None:
+        self.say(f"  trial {event.number} is saved. Go on with: regard tune {self.place.path}")
 
     @take.register
-    def _(self, event: events.Done) -> None:
+    def _(self, event: events.StudyFinished) -> None:
         for result in event.trials:
             self._put(result)
         self.console.print(self._table(len(self.rows)))
@@ -178,21 +178,21 @@ class StudyDisplay:
         if not self.console.is_terminal:  # where there is one, the table says it
             self.say(text)
 
-    def _outcome(self, result: Result) -> str:
+    def _outcome(self, result: TrialResult) -> str:
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
-        if result.collapsed:
-            return f"collapsed: {result.collapsed}"
+        if result.collapse_reason:
+            return f"collapsed: {result.collapse_reason}"
         return f"{'stopped early, ' if result.state == 'stopped' else ''}{score}"
 
-    def _put(self, result: Result) -> None:
+    def _put(self, result: TrialResult) -> None:
         """A line of the table; why a trial failed is said above it, once, whoever trained it."""
         if result.state == "failed" and result.number not in self._failed:
             self._failed.add(result.number)
             self.say(f"  trial {result.number} ({result.name}): failed: {result.reason}")
-        state, one = "collapsed" if result.collapsed else result.state, result.first
-        now = Glimpse(one.steps, loss=one.loss, bleu=one.value("bleu")) if one is not None else result.now
-        score = written(result.value) if result.value is not None else ""
-        self.rows[result.number] = Row(result.number, result.name, told(result.point), state, now, score)
+        state, one = "collapsed" if result.collapse_reason else result.state, result.first_summary
+        now = TrialProgress(one.steps, loss=one.loss, bleu=one.value("bleu")) if one is not None else result.progress
+        score = format_value(result.value) if result.value is not None else ""
+        self.rows[result.number] = Row(result.number, result.name, format_params(result.params), state, now, score)
 
     def _draw(self, force: bool = False) -> None:
         if self.console.is_terminal and (force or time.monotonic() - self._drawn > REFRESH_SECONDS):

@@ -12,7 +12,7 @@ from regard.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from regard.tuning.study import Study
-    from regard.tuning.worker import Bench
+    from regard.tuning.worker import StudyWorker
 
 Files = typer.Argument(None, metavar="FILES", help="A study .toml or a study folder; or training files, with --over.")
 
@@ -46,8 +46,8 @@ def tune(
     from regard.cli.study_progress import show_study
     from regard.cli.train import INTERRUPTED, stopper
     from regard.tuning import open_study
-    from regard.tuning.folder import is_study
-    from regard.tuning.worker import work
+    from regard.tuning.folder import is_study_folder
+    from regard.tuning.worker import run_trials
 
     each = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
@@ -57,33 +57,33 @@ def tune(
     if worker is not None:
         if given:
             raise ConfigError("--worker joins a study as it is: leave out files and settings")
-        bench = open_study.join(worker, study, out)
-    elif files and len(files) == 1 and is_study(files[0]):
+        bench = open_study.join_study(worker, study, out)
+    elif files and len(files) == 1 and is_study_folder(files[0]):
         if _given(over, set_, each.values(), data.values()) or out:
             raise ConfigError(f"{files[0]}: a study goes on as it is: leave out settings, --over and --out")
         bench = _go_on(files[0], fields)
     else:
         begun = _study(files or [], over or [], assignments(data) + list(set_ or ()), each, fields)
         open_study.require_files(begun)
-        bench = open_study.begin(begun, out or Path("studies") / begun.name)
-    if not show_study(work(bench, stopper()), bench.place, bench.peek):
+        bench = open_study.create_study(begun, out or Path("studies") / begun.name)
+    if not show_study(run_trials(bench, stopper()), bench.study_folder, bench.peek):
         raise typer.Exit(INTERRUPTED)
     from regard.tuning.pages.study import write_study_page
 
     typer.echo(f"report: {write_study_page(bench)}", err=True)
     if all(result.state == "failed" for result in bench.results()):
-        raise RunError(f"{bench.place.folder}: every trial has failed, for the reasons above; mend the study")
+        raise RunError(f"{bench.study_folder.path}: every trial has failed, for the reasons above; mend the study")
 
 
-def _go_on(folder: Path, fields: dict[str, Any]) -> "Bench":
+def _go_on(folder: Path, fields: dict[str, Any]) -> "StudyWorker":
     """The study of a folder as it is, or with such fields as may change; any other is refused by its name."""
     from regard.tuning import open_study
     from regard.tuning import study as studies
     from regard.tuning.folder import StudyFolder
 
     if not _given(value for name, value in fields.items() if name != "storage"):
-        return open_study.go_on(folder, fields["storage"])
-    return open_study.begin(studies.change(studies.load(StudyFolder(folder).study), **fields), folder)
+        return open_study.load_study(folder, fields["storage"])
+    return open_study.create_study(studies.override(studies.load(StudyFolder(folder).study_file), **fields), folder)
 
 
 def _study(
@@ -98,7 +98,7 @@ def _study(
             raise ConfigError(f"{files[0]} says what varies; leave out --over, or give training files instead")
         if len(files) > 1:
             changes = [f"data.train={as_json([str(file) for file in files[1:]])}", *changes]
-        return studies.change(studies.load(files[0]), changes, **fields, each=budget or None)
+        return studies.override(studies.load(files[0]), changes, **fields, each=budget or None)
     if not over:
         raise ConfigError("nothing varies: give a study file, or say what to vary with --over model.layers=2,4,6")
     if not files:
@@ -111,14 +111,14 @@ def _from_options(
 ) -> "Study":
     from regard import config as settings
     from regard.tuning import study as studies
-    from regard.tuning.space import Choices, read_over
+    from regard.tuning.space import Categorical, parse_over
 
-    choices = dict(map(read_over, over))
+    choices = dict(map(parse_over, over))
     if len(choices) < len(over):
         raise ConfigError("--over: a setting is given twice; put all its values into one --over")
     size = 1
     for choice in choices.values():
-        values = choice.values if isinstance(choice, Choices) else choice.steps()
+        values = choice.values if isinstance(choice, Categorical) else choice.grid_values()
         size *= len(values) if values is not None else 10**6
     few = size <= (fields["trials"] or 64)
     table: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
@@ -128,7 +128,7 @@ def _from_options(
     table["each"] = budget
     table["space"] = {
         name: list(choice.values)
-        if isinstance(choice, Choices)
+        if isinstance(choice, Categorical)
         else {k: v for k, v in vars(choice).items() if v is not None}
         for name, choice in choices.items()
     }

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Table
 
-PULSE_SECONDS = 5.0
-SILENT_SECONDS = 120.0
-WAITING, TAKEN, DONE = "waiting", "taken", "done"
+HEARTBEAT_SECONDS = 5.0
+GRACE_PERIOD_SECONDS = 120.0
+WAITING, CLAIMED, FINISHED = "waiting", "taken", "done"
 
 
-def here() -> str:
+def get_host_id() -> str:
     """This machine, and this view of its processes: a container may share the name and not the numbers."""
     parts = [socket.gethostname()]
     boot, processes = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
@@ -37,7 +37,7 @@ def here() -> str:
     return "/".join(parts)
 
 
-def _stat(pid: int) -> tuple[str, str]:
+def _read_process_stat(pid: int) -> tuple[str, str]:
     """In what state a process is, and when it began; both empty where nobody says, or where it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -47,13 +47,13 @@ def _stat(pid: int) -> tuple[str, str]:
 
 
 def new_owner() -> str:
-    return "|".join((here(), str(os.getpid()), _stat(os.getpid())[1], uuid.uuid4().hex[:8]))
+    return "|".join((get_host_id(), str(os.getpid()), _read_process_stat(os.getpid())[1], uuid.uuid4().hex[:8]))
 
 
-def is_gone(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
     """Whether the owner is known to have ended: only of its own machine can anybody say so."""
-    place, pid, born, _ = owner.split("|")
-    if place != here() or os.name == "nt":  # where asking by a signal would end it
+    host, pid, start_time, _ = owner.split("|")
+    if host != get_host_id() or os.name == "nt":  # where asking by a signal would end it
         return False
     try:
         os.kill(int(pid), 0)
@@ -61,153 +61,167 @@ def is_gone(owner: str) -> bool:
         return True
     except PermissionError:
         return False
-    return _stat(int(pid))[1] != born  # a later process of the same number is not taken for it
+    return _read_process_stat(int(pid))[1] != start_time  # a later process of the same number is not taken for it
 
 
 def is_paused(owner: str) -> bool:
     """Whether the owner is known to stand still, by Ctrl-Z or a debugger."""
-    place, pid, born, _ = owner.split("|")
-    state, began = _stat(int(pid))
-    return place == here() and began == born and state in ("T", "t")
+    host, pid, start_time, _ = owner.split("|")
+    state, process_start_time = _read_process_stat(int(pid))
+    return host == get_host_id() and process_start_time == start_time and state in ("T", "t")
 
 
 @dataclass
-class Claims:
+class TrialClaims:
     """The trials of one study, and who has them."""
 
     engine: "Engine"
     study: str
     owner: str = field(default_factory=new_owner)
-    silent_seconds: float = SILENT_SECONDS
-    _pulses: dict[int, tuple[int, float]] = field(default_factory=dict)
+    grace_period_seconds: float = GRACE_PERIOD_SECONDS
+    _heartbeats: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         from sqlalchemy.exc import SQLAlchemyError
 
-        self.table, self.points = _tables()
-        for table in (self.table, self.points):
+        self.claims_table, self.params_table = _build_tables()
+        for table in (self.claims_table, self.params_table):
             try:
                 table.create(self.engine, checkfirst=True)
             except SQLAlchemyError:  # another worker has just made it
                 table.create(self.engine, checkfirst=True)
 
-    def plan(self, count: int) -> None:
+    def add_trials(self, count: int) -> None:
         """Make sure that trials 1 … count are there, once each, whoever else does the same."""
         from sqlalchemy.exc import IntegrityError
 
-        known = {row.number for row in self.rows()}
+        known_numbers = {row.number for row in self.rows()}
         for number in range(1, count + 1):
-            if number in known:
+            if number in known_numbers:
                 continue
             with self.engine.begin() as connection:
                 try:
                     row = {"study": self.study, "number": number, "state": WAITING, "owner": "", "pulse": 0}
-                    connection.execute(self.table.insert().values(row))
+                    connection.execute(self.claims_table.insert().values(row))
                 except IntegrityError:
                     connection.rollback()  # somebody was faster
 
     def rows(self) -> list[Any]:
         """Every trial in order: number, state, owner, pulse."""
-        ours = self.table.select().where(self.table.c.study == self.study).order_by(self.table.c.number)
+        own_rows = (
+            self.claims_table.select()
+            .where(self.claims_table.c.study == self.study)
+            .order_by(self.claims_table.c.number)
+        )
         with self.engine.connect() as connection:
-            return list(connection.execute(ours))
+            return list(connection.execute(own_rows))
 
-    def take(self, last: int | None = None) -> int | None:
+    def claim(self, last_number: int | None = None) -> int | None:
         """The first trial up to `last` that is free or whose worker is gone, now ours; None if none is at the moment.
 
         There may be more in the table: of a study that was to have more trials, or that somebody else has made larger.
         """
-        for row in self.rows()[:last]:
-            if (row.state == WAITING or (row.state == TAKEN and self._silent(row))) and self._take(row):
+        for row in self.rows()[:last_number]:
+            if (row.state == WAITING or (row.state == CLAIMED and self._is_stale(row))) and self._claim(row):
                 return int(row.number)
         return None
 
-    def beat(self, number: int) -> bool:
+    def send_heartbeat(self, number: int) -> bool:
         """Show that we are alive; False if the trial is no longer ours."""
-        return self._change(number, pulse=self.table.c.pulse + 1)
+        return self._update(number, pulse=self.claims_table.c.pulse + 1)
 
     def finish(self, number: int) -> bool:
         """Say that a trial of ours is done; False if it is no longer ours."""
-        return self._change(number, state=DONE)
+        return self._update(number, state=FINISHED)
 
     def release(self, number: int) -> None:
         """Leave a trial of ours to whoever comes next."""
-        self._change(number, state=WAITING, owner="")
+        self._update(number, state=WAITING, owner="")
 
-    def open(self, last: int | None = None) -> bool:
+    def has_unfinished(self, last_number: int | None = None) -> bool:
         """Whether a trial up to `last` is not done yet, ours or not."""
-        return any(row.state != DONE for row in self.rows()[:last])
+        return any(row.state != FINISHED for row in self.rows()[:last_number])
 
-    def reserve(self, number: int, point: str) -> bool:
+    def reserve_params(self, number: int, params: str) -> bool:
         """Keep a combination for a trial of ours, alone; False if another trial has it."""
         from sqlalchemy.exc import IntegrityError
 
-        row = {"study": self.study, "point": sha256(point.encode()).hexdigest(), "number": number}
+        row = {"study": self.study, "point": sha256(params.encode()).hexdigest(), "number": number}
         with self.engine.begin() as connection:
             try:
-                connection.execute(self.points.insert().values(row))
+                connection.execute(self.params_table.insert().values(row))
             except IntegrityError:
                 connection.rollback()
                 return False
         return True
 
-    def forget(self, number: int) -> None:
+    def release_params(self, number: int) -> None:
         """Let go of what was kept for a trial that came to nothing."""
-        ours = (self.points.c.study == self.study) & (self.points.c.number == number)
+        own_params = (self.params_table.c.study == self.study) & (self.params_table.c.number == number)
         with self.engine.begin() as connection:
-            connection.execute(self.points.delete().where(ours))
+            connection.execute(self.params_table.delete().where(own_params))
 
     @contextmanager
-    def held(self, number: int) -> Iterator[threading.Event]:
+    def keep_alive(self, number: int) -> Iterator[threading.Event]:
         """Keep the pulse of a trial of ours going; the event is set if it was taken from us.
 
         A storage that does not answer has taken nothing: the next beat asks again.
         """
         from sqlalchemy.exc import SQLAlchemyError
 
-        lost, end = threading.Event(), threading.Event()
+        claim_lost, stop_event = threading.Event(), threading.Event()
 
-        def beat() -> None:
-            while not end.wait(PULSE_SECONDS) and not lost.is_set():
+        def send_heartbeats() -> None:
+            while not stop_event.wait(HEARTBEAT_SECONDS) and not claim_lost.is_set():
                 with suppress(SQLAlchemyError):
-                    if not self.beat(number):
-                        lost.set()
+                    if not self.send_heartbeat(number):
+                        claim_lost.set()
 
-        thread = threading.Thread(target=beat, daemon=True)
+        thread = threading.Thread(target=send_heartbeats, daemon=True)
         thread.start()
         try:
-            yield lost
+            yield claim_lost
         finally:
-            end.set()
+            stop_event.set()
             thread.join()
 
-    def _take(self, row: Any) -> bool:
+    def _claim(self, row: Any) -> bool:
         """One statement: whoever changes the row as it was seen has the trial."""
-        t = self.table.c
-        seen = (t.study == self.study) & (t.number == row.number) & (t.state == row.state) & (t.owner == row.owner)
-        change = self.table.update().where(seen & (t.pulse == row.pulse))
+        columns = self.claims_table.c
+        unchanged = (
+            (columns.study == self.study)
+            & (columns.number == row.number)
+            & (columns.state == row.state)
+            & (columns.owner == row.owner)
+        )
+        change = self.claims_table.update().where(unchanged & (columns.pulse == row.pulse))
         with self.engine.begin() as connection:
-            changed = connection.execute(change.values(state=TAKEN, owner=self.owner, pulse=row.pulse + 1))
-            return bool(changed.rowcount == 1)
+            update_result = connection.execute(change.values(state=CLAIMED, owner=self.owner, pulse=row.pulse + 1))
+            return bool(update_result.rowcount == 1)
 
-    def _change(self, number: int, **values: Any) -> bool:
-        t = self.table.c
-        ours = (t.study == self.study) & (t.number == number) & (t.owner == self.owner) & (t.state == TAKEN)
+    def _update(self, number: int, **values: Any) -> bool:
+        columns = self.claims_table.c
+        own_claim = (
+            (columns.study == self.study)
+            & (columns.number == number)
+            & (columns.owner == self.owner)
+            & (columns.state == CLAIMED)
+        )
         with self.engine.begin() as connection:
-            return bool(connection.execute(self.table.update().where(ours).values(**values)).rowcount == 1)
+            return bool(connection.execute(self.claims_table.update().where(own_claim).values(**values)).rowcount == 1)
 
-    def _silent(self, row: Any) -> bool:
+    def _is_stale(self, row: Any) -> bool:
         """Whether the worker that has this trial is gone, or has shown no pulse for as long as we have looked."""
-        if is_gone(row.owner):
+        if is_dead(row.owner):
             return True
-        pulse, since = self._pulses.get(row.number, (-1, 0.0))
-        if pulse != row.pulse or is_paused(row.owner):
-            self._pulses[row.number] = (row.pulse, time.monotonic())
+        heartbeat, since = self._heartbeats.get(row.number, (-1, 0.0))
+        if heartbeat != row.pulse or is_paused(row.owner):
+            self._heartbeats[row.number] = (row.pulse, time.monotonic())
             return False
-        return time.monotonic() - since > self.silent_seconds
+        return time.monotonic() - since > self.grace_period_seconds
 
 
-def _tables() -> "tuple[Table, Table]":
+def _build_tables() -> "tuple[Table, Table]":
     """Who has which trial, and which combination is kept for which."""
     from sqlalchemy import Column, Integer, MetaData, String, Table
 
@@ -220,11 +234,11 @@ def _tables() -> "tuple[Table, Table]":
         Column("owner", String(400), nullable=False),
         Column("pulse", Integer, nullable=False),
     )
-    points = Table(
+    params = Table(
         "regard_points",
         MetaData(),
         Column("study", String(200), primary_key=True),
         Column("point", String(64), primary_key=True),
         Column("number", Integer, nullable=False),
     )
-    return claims, points
+    return claims, params

@@ -16,12 +16,12 @@ from regard.jobs.train.prepare import tokenize_corpora
 from regard.metrics import Test, paired_tests
 from regard.run import Run, open_run
 from regard.training import log
-from regard.tuning.measure import Measured, parameters, summary
+from regard.tuning.measure import RunSummary, count_parameters, summarize_run
 
-SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
-LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
+SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
+LENGTH_BUCKETS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
 """Words of the source, from and to."""
-FEWEST = 5  # sentences that a bucket of lengths needs to be scored
+MIN_BUCKET_SENTENCES = 5  # sentences that a bucket of lengths needs to be scored
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,21 @@ class System:
     name: str
     evaluation: Evaluation
     run: Run | None = None
-    measured: Measured | None = None
+    summary: RunSummary | None = None
     """What it cost; unknown where only its translations are."""
 
     @cached_property
     def parameters(self) -> int | None:
         """Of its weights, where it is a run."""
-        return parameters(self.run) if self.run else None
+        return count_parameters(self.run) if self.run else None
 
     @property
     def translations(self) -> list[str]:
         return [sentence.translation for sentence in self.evaluation.sentences]
 
     @property
-    def collapsed(self) -> str:
-        return self.measured.collapsed if self.measured else ""
+    def collapse_reason(self) -> str:
+        return self.summary.collapse_reason if self.summary else ""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Comparison:
     pairs: Sequence[Pair]
     systems: Sequence[System]
     bootstrap: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
-    randomised: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
+    randomized: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
 
     @property
-    def first(self) -> System:
+    def baseline(self) -> System:
         return self.systems[0]
 
 
@@ -72,21 +72,24 @@ def compare(
     source, target = _languages(paths)
     pairs = list(read_pairs(files, source, target))
     name = Path(files[0]).name.partition(".")[0]
-    entrants = [(path, own, _written(path, pairs, files[-1])) for path, own in zip(paths, _names(paths), strict=True)]
-    systems = [
-        _judged(path, own, pairs, search, device) if lines is None else _read(own, pairs, lines)
-        for path, own, lines in entrants
+    candidates = [
+        (path, own, _read_translations(path, pairs, files[-1]))
+        for path, own in zip(paths, _system_names(paths), strict=True)
     ]
-    return of_systems(name, pairs, systems)
+    systems = [
+        _evaluate_run(path, own, pairs, search, device) if lines is None else _evaluate_translations(own, pairs, lines)
+        for path, own, lines in candidates
+    ]
+    return compare_systems(name, pairs, systems)
 
 
-def of_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System]) -> Comparison:
+def compare_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System]) -> Comparison:
     """A comparison of what was already scored."""
     if len(systems) < 2:
         return Comparison(name, pairs, systems)
-    written = {system.name: system.translations for system in systems}
+    translations = {system.name: system.translations for system in systems}
     references = [pair.target for pair in pairs]
-    tests = {kind: paired_tests(written, references, kind) for kind in ("bs", "ar")}
+    tests = {kind: paired_tests(translations, references, kind) for kind in ("bs", "ar")}
     return Comparison(name, pairs, systems, tests["bs"], tests["ar"])
 
 
@@ -99,16 +102,16 @@ def _languages(paths: Sequence[Path]) -> tuple[str, str]:
     return "", ""
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def _system_names(paths: Sequence[Path]) -> list[str]:
     """Each system by the last part of its path, or by the whole where two would be alike."""
     for n, path in enumerate(paths):
         if path.resolve() in [other.resolve() for other in paths[:n]]:
             raise DataError(f"{path}: given twice; a system is not compared with itself")
-    last = [path.resolve().name for path in paths]
-    return [name if last.count(name) == 1 else str(path) for name, path in zip(last, paths, strict=True)]
+    base_names = [path.resolve().name for path in paths]
+    return [name if base_names.count(name) == 1 else str(path) for name, path in zip(base_names, paths, strict=True)]
 
 
-def _written(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | None:
+def _read_translations(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | None:
     """What a file of translations holds, None for a run: known to fit before anybody translates."""
     if path.is_dir():
         open_run(path)
@@ -124,17 +127,17 @@ def _written(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | N
     return lines
 
 
-def _read(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
-    return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED))
+def _evaluate_translations(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
+    return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED_METRICS))
 
 
-def _judged(path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str) -> System:
+def _evaluate_run(path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str) -> System:
     run = open_run(path)
-    evaluation = evaluate_translator(load(path, device), pairs, search, SCORED)
-    return System(name, evaluation, run, costs(run, evaluation))
+    evaluation = evaluate_translator(load(path, device), pairs, search, SCORED_METRICS)
+    return System(name, evaluation, run, summarize_training(run, evaluation))
 
 
-def costs(run: Run, evaluation: Evaluation) -> Measured | None:
+def summarize_training(run: Run, evaluation: Evaluation) -> RunSummary | None:
     """What a run cost and whether it works, where its log says so; an imported run has none."""
     if not run.log.exists() or not any(record["kind"] == "step" for record in log.read(run.log)):
         return None
@@ -142,15 +145,15 @@ def costs(run: Run, evaluation: Evaluation) -> Measured | None:
     if run.tokens_manifest.exists():
         data = tokenize_corpora(run, run.load_config())
         unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
-    return summary(run, as_dict(evaluation), unigram)
+    return summarize_run(run, as_dict(evaluation), unigram)
 
 
-def largest_differences(comparison: Comparison, system: System, most: int) -> list[int]:
+def largest_differences(comparison: Comparison, system: System, max_count: int) -> list[int]:
     """The sentences whose chrF differs most from that of the first system, either way."""
-    both = zip(comparison.first.evaluation.sentences, system.evaluation.sentences, strict=True)
-    gaps = [abs(two.chrf - one.chrf) for one, two in both]
+    sentence_pairs = zip(comparison.baseline.evaluation.sentences, system.evaluation.sentences, strict=True)
+    gaps = [abs(two.chrf - one.chrf) for one, two in sentence_pairs]
     order = sorted(range(len(gaps)), key=lambda n: -gaps[n])
-    return [n for n in order[:most] if gaps[n] > 0]
+    return [n for n in order[:max_count] if gaps[n] > 0]
 
 
 def length_ratio(system: System) -> float:

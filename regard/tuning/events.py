@@ -3,64 +3,64 @@
 from dataclasses import dataclass
 
 from regard.jobs.train.events import TrainingEvent
-from regard.tuning.results import Result
-from regard.tuning.space import Point
+from regard.tuning.results import TrialResult
+from regard.tuning.space import Params
 
 
 @dataclass(frozen=True)
-class Planned:
+class StudyStarted:
     """The study is ready: what is to be tried, and what is known of it already."""
 
     name: str
     metric: str
-    trials: tuple[Result, ...]
+    trials: tuple[TrialResult, ...]
 
 
 @dataclass(frozen=True)
-class Began:
+class TrialStarted:
     """A trial is ours; `again` if somebody had begun it before."""
 
     number: int
     name: str
-    point: Point
-    again: bool
+    params: Params
+    resumed: bool
 
 
 @dataclass(frozen=True)
-class Went:
+class TrialEvent:
     """Something happened inside a trial."""
 
     number: int
-    seed: int
+    seed_index: int
     event: TrainingEvent
 
 
 @dataclass(frozen=True)
-class Ended:
+class TrialFinished:
     """A trial is over."""
 
-    result: Result
+    result: TrialResult
 
 
 @dataclass(frozen=True)
-class Idle:
+class WorkerIdle:
     """Nothing is free, but others are still at work."""
 
-    trials: int
+    running_trials: int
 
 
 @dataclass(frozen=True)
-class Stopped:
+class TrialInterrupted:
     """Somebody stopped us; the trial waits for whoever comes next."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class Done:
+class StudyFinished:
     """Every trial is over."""
 
-    trials: tuple[Result, ...]
+    trials: tuple[TrialResult, ...]
 
 
-Happening = Planned | Began | Went | Ended | Idle | Stopped | Done
+StudyEvent = StudyStarted | TrialStarted | TrialEvent | TrialFinished | WorkerIdle | TrialInterrupted | StudyFinished

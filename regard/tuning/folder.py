@@ -14,28 +14,28 @@ from pathlib import Path
 class StudyFolder:
     """A study on disk."""
 
-    folder: Path
+    path: Path
 
     @property
-    def study(self) -> Path:
-        return self.folder / "study.toml"
+    def study_file(self) -> Path:
+        return self.path / "study.toml"
 
     @property
     def database(self) -> Path:
-        return self.folder / "study.db"
+        return self.path / "study.db"
 
     @property
     def report(self) -> Path:
-        return self.folder / "report.html"
+        return self.path / "report.html"
 
     @property
     def charts(self) -> Path:
-        return self.folder / "charts"
+        return self.path / "charts"
 
-    def trial(self, number: int, seed: int = 0) -> Path:
+    def trial_folder(self, number: int, seed_index: int = 0) -> Path:
         """The run folder of a trial; the first seed has no name of its own."""
-        return self.folder / "trials" / (f"{number:04d}.seed{seed + 1}" if seed else f"{number:04d}")
+        return self.path / "trials" / (f"{number:04d}.seed{seed_index + 1}" if seed_index else f"{number:04d}")
 
 
-def is_study(folder: Path) -> bool:
-    return StudyFolder(folder).study.is_file()
+def is_study_folder(folder: Path) -> bool:
+    return StudyFolder(folder).study_file.is_file()

@@ -16,30 +16,30 @@ from regard.run import Run
 from regard.training import alarms, log
 from regard.training.validate import Validation
 
-SCORED = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
+SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunSummary:
     """One run in numbers. Scores are those on dev: metric -> {value, low, high, signature}."""
 
     parameters: int
     steps: int
     epochs: float
     minutes: float
-    speed: float
+    tokens_per_second: float
     """Target pieces a second."""
     loss: float | None
-    unigram: float | None = None
+    unigram_loss: float | None = None
     """Dev loss of a model that only knows how frequent each piece is."""
-    shuffled: float | None = None
+    shuffled_source_loss: float | None = None
     """Dev loss with the sources of other sentences."""
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pads_counted: Mapping[str, float] | None = None
     """Accuracy and loss in the way that flatters, as `evaluation.PadsCounted` has them."""
-    collapsed: str = ""
+    collapse_reason: str = ""
     """Why this is no working model; empty if it works."""
-    decoding: float | None = None
+    decoding_seconds: float | None = None
     """Seconds that a dev sentence took to translate, greedily, at the looks of training (their median)."""
 
     def value(self, metric: str) -> float | None:
@@ -51,95 +51,102 @@ class Measured:
         return asdict(self)
 
 
-def measure(run: Run, sentences: int, device: str = "auto") -> Measured:
+def measure(run: Run, max_sentences: int, device: str = "auto") -> RunSummary:
     """Translate dev with the best weights, score it, and judge whether the model looks at its source."""
     config = run.load_config()
     data = tokenize_corpora(run, config)
-    step = -(-len(data.dev) // sentences)
-    pairs = data.dev.pairs()[::step]  # spread over the whole of dev, the same for every trial
-    evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED)
+    stride = -(-len(data.dev) // max_sentences)
+    pairs = data.dev.pairs()[::stride]  # spread over the whole of dev, the same for every trial
+    evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED_METRICS)
     unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
-    return summary(run, as_dict(evaluation), unigram)
+    return summarize_run(run, as_dict(evaluation), unigram)
 
 
-def glance(run: Run) -> Measured:
+def summarize_log(run: Run) -> RunSummary:
     """What the log alone says, of a run that was stopped early."""
-    return summary(run, {}, None)
+    return summarize_run(run, {}, None)
 
 
-def summary(run: Run, found: Mapping[str, Any], unigram: float | None) -> Measured:
+def summarize_run(run: Run, evaluation: Mapping[str, Any], unigram: float | None) -> RunSummary:
     """The log of a run, put together with its scores."""
     records = list(log.read(run.log)) if run.log.exists() else []
     steps = [record for record in records if record["kind"] == "step"]
-    checks = [check_of(record) for record in records if record["kind"] == "check"]
+    validations = [parse_validation(record) for record in records if record["kind"] == "check"]
     if not steps:
         raise RunError(f"{run.folder}: its log has no step, so there is nothing to measure; train it first")
     seconds = sum(step["seconds"] for step in steps)
-    look = best_look(run, checks)
-    scores, loss = found.get("scores", {}), found.get("loss")
-    if not scores and look is not None:
-        scores = {"accuracy": {"value": 100 * look.accuracy}} | ({"bleu": look.bleu.as_dict()} if look.bleu else {})
-    return Measured(
-        parameters=parameters(run),
+    validation = find_best_validation(run, validations)
+    scores, loss = evaluation.get("scores", {}), evaluation.get("loss")
+    if not scores and validation is not None:
+        scores = {"accuracy": {"value": 100 * validation.accuracy}} | (
+            {"bleu": validation.bleu.as_dict()} if validation.bleu else {}
+        )
+    return RunSummary(
+        parameters=count_parameters(run),
         steps=len(steps),
-        epochs=round(_epochs(steps), 2),
-        minutes=(seconds + sum(check.seconds for check in checks)) / 60,
-        speed=sum(step["tokens"] for step in steps) / seconds,
-        loss=loss if loss is not None else look.loss if look else None,
-        unigram=unigram,
-        shuffled=look.shuffled_source_loss if look else None,
+        epochs=round(_count_epochs(steps), 2),
+        minutes=(seconds + sum(check.seconds for check in validations)) / 60,
+        tokens_per_second=sum(step["tokens"] for step in steps) / seconds,
+        loss=loss if loss is not None else validation.loss if validation else None,
+        unigram_loss=unigram,
+        shuffled_source_loss=validation.shuffled_source_loss if validation else None,
         scores=scores,
-        pads_counted=found.get("pads_counted"),
-        collapsed=collapse(look, unigram, scores, found.get("baselines")),
-        decoding=median(timed)
-        if (timed := [check.seconds_per_translation for check in checks if check.seconds_per_translation])
+        pads_counted=evaluation.get("pads_counted"),
+        collapse_reason=diagnose_collapse(validation, unigram, scores, evaluation.get("baselines")),
+        decoding_seconds=median(decoding_times)
+        if (decoding_times := [check.seconds_per_translation for check in validations if check.seconds_per_translation])
         else None,
     )
 
 
-def looks(run: Run) -> list[Validation]:
+def read_validations(run: Run) -> list[Validation]:
     """Every look at dev that the log of a run holds."""
     records = log.read(run.log) if run.log.exists() else ()
-    return [check_of(record) for record in records if record["kind"] == "check"]
+    return [parse_validation(record) for record in records if record["kind"] == "check"]
 
 
-def best_look(run: Run, checks: Sequence[Validation]) -> Validation | None:
+def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:
     """The look at dev that the weights which translate had: a later one may be of weights that nobody uses.
 
     The log does not hold the look at an average, which is better than every other: there the best of them stands in.
     """
     best = run.read_json(run.best) if run.best.exists() else {}
-    same = [check for check in checks if check.step == best.get("step")]
-    if same and best["weights"] != run.average_weights.name:
-        return same[-1]
-    metric = best.get("metric", "loss") if all(check.bleu for check in checks) else "loss"
-    return min(checks, key=lambda check: check.cost(metric), default=None)
+    same_step = [check for check in validations if check.step == best.get("step")]
+    if same_step and best["weights"] != run.average_weights.name:
+        return same_step[-1]
+    metric = best.get("metric", "loss") if all(check.bleu for check in validations) else "loss"
+    return min(validations, key=lambda check: check.cost(metric), default=None)
 
 
-def collapse(
-    look: Validation | None,
+def diagnose_collapse(
+    validation: Validation | None,
     unigram: float | None,
     scores: Mapping[str, Mapping[str, Any]],
     baselines: Mapping[str, Any] | None,
 ) -> str:
     """Why a model does not translate, in words with numbers; empty if it does."""
-    if look is None:
+    if validation is None:
         return ""
     reasons = []
     if unigram is not None:
-        seen = alarms.TrainingHistory([look], [0.0], unigram, warmed_up=True)
-        if alarms.above_unigram(seen):
+        history = alarms.TrainingHistory([validation], [0.0], unigram, warmed_up=True)
+        if alarms.above_unigram(history):
             reasons.append(
-                f"its dev loss of {look.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
+                f"its dev loss of {validation.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
                 f"that only knows how frequent each piece is"
             )
-        if look.shuffled_source_loss is not None and look.shuffled_source_loss - look.loss <= 0.02 * look.loss:
+        if (
+            validation.shuffled_source_loss is not None
+            and validation.shuffled_source_loss - validation.loss <= 0.02 * validation.loss
+        ):
             reasons.append(
-                f"it ignores its source: with the sources of other sentences its dev loss is {look.shuffled_source_loss:.2f} "
-                f"instead of {look.loss:.2f}"
+                f"it ignores its source: with the sources of other sentences its dev loss is {validation.shuffled_source_loss:.2f} "
+                f"instead of {validation.loss:.2f}"
             )
-        if alarms.repeats_output(seen):
-            reasons.append(f"only {look.distinct_ratio or 0:.0%} of its translations of different dev sentences differ")
+        if alarms.repeats_output(history):
+            reasons.append(
+                f"only {validation.distinct_ratio or 0:.0%} of its translations of different dev sentences differ"
+            )
     if baselines and "bleu" in scores:
         score, chance = scores["bleu"], baselines["shuffled"]
         if score["value"] <= chance["high"] and not reasons:
@@ -150,31 +157,31 @@ def collapse(
     return "; ".join(reasons)
 
 
-def parameters(run: Run) -> int:
+def count_parameters(run: Run) -> int:
     """How many numbers the weights of a run are, read from the head of a file."""
     from safetensors import safe_open
 
     name = run.read_json(run.best)["weights"] if run.best.exists() else None
     path = run.folder / name if name else run.weights(run.saved_steps()[-1])
     with safe_open(str(path), framework="numpy") as file:
-        return sum(_size(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
+        return sum(_num_elements(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
 
 
-def _size(shape: Sequence[int]) -> int:
+def _num_elements(shape: Sequence[int]) -> int:
     size = 1
-    for side in shape:
-        size *= side
+    for dim in shape:
+        size *= dim
     return size
 
 
-def _epochs(steps: Sequence[Mapping[str, Any]]) -> float:
+def _count_epochs(steps: Sequence[Mapping[str, Any]]) -> float:
     """Epochs, the last one in part: as much of it as of the one before."""
     epoch, batch = steps[-1]["place"]
-    longest = max(step["place"][1] for step in steps)
-    return float(epoch + batch / max(1, longest))
+    epoch_length = max(step["place"][1] for step in steps)
+    return float(epoch + batch / max(1, epoch_length))
 
 
-def check_of(record: Mapping[str, Any]) -> Validation:
+def parse_validation(record: Mapping[str, Any]) -> Validation:
     """A line of the log as the check that wrote it."""
     from regard.metrics import Score
 
@@ -187,8 +194,8 @@ def read_sentences(path: Path) -> list[dict[str, str]]:
     """The rows of a sentences.tsv, cells as they were before they were made safe."""
     rows = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     names = rows[0].split("\t")
-    return [dict(zip(names, map(_uncell, row.split("\t")), strict=True)) for row in rows[1:]]
+    return [dict(zip(names, map(_unescape_cell, row.split("\t")), strict=True)) for row in rows[1:]]
 
 
-def _uncell(text: str) -> str:
+def _unescape_cell(text: str) -> str:
     return text.replace("\\\\", "\0").replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\0", "\\")

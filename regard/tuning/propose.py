@@ -5,73 +5,82 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
-from regard.tuning.space import Plain, Point, Space, allows, key
-from regard.tuning.study import Study, distribution
+from regard.tuning.space import Params, ParamValue, SearchSpace, make_constraint, params_key
+from regard.tuning.study import Study, to_optuna_distribution
 
 if TYPE_CHECKING:
     import optuna
 
-STARTUP = 10  # trials drawn at random before TPE has something to learn from
-TRIES = 200
-Key = tuple[tuple[str, Plain], ...]
+N_STARTUP_TRIALS = 10  # trials drawn at random before TPE has something to learn from
+MAX_ATTEMPTS = 200
+ParamsKey = tuple[tuple[str, ParamValue], ...]
 
 
 def propose(
-    study: Study, number: int, past: "list[optuna.trial.FrozenTrial]", others: Collection[Key] = ()
-) -> tuple[str, Point]:
+    study: Study, number: int, past_trials: "list[optuna.trial.FrozenTrial]", reserved_keys: Collection[ParamsKey] = ()
+) -> tuple[str, Params]:
     """The name and the combination of trial `number`, one that no other trial has.
 
     A function of the study and the number alone, except under TPE, which also looks at the past, and leaves alone what
     others have just taken.
     """
-    points = study.fixed_points()
-    if points is not None:
-        return list(points.items())[number - 1]
+    predefined_params = study.predefined_params()
+    if predefined_params is not None:
+        return list(predefined_params.items())[number - 1]
     if study.sampler == "tpe":
-        return f"{number}", _promising(study, number, past, others)
-    return f"{number}", _random(study, number)
+        return f"{number}", _sample_tpe(study, number, past_trials, reserved_keys)
+    return f"{number}", _sample_random(study, number)
 
 
-def _random(study: Study, number: int) -> Point:
+def _sample_random(study: Study, number: int) -> Params:
     """The draw of this number, after those of all before it: whoever draws, and when, it is the same."""
-    seen: set[Key] = set()
-    point: Point = {}
+    used_keys: set[ParamsKey] = set()
+    params: Params = {}
     for earlier in range(1, number + 1):
-        point = _fresh(study, earlier, seen)
-        seen.add(key(point))
-    return point
+        params = _sample_new(study, earlier, used_keys)
+        used_keys.add(params_key(params))
+    return params
 
 
-def _fresh(study: Study, number: int, seen: Collection[Key]) -> Point:
+def _sample_new(study: Study, number: int, used_keys: Collection[ParamsKey]) -> Params:
     """A random combination that was not seen; where chance does not find one, from a list of all."""
     rng = random.Random(f"{study.seed} {number}")  # one of its own, so that workers never draw the same
-    space, valid = Space(study.choices(), study.conditions), allows(study.start(), study.conditions)
-    allowed = lambda point: key(point) not in seen and valid(point)  # noqa: E731
+    search_space, is_valid = (
+        SearchSpace(study.search_space(), study.conditions),
+        make_constraint(study.trial_base_config(), study.conditions),
+    )
+    is_new = lambda point: params_key(point) not in used_keys and is_valid(point)  # noqa: E731
     try:
-        return space.draw(rng, allowed)
+        return search_space.sample(rng, is_new)
     except ConfigError:
-        left = list(filter(allowed, space.every() or ()))
-    if not left:
+        remaining_params = list(filter(is_new, search_space.all_params() or ()))
+    if not remaining_params:
         raise ConfigError(
             f"trial {number}: no combination is left that was not tried, or none is found by chance; "
             f"widen the space, or take no more than {number - 1} trials"
         )
-    return rng.choice(left)
+    return rng.choice(remaining_params)
 
 
-def _promising(study: Study, number: int, past: "list[optuna.trial.FrozenTrial]", others: Collection[Key]) -> Point:
+def _sample_tpe(
+    study: Study, number: int, past_trials: "list[optuna.trial.FrozenTrial]", reserved_keys: Collection[ParamsKey]
+) -> Params:
     """Ask TPE, in a copy of the study, until it names a combination that is allowed and new; trials see only that."""
     import optuna
 
-    sampler = optuna.samplers.TPESampler(seed=study.seed * 100_003 + number, n_startup_trials=STARTUP)
-    copy = optuna.create_study(direction="maximize" if study.up else "minimize", sampler=sampler)
-    copy.add_trials([trial for trial in past if trial.params and trial.state != optuna.trial.TrialState.FAIL])
-    distributions = {name: distribution(choice) for name, choice in study.choices().items()}
-    allowed = allows(study.start(), study.conditions)
-    seen = {key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past} | set(others)
-    for _ in range(TRIES):
-        asked = copy.ask(distributions)
-        if key(asked.params) not in seen and allowed(asked.params):
-            return dict(asked.params)
-        copy.tell(asked, state=optuna.trial.TrialState.FAIL)
-    return _fresh(study, number, seen)  # what TPE likes best is forbidden or known: anything else, then
+    sampler = optuna.samplers.TPESampler(seed=study.seed * 100_003 + number, n_startup_trials=N_STARTUP_TRIALS)
+    scratch_study = optuna.create_study(direction="maximize" if study.maximize else "minimize", sampler=sampler)
+    scratch_study.add_trials(
+        [trial for trial in past_trials if trial.params and trial.state != optuna.trial.TrialState.FAIL]
+    )
+    distributions = {name: to_optuna_distribution(choice) for name, choice in study.search_space().items()}
+    is_valid = make_constraint(study.trial_base_config(), study.conditions)
+    used_keys = {params_key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past_trials} | set(
+        reserved_keys
+    )
+    for _ in range(MAX_ATTEMPTS):
+        candidate = scratch_study.ask(distributions)
+        if params_key(candidate.params) not in used_keys and is_valid(candidate.params):
+            return dict(candidate.params)
+        scratch_study.tell(candidate, state=optuna.trial.TrialState.FAIL)
+    return _sample_new(study, number, used_keys)  # what TPE likes best is forbidden or known: anything else, then

@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.jobs.train.events import TrainingEvent, TrainingProgress, ValidationFinished
-from regard.tuning.claims import DONE, TAKEN, Claims, is_gone
+from regard.tuning.claims import CLAIMED, FINISHED, TrialClaims, is_dead
 from regard.tuning.folder import StudyFolder
-from regard.tuning.measure import Measured
-from regard.tuning.space import Point
+from regard.tuning.measure import RunSummary
+from regard.tuning.space import Params
 from regard.tuning.study import Study
 
 if TYPE_CHECKING:
     import optuna
 
-NUMBER, NAME, NOW, OUTCOME = "regard.number", "regard.name", "regard.now", "regard.outcome"
+NUMBER_ATTR, NAME_ATTR, PROGRESS_ATTR, OUTCOME_ATTR = "regard.number", "regard.name", "regard.now", "regard.outcome"
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class TrialProgress:
     """How far a trial is that is being trained, as whoever looks from elsewhere sees it."""
 
     step: int = 0
@@ -28,7 +28,7 @@ class Glimpse:
     """On dev, at the last look."""
     bleu: float | None = None
 
-    def after(self, event: TrainingEvent) -> "Glimpse":
+    def with_event(self, event: TrainingEvent) -> "TrialProgress":
         """The same once something has happened."""
         if isinstance(event, TrainingProgress):
             return replace(self, step=event.step.number, seconds_left=event.seconds_left)
@@ -38,99 +38,111 @@ class Glimpse:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """One trial: what it tried and what came of it."""
 
     number: int
     name: str
     state: str
     """waiting, running, interrupted, complete, stopped (early, by the pruner) or failed."""
-    point: Point
+    params: Params
     value: float | None = None
     """The dev metric, a mean where there are several seeds."""
     values: tuple[float, ...] = ()
     """The same for each seed."""
-    measured: tuple[Measured, ...] = ()
+    seed_summaries: tuple[RunSummary, ...] = ()
     """Each seed in numbers."""
     folders: tuple[Path, ...] = ()
     """The run folders that are on this machine."""
     reason: str = ""
     """Why it failed."""
-    reports: Mapping[int, float] = field(default_factory=dict)
+    intermediate_values: Mapping[int, float] = field(default_factory=dict)
     """The metric as training went, by twentieths of the budget."""
-    now: Glimpse = Glimpse()
+    progress: TrialProgress = TrialProgress()
     """How far it is, while it is running."""
 
     @property
-    def first(self) -> Measured | None:
-        return self.measured[0] if self.measured else None
+    def first_summary(self) -> RunSummary | None:
+        return self.seed_summaries[0] if self.seed_summaries else None
 
     @property
-    def collapsed(self) -> str:
+    def collapse_reason(self) -> str:
         """Why this combination does not work: the reason of the first seed that does not."""
-        return next((one.collapsed for one in self.measured if one.collapsed), "")
+        return next((one.collapse_reason for one in self.seed_summaries if one.collapse_reason), "")
 
     @property
-    def ranked(self) -> bool:
+    def is_ranked(self) -> bool:
         """Whether it may stand among those that work and were trained to their end."""
-        return self.state == "complete" and not self.collapsed and self.value is not None
+        return self.state == "complete" and not self.collapse_reason and self.value is not None
 
 
-def results(study: Study, found: "optuna.Study", claims: Claims, place: StudyFolder) -> list[Result]:
+def collect_results(
+    study: Study, optuna_study: "optuna.Study", claims: TrialClaims, study_folder: StudyFolder
+) -> list[TrialResult]:
     """Every trial in order of its number, those included that nobody has begun."""
-    frozen = trials_by_number(found)
-    points = study.fixed_points()
-    names = list(points.items()) if points is not None else []
+    frozen_trials = trials_by_number(optuna_study)
+    predefined_params = study.predefined_params()
+    predefined_trials = list(predefined_params.items()) if predefined_params is not None else []
     out = []
     for row in claims.rows():
-        trial = frozen.get(row.number)
-        known = names[row.number - 1] if row.number <= len(names) else (f"{row.number}", {})
+        trial = frozen_trials.get(row.number)
+        name_and_params = (
+            predefined_trials[row.number - 1] if row.number <= len(predefined_trials) else (f"{row.number}", {})
+        )
         if trial is not None:
-            out.append(_result(row.number, trial, _state(row, begun=True), known[1], study, place))
-        elif row.number <= study.count():  # else it was planned, and is no longer
-            out.append(Result(row.number, known[0], _state(row, begun=False), known[1]))
+            out.append(
+                _build_result(
+                    row.number, trial, _unfinished_state(row, started=True), name_and_params[1], study, study_folder
+                )
+            )
+        elif row.number <= study.num_trials():  # else it was planned, and is no longer
+            out.append(
+                TrialResult(row.number, name_and_params[0], _unfinished_state(row, started=False), name_and_params[1])
+            )
     return out
 
 
-def _state(row: Any, begun: bool) -> str:
+def _unfinished_state(row: Any, started: bool) -> str:
     """How a trial stands whose outcome is not known: one that nobody holds any longer was interrupted."""
-    if row.state == DONE:
+    if row.state == FINISHED:
         return "failed"
-    if row.state == TAKEN and not is_gone(row.owner):
+    if row.state == CLAIMED and not is_dead(row.owner):
         return "running"
-    return "interrupted" if begun else "waiting"
+    return "interrupted" if started else "waiting"
 
 
-def trials_by_number(found: "optuna.Study") -> "dict[int, optuna.trial.FrozenTrial]":
-    trials = found.get_trials(deepcopy=False)
-    return {trial.user_attrs[NUMBER]: trial for trial in trials if NUMBER in trial.user_attrs}
+def trials_by_number(optuna_study: "optuna.Study") -> "dict[int, optuna.trial.FrozenTrial]":
+    trials = optuna_study.get_trials(deepcopy=False)
+    return {trial.user_attrs[NUMBER_ATTR]: trial for trial in trials if NUMBER_ATTR in trial.user_attrs}
 
 
-def _result(
-    number: int, trial: "optuna.trial.FrozenTrial", state: str, point: Point, study: Study, place: StudyFolder
-) -> Result:
-    outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME, {})
+def _build_result(
+    number: int, trial: "optuna.trial.FrozenTrial", state: str, params: Params, study: Study, study_folder: StudyFolder
+) -> TrialResult:
+    outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME_ATTR, {})
     if trial.state.is_finished():
         state = outcome.get("state", "failed")
-    measured = tuple(Measured(**one) for one in outcome.get("measured", ()))
-    values = tuple(value for one in measured if (value := one.value(study.metric)) is not None)
-    folders = tuple(folder for seed in range(study.seeds) if (folder := place.trial(number, seed)).is_dir())
-    return Result(
+    summaries = tuple(RunSummary(**one) for one in outcome.get("measured", ()))
+    values = tuple(value for one in summaries if (value := one.value(study.metric)) is not None)
+    folders = tuple(
+        folder for seed in range(study.seeds) if (folder := study_folder.trial_folder(number, seed)).is_dir()
+    )
+    return TrialResult(
         number=number,
-        name=trial.user_attrs[NAME],
+        name=trial.user_attrs[NAME_ATTR],
         state=state,
-        point=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or point,
+        params=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or params,
         value=sum(values) / len(values) if values else None,
         values=values,
-        measured=measured,
+        seed_summaries=summaries,
         folders=folders,
         reason=outcome.get("reason", ""),
-        reports=dict(trial.intermediate_values),
-        now=Glimpse(**trial.user_attrs.get(NOW, {})),
+        intermediate_values=dict(trial.intermediate_values),
+        progress=TrialProgress(**trial.user_attrs.get(PROGRESS_ATTR, {})),
     )
 
 
-def ranking(study: Study, found: Sequence[Result]) -> list[Result]:
+def rank_trials(study: Study, results: Sequence[TrialResult]) -> list[TrialResult]:
     """Those that work and were trained to their end, the best on dev first."""
-    working = [result for result in found if result.ranked]
-    return sorted(working, key=lambda r: (r.value or 0.0) * (-1 if study.up else 1))
+    working = [result for result in results if result.is_ranked]
+    return sorted(working, key=lambda r: (r.value or 0.0) * (-1 if study.maximize else 1))

@@ -15,26 +15,26 @@ from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError
 
-Plain = str | int | float | bool
-Point = dict[str, Plain]
+ParamValue = str | int | float | bool
+Params = dict[str, ParamValue]
 """A combination: settings by their dotted names."""
 
-MOST_POINTS = 20_000
-TRIES = 2_000
+MAX_GRID_SIZE = 20_000
+MAX_ATTEMPTS = 2_000
 NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 RANGE = re.compile(rf"\s*(log\s+)?({NUMBER})\s*\.\.\s*({NUMBER})(?:\s+by\s+({NUMBER}))?\s*")
 
 
 @dataclass(frozen=True)
-class Choices:
+class Categorical:
     """One of several values."""
 
-    values: tuple[Plain, ...]
+    values: tuple[ParamValue, ...]
 
-    def draw(self, rng: random.Random) -> Plain:
+    def sample(self, rng: random.Random) -> ParamValue:
         return rng.choice(self.values)
 
-    def every(self) -> tuple[Plain, ...]:
+    def all_values(self) -> tuple[ParamValue, ...]:
         return self.values
 
 
@@ -48,61 +48,63 @@ class Range:
     step: float | None = None
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         return all(isinstance(number, int) for number in (self.low, self.high, self.step or 1))
 
-    def draw(self, rng: random.Random) -> Plain:
+    def sample(self, rng: random.Random) -> ParamValue:
         if self.log:
             value = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
-            return max(int(self.low), min(int(self.high), round(value))) if self.whole else value
+            return max(int(self.low), min(int(self.high), round(value))) if self.is_integer else value
         if self.step:
-            return self._at(rng.randrange(self._count()))
-        return rng.randint(int(self.low), int(self.high)) if self.whole else rng.uniform(self.low, self.high)
+            return self._value_at(rng.randrange(self._num_values()))
+        return rng.randint(int(self.low), int(self.high)) if self.is_integer else rng.uniform(self.low, self.high)
 
-    def steps(self) -> tuple[Plain, ...] | None:
+    def grid_values(self) -> tuple[ParamValue, ...] | None:
         """Every value, where they can be counted: by the step, or by ones."""
-        return None if self.log else self.every()
+        return None if self.log else self.all_values()
 
-    def every(self) -> tuple[Plain, ...] | None:
+    def all_values(self) -> tuple[ParamValue, ...] | None:
         """Every value that can be drawn; None where there is no end to them."""
-        if not (self.step or self.whole) or self._count() > MOST_POINTS:
+        if not (self.step or self.is_integer) or self._num_values() > MAX_GRID_SIZE:
             return None
-        return tuple(self._at(n) for n in range(self._count()))
+        return tuple(self._value_at(n) for n in range(self._num_values()))
 
-    def _count(self) -> int:
+    def _num_values(self) -> int:
         return int((self.high - self.low) / (self.step or 1) + 1e-9) + 1
 
-    def _at(self, n: int) -> Plain:
-        value = self.low + n * (self.step or 1)
-        return int(value) if self.whole else float(f"{value:.10g}")
+    def _value_at(self, index: int) -> ParamValue:
+        value = self.low + index * (self.step or 1)
+        return int(value) if self.is_integer else float(f"{value:.10g}")
 
 
-Choice = Choices | Range
+Distribution = Categorical | Range
 
 
-def read_choice(name: str, value: Any) -> Choice:
+def parse_distribution(name: str, value: Any) -> Distribution:
     """A list, a table of low and high, or text like `0.1..0.4`, `log 1e-4..1e-2` and `2..8 by 2`."""
-    if isinstance(value, str) and (found := RANGE.fullmatch(value)):
-        log, low, high, step = found.groups()
-        return _range(name, _number(low), _number(high), bool(log), _number(step) if step else None)
+    if isinstance(value, str) and (range_match := RANGE.fullmatch(value)):
+        log, low, high, step = range_match.groups()
+        return _build_range(
+            name, _parse_number(low), _parse_number(high), bool(log), _parse_number(step) if step else None
+        )
     if isinstance(value, Mapping):
         unknown = sorted(set(value) - {"low", "high", "log", "step"})
         if unknown or not {"low", "high"} <= set(value):
             raise ConfigError(f"space: {name}: a range has low and high, and perhaps log or step, not {dict(value)}")
-        return _range(name, value["low"], value["high"], bool(value.get("log", False)), value.get("step"))
-    if isinstance(value, list) and value and all(isinstance(one, Plain) for one in value):
+        return _build_range(name, value["low"], value["high"], bool(value.get("log", False)), value.get("step"))
+    if isinstance(value, list) and value and all(isinstance(one, ParamValue) for one in value):
         if len(set(value)) < len(value):
             raise ConfigError(f"space: {name}: a value comes twice in {value}; give each once")
         if not all(math.isfinite(one) for one in value if isinstance(one, float)):
             raise ConfigError(f"space: {name}: {value} has a number without end; give numbers that can be tried")
-        return Choices(tuple(value))
+        return Categorical(tuple(value))
     raise ConfigError(
         f'space: {name}={value!r}: expected choices such as [2, 4, 6], a range such as "0.1..0.4", '
         f'or a log range such as "log 1e-4..1e-2"'
     )
 
 
-def read_over(text: str) -> tuple[str, Choice]:
+def parse_over(text: str) -> tuple[str, Distribution]:
     """`--over NAME=values`: `a,b,c`, `lo..hi`, `log lo..hi`, `lo..hi by step`, or one value."""
     name, equals, values = text.partition("=")
     name, values = name.strip(), values.strip()
@@ -111,11 +113,11 @@ def read_over(text: str) -> tuple[str, Choice]:
             f"--over {text}: expected name=values, as in --over model.layers=2,4,6 or model.dropout=0.1..0.4"
         )
     if RANGE.fullmatch(values):
-        return name, read_choice(name, values)
-    return name, read_choice(name, [_value(one.strip()) for one in values.split(",")])
+        return name, parse_distribution(name, values)
+    return name, parse_distribution(name, [_parse_value(one.strip()) for one in values.split(",")])
 
 
-def _range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
+def _build_range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
     ends = (low, high) if step is None else (low, high, step)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
         raise ConfigError(f"space: {name}: the ends of a range are numbers, not {low!r} and {high!r}")
@@ -128,16 +130,16 @@ def _range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
     return Range(low, high, log, step)
 
 
-def key(point: Point) -> tuple[tuple[str, Plain], ...]:
+def params_key(params: Params) -> tuple[tuple[str, ParamValue], ...]:
     """What two combinations share if they are the same; numbers to ten digits, since steps add up in several ways."""
-    return tuple((name, float(f"{v:.10g}") if isinstance(v, float) else v) for name, v in sorted(point.items()))
+    return tuple((name, float(f"{v:.10g}") if isinstance(v, float) else v) for name, v in sorted(params.items()))
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     return float(text) if re.search(r"[.eE]", text) else int(text)
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -145,78 +147,80 @@ def _value(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """Settings that vary, each over its choices, and what must hold between them."""
 
-    choices: Mapping[str, Choice]
+    distributions: Mapping[str, Distribution]
     conditions: tuple[str, ...] = ()
 
-    def points(self) -> Iterator[Point]:
+    def grid(self) -> Iterator[Params]:
         """Every combination, in order: the last setting changes fastest."""
-        values = [self._listed(name, choice) for name, choice in self.choices.items()]
-        if math.prod(map(len, values)) > MOST_POINTS:
+        values = [self._grid_values(name, choice) for name, choice in self.distributions.items()]
+        if math.prod(map(len, values)) > MAX_GRID_SIZE:
             raise ConfigError(
-                f'a grid of more than {MOST_POINTS:,} combinations; take fewer values, or sampler = "tpe"'
+                f'a grid of more than {MAX_GRID_SIZE:,} combinations; take fewer values, or sampler = "tpe"'
             )
         for combination in itertools.product(*values):
-            yield dict(zip(self.choices, combination, strict=True))
+            yield dict(zip(self.distributions, combination, strict=True))
 
-    def every(self) -> Iterator[Point] | None:
+    def all_params(self) -> Iterator[Params] | None:
         """Every combination that can be drawn; None where there are too many to look at."""
-        values = [choice.every() for choice in self.choices.values()]
-        found = [one for one in values if one is not None]
-        if len(found) < len(values) or math.prod(map(len, found)) > MOST_POINTS:
+        values = [choice.all_values() for choice in self.distributions.values()]
+        finite_values = [one for one in values if one is not None]
+        if len(finite_values) < len(values) or math.prod(map(len, finite_values)) > MAX_GRID_SIZE:
             return None
-        return (dict(zip(self.choices, combination, strict=True)) for combination in itertools.product(*found))
+        return (
+            dict(zip(self.distributions, combination, strict=True)) for combination in itertools.product(*finite_values)
+        )
 
-    def draw(self, rng: random.Random, allowed: Callable[[Point], bool]) -> Point:
+    def sample(self, rng: random.Random, is_valid: Callable[[Params], bool]) -> Params:
         """A random combination that is allowed."""
-        for _ in range(TRIES):
-            point = {name: choice.draw(rng) for name, choice in self.choices.items()}
-            if allowed(point):
-                return point
-        raise ConfigError(NOTHING_FITS.format(tries=f"{TRIES:,} drawn at random"))
+        for _ in range(MAX_ATTEMPTS):
+            params = {name: choice.sample(rng) for name, choice in self.distributions.items()}
+            if is_valid(params):
+                return params
+        raise ConfigError(NO_VALID_PARAMS.format(tries=f"{MAX_ATTEMPTS:,} drawn at random"))
 
-    def _listed(self, name: str, choice: Choice) -> tuple[Plain, ...]:
-        values = choice.values if isinstance(choice, Choices) else choice.steps()
+    def _grid_values(self, name: str, distribution: Distribution) -> tuple[ParamValue, ...]:
+        values = distribution.values if isinstance(distribution, Categorical) else distribution.grid_values()
         if values is None:
             raise ConfigError(
                 f"space: {name}: a grid needs values that can be counted; give choices, a range by steps "
-                f'("{getattr(choice, "low", 0)}..{getattr(choice, "high", 1)} by 0.1"), or another sampler'
+                f'("{getattr(distribution, "low", 0)}..{getattr(distribution, "high", 1)} by 0.1"), or another sampler'
             )
         return values
 
 
-NOTHING_FITS = (
+NO_VALID_PARAMS = (
     "the space has no valid combination: of {tries} none satisfies every condition and every rule of the settings "
     "(model.heads divides model.dim, say). Widen the choices or drop a condition."
 )
 
 
-def configured(base: Config, point: Mapping[str, Plain]) -> Config:
+def apply_params(base: Config, params: Mapping[str, ParamValue]) -> Config:
     """The base settings with a combination put into them."""
     table = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    for name, value in point.items():
+    for name, value in params.items():
         settings.set_nested(table, name, value)
     return settings.build(table)
 
 
-def allows(base: Config, conditions: Sequence[str]) -> Callable[[Point], bool]:
+def make_constraint(base: Config, conditions: Sequence[str]) -> Callable[[Params], bool]:
     """Whether a combination satisfies the conditions and makes valid settings."""
-    tests = [Condition.read(text) for text in conditions]
+    parsed_conditions = [Condition.parse(text) for text in conditions]
 
-    def allowed(point: Point) -> bool:
+    def is_valid(params: Params) -> bool:
         try:
-            config = configured(base, point)
+            config = apply_params(base, params)
         except ConfigError:
             return False
         values = settings.flatten(config.model_dump(mode="json"))
-        return all(test.holds(values) for test in tests)
+        return all(test.holds(values) for test in parsed_conditions)
 
-    return allowed
+    return is_valid
 
 
-OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -240,69 +244,73 @@ class Condition:
     tree: ast.expr
 
     @classmethod
-    def read(cls, text: str) -> "Condition":
+    def parse(cls, text: str) -> "Condition":
         try:
             tree = ast.parse(text, mode="eval").body
-            known = dict.fromkeys((setting.name for setting in settings.describe()), 1)
-            _names(tree, known, text)
+            setting_names = dict.fromkeys((setting.name for setting in settings.describe()), 1)
+            _validate_expression(tree, setting_names, text)
         except SyntaxError:
-            raise ConfigError(f"condition {text!r}: not an expression; {EXPECTED}") from None
+            raise ConfigError(f"condition {text!r}: not an expression; {EXPECTED_SYNTAX}") from None
         return cls(text, tree)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         try:
-            return bool(_worth(self.tree, values))
+            return bool(_evaluate(self.tree, values))
         except (TypeError, ValueError, ArithmeticError):
-            raise ConfigError(f"condition {self.text!r}: cannot be computed for {_told(self.tree, values)}") from None
+            raise ConfigError(
+                f"condition {self.text!r}: cannot be computed for {_format_values(self.tree, values)}"
+            ) from None
 
 
-EXPECTED = 'write it like "model.dim % model.heads == 0" or "model.layers * model.dim <= 1536"'
+EXPECTED_SYNTAX = 'write it like "model.dim % model.heads == 0" or "model.layers * model.dim <= 1536"'
 
 
-def _names(node: ast.expr, known: Mapping[str, Any], text: str) -> None:
+def _validate_expression(node: ast.expr, setting_names: Mapping[str, Any], text: str) -> None:
     """Refuse whatever is not arithmetic over known settings, before it is ever computed."""
     match node:
         case ast.Constant(value=int() | float() | str() | bool()):
             return
         case ast.Attribute() | ast.Name():
-            if ast.unparse(node) not in known:
+            if ast.unparse(node) not in setting_names:
                 raise ConfigError(
                     f"condition {text!r}: no setting is called {ast.unparse(node)!r}; see `regard settings`"
                 )
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATIONS:
-            _names(left, known, text)
-            _names(right, known, text)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            _validate_expression(left, setting_names, text)
+            _validate_expression(right, setting_names, text)
         case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
-            _names(operand, known, text)
+            _validate_expression(operand, setting_names, text)
         case ast.BoolOp(values=values):
             for value in values:
-                _names(value, known, text)
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in OPERATIONS for op in ops):
+                _validate_expression(value, setting_names, text)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in OPERATORS for op in ops):
             for value in (left, *others):
-                _names(value, known, text)
+                _validate_expression(value, setting_names, text)
         case _:
-            raise ConfigError(f"condition {text!r}: {ast.unparse(node)!r} is not understood; {EXPECTED}")
+            raise ConfigError(f"condition {text!r}: {ast.unparse(node)!r} is not understood; {EXPECTED_SYNTAX}")
 
 
-def _worth(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=value):
             return value
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATIONS[type(op)](_worth(left, values), _worth(right, values))
+            return OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
         case ast.UnaryOp(op=op, operand=operand):
-            worth = _worth(operand, values)
-            return not worth if isinstance(op, ast.Not) else -worth
+            operand_value = _evaluate(operand, values)
+            return not operand_value if isinstance(op, ast.Not) else -operand_value
         case ast.BoolOp(op=op, values=parts):
-            together = all if isinstance(op, ast.And) else any
-            return together(_worth(part, values) for part in parts)
+            combine = all if isinstance(op, ast.And) else any
+            return combine(_evaluate(part, values) for part in parts)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            worths = [_worth(part, values) for part in (left, *others)]
-            return all(OPERATIONS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(worths), strict=True))
+            part_values = [_evaluate(part, values) for part in (left, *others)]
+            return all(
+                OPERATORS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(part_values), strict=True)
+            )
         case _:
             return values[ast.unparse(node)]
 
 
-def _told(tree: ast.expr, values: Mapping[str, Any]) -> str:
+def _format_values(tree: ast.expr, values: Mapping[str, Any]) -> str:
     names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return ", ".join(f"{name}={values[name]}" for name in sorted(names & values.keys()))

@@ -15,92 +15,96 @@ if TYPE_CHECKING:
     from optuna.storages import RDBStorage
     from sqlalchemy.engine import URL
 
-STUDY, FOLDER = "regard.study", "regard.folder"
+STUDY_ATTR, FOLDER_ATTR = "regard.study", "regard.folder"
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-BUSY_SECONDS = 120  # that a worker waits for a file which another one is writing
+SQLITE_TIMEOUT_SECONDS = 120  # that a worker waits for a file which another one is writing
 
 
-def url_of(database: Path) -> str:
+def sqlite_url(database: Path) -> str:
     return f"sqlite:///{database}"
 
 
 def open_storage(url: str, create: bool) -> "RDBStorage":
     """The storage behind a URL; one that cannot be reached is named in a sentence, its password left out."""
-    optuna = _optuna()
+    optuna = _import_optuna()
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
     try:
-        parts = make_url(url)
+        parsed_url = make_url(url)
     except (ArgumentError, ValueError):  # the latter where a port is no number
-        shown = re.sub(r"//.*@", "//…@", url)  # whatever is wrong with it, it may hold a password
+        redacted_url = re.sub(r"//.*@", "//…@", url)  # whatever is wrong with it, it may hold a password
         raise ConfigError(
-            f"storage {shown!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
+            f"storage {redacted_url!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
         ) from None
-    name = DRIVERS.get(parts.drivername, parts.drivername)
-    parts, where = parts.set(drivername=name), without_password(url)
+    driver = DRIVERS.get(parsed_url.drivername, parsed_url.drivername)
+    parsed_url, safe_url = parsed_url.set(drivername=driver), redact_password(url)
     options: dict[str, Any] = {"pool_pre_ping": True}  # a server may have closed what has been idle for long
-    if name.startswith("sqlite"):
-        if not create and not Path(parts.database or "").is_file():
-            raise RunError(f"storage {where}: no such file. Begin a study with `regard tune study.toml`.")
-        options = {"connect_args": {"timeout": BUSY_SECONDS}}
+    if driver.startswith("sqlite"):
+        if not create and not Path(parsed_url.database or "").is_file():
+            raise RunError(f"storage {safe_url}: no such file. Begin a study with `regard tune study.toml`.")
+        options = {"connect_args": {"timeout": SQLITE_TIMEOUT_SECONDS}}
     try:
-        with _one_at_a_time(parts):
-            return optuna.storages.RDBStorage(parts.render_as_string(hide_password=False), engine_kwargs=options)
+        with _schema_lock(parsed_url):
+            return optuna.storages.RDBStorage(parsed_url.render_as_string(hide_password=False), engine_kwargs=options)
     except (SQLAlchemyError, ImportError, OSError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
         raise RunError(
-            f"storage {where}: cannot be reached ({reason}). Check the address, and that somebody answers there."
+            f"storage {safe_url}: cannot be reached ({reason}). Check the address, and that somebody answers there."
         ) from None
 
 
-def errors() -> tuple[type[Exception], ...]:
+def storage_errors() -> tuple[type[Exception], ...]:
     """What a storage raises that is gone, or does not answer."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    return (_optuna().exceptions.OptunaError, SQLAlchemyError)
+    return (_import_optuna().exceptions.OptunaError, SQLAlchemyError)
 
 
-def without_password(url: str) -> str:
+def redact_password(url: str) -> str:
     """The URL as it may be shown and kept: a password belongs into PGPASSWORD or ~/.pgpass."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        parts = make_url(url)._replace(password=None)
+        parsed_url = make_url(url)._replace(password=None)
     except (ArgumentError, ValueError):
         return url
-    return parts.difference_update_query(["password", "passfile"]).render_as_string()
+    return parsed_url.difference_update_query(["password", "passfile"]).render_as_string()
 
 
-def begin(storage: "RDBStorage", study: Study, text: str, folder: Path) -> "optuna.Study":
+def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: Path) -> "optuna.Study":
     """The study in its storage, made there if it is new."""
-    optuna = _optuna()
-    direction = "maximize" if study.up else "minimize"
-    found = optuna.create_study(storage=storage, study_name=study.name, direction=direction, load_if_exists=True)
-    if STUDY not in found.user_attrs:
-        found.set_user_attr(FOLDER, str(folder.resolve()))
-        found.set_user_attr(STUDY, text)
-    return found
+    optuna = _import_optuna()
+    direction = "maximize" if study.maximize else "minimize"
+    optuna_study = optuna.create_study(storage=storage, study_name=study.name, direction=direction, load_if_exists=True)
+    if STUDY_ATTR not in optuna_study.user_attrs:
+        optuna_study.set_user_attr(FOLDER_ATTR, str(folder.resolve()))
+        optuna_study.set_user_attr(STUDY_ATTR, text)
+    return optuna_study
 
 
-def join(storage: "RDBStorage", name: str | None, where: str) -> "optuna.Study":
+def load_optuna_study(storage: "RDBStorage", name: str | None, safe_url: str) -> "optuna.Study":
     """A study that somebody has begun: the one of this name, or the only one."""
-    optuna = _optuna()
+    optuna = _import_optuna()
     names = optuna.get_all_study_names(storage)
     if not names:
-        raise RunError(f"storage {where}: holds no study yet. Begin one with `regard tune study.toml --storage URL`.")
+        raise RunError(
+            f"storage {safe_url}: holds no study yet. Begin one with `regard tune study.toml --storage URL`."
+        )
     if name is None and len(names) > 1:
-        raise ConfigError(f"storage {where}: holds several studies, {', '.join(sorted(names))}; name one with --study")
+        raise ConfigError(
+            f"storage {safe_url}: holds several studies, {', '.join(sorted(names))}; name one with --study"
+        )
     if name is not None and name not in names:
-        raise ConfigError(f"storage {where}: holds no study called {name!r}; there are: {', '.join(sorted(names))}")
-    found = optuna.load_study(study_name=name or names[0], storage=storage)
-    if STUDY not in found.user_attrs:
-        raise RunError(f"storage {where}: the study {found.study_name!r} was not made by `regard tune`")
-    return found
+        raise ConfigError(f"storage {safe_url}: holds no study called {name!r}; there are: {', '.join(sorted(names))}")
+    optuna_study = optuna.load_study(study_name=name or names[0], storage=storage)
+    if STUDY_ATTR not in optuna_study.user_attrs:
+        raise RunError(f"storage {safe_url}: the study {optuna_study.study_name!r} was not made by `regard tune`")
+    return optuna_study
 
 
-def _optuna() -> Any:
+def _import_optuna() -> Any:
     try:
         import optuna
     except ImportError:
@@ -110,7 +114,7 @@ def _optuna() -> Any:
 
 
 @contextlib.contextmanager
-def _one_at_a_time(url: "URL") -> Iterator[None]:
+def _schema_lock(url: "URL") -> Iterator[None]:
     """Workers that begin together would all make Optuna's tables: the first one makes them, the others wait."""
     if url.drivername.startswith("sqlite") and url.database:
         try:
@@ -118,9 +122,9 @@ def _one_at_a_time(url: "URL") -> Iterator[None]:
         except ImportError:  # no such thing on Windows; there workers begin one after the other
             yield
             return
-        lock = Path(f"{url.database}.lock")
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with lock.open("w") as file:
+        lock_file = Path(f"{url.database}.lock")
+        lock_file.parent.mkdir(parents=True, exist_ok=True)
+        with lock_file.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
         return

@@ -16,27 +16,27 @@ from regard import config as settings
 from regard.config import Config, Settings
 from regard.errors import ConfigError
 from regard.tuning.space import (
-    NOTHING_FITS,
-    Choice,
-    Choices,
+    NO_VALID_PARAMS,
+    Categorical,
     Condition,
-    Plain,
-    Point,
+    Distribution,
+    Params,
+    ParamValue,
     Range,
-    Space,
-    allows,
-    configured,
-    read_choice,
+    SearchSpace,
+    apply_params,
+    make_constraint,
+    parse_distribution,
 )
 
 DEFAULT_TRIALS = 16
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
-PIECES = ("data.vocabulary", "data.joint", "data.tokenizer")
+TOKENIZATION_SETTINGS = ("data.vocabulary", "data.joint", "data.tokenizer")
 """What decides how texts are cut."""
 METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
 
-class Each(Settings):
+class TrialBudget(Settings):
     """What one trial may cost; the first limit that is reached counts."""
 
     minutes: float | None = Field(default=None, gt=0)
@@ -48,7 +48,7 @@ class Each(Settings):
     epochs: float | None = Field(default=None, gt=0)
     """Times through the corpus."""
 
-    def given(self) -> dict[str, float]:
+    def limits(self) -> dict[str, float]:
         return self.model_dump(exclude_none=True)
 
 
@@ -75,10 +75,10 @@ class Study(Settings):
     """Where the state of the study is kept: an Optuna URL; unset: study.db in the study's folder."""
     only: tuple[str, ...] = ()
     """Of the sets, those whose names match one of these patterns; unset: all."""
-    each: Each = Each()
+    each: TrialBudget = TrialBudget()
     base: Config = Config()
     """Settings that all trials share, as in a config file."""
-    sets: dict[str, dict[str, Plain]] = {}
+    sets: dict[str, dict[str, ParamValue]] = {}
     """Named combinations, each a table of settings."""
     space: dict[str, Any] = {}
     """What varies: choices, ranges and log ranges by the names of settings."""
@@ -87,99 +87,105 @@ class Study(Settings):
 
     @field_validator("sets", mode="before")
     @classmethod
-    def flat_sets(cls, value: Any) -> Any:
+    def flatten_sets(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
         return {name: settings.flatten(one) if isinstance(one, Mapping) else one for name, one in value.items()}
 
     @field_validator("space", mode="before")
     @classmethod
-    def flat_space(cls, value: Any) -> Any:
-        return _flat_space(value) if isinstance(value, Mapping) else value
+    def flatten_space(cls, value: Any) -> Any:
+        return _flatten_space(value) if isinstance(value, Mapping) else value
 
     @model_validator(mode="after")
-    def something_to_try(self) -> Self:
+    def require_trials(self) -> Self:
         if self.sampler == "sets" and not self.sets:
             raise ValueError('an empty study: sampler = "sets" needs at least one table [sets."a name"] of settings')
         if self.sampler != "sets" and not self.space:
             raise ValueError(f'an empty study: sampler = "{self.sampler}" needs a table [space] of settings that vary')
-        if self.sampler == "sets" and not self.chosen_sets():
+        if self.sampler == "sets" and not self.select_sets():
             raise ValueError(f"no set matches only = {list(self.only)}; there are: {', '.join(self.sets)}")
         if self.sampler != "sets" and self.only:
             raise ValueError(f"only = {list(self.only)} is for sets; a study by {self.sampler} has none")
         return self
 
     @property
-    def up(self) -> bool:
+    def maximize(self) -> bool:
         """Whether a higher score is a better one."""
         return HIGHER_IS_BETTER[self.metric]
 
-    def chosen_sets(self) -> dict[str, Point]:
+    def select_sets(self) -> dict[str, Params]:
         patterns = self.only or ("*",)
         return {name: one for name, one in self.sets.items() if any(fnmatch.fnmatch(name, p) for p in patterns)}
 
-    def choices(self) -> dict[str, Choice]:
+    def search_space(self) -> dict[str, Distribution]:
         """What varies; for sets, the values that occur in any of them, since Optuna wants to know all beforehand."""
         if self.sampler != "sets":
-            return {name: read_choice(name, value) for name, value in self.space.items()}
+            return {name: parse_distribution(name, value) for name, value in self.space.items()}
         sets = self.sets.values()
         names = dict.fromkeys(name for one in sets for name in one)
-        found = {n: tuple(dict.fromkeys(one[n] for one in sets if n in one)) for n in names}
-        return {name: Choices(values) for name, values in found.items()}
+        values_by_name = {n: tuple(dict.fromkeys(one[n] for one in sets if n in one)) for n in names}
+        return {name: Categorical(values) for name, values in values_by_name.items()}
 
-    def fixed_points(self) -> dict[str, Point] | None:
+    def predefined_params(self) -> dict[str, Params] | None:
         """The combinations by name, where they are known beforehand (sets, grid); None where they are drawn."""
-        return self._points
+        return self._predefined_params
 
     @functools.cached_property
-    def _points(self) -> dict[str, Point] | None:
+    def _predefined_params(self) -> dict[str, Params] | None:
         if self.sampler == "sets":
-            return self.chosen_sets()
+            return self.select_sets()
         if self.sampler != "grid":
             return None
-        space, allowed = Space(self.choices(), self.conditions), allows(self.start(), self.conditions)
-        points = list(space.points())
-        valid = [point for point in points if allowed(point)]
-        if not valid:
-            raise ConfigError(NOTHING_FITS.format(tries=f"all {len(points):,}"))
-        if self.trials and self.trials < len(valid):
-            valid = random.Random(self.seed).sample(valid, self.trials)
-        return {f"{number}": point for number, point in enumerate(valid, start=1)}
+        search_space, is_valid = (
+            SearchSpace(self.search_space(), self.conditions),
+            make_constraint(self.trial_base_config(), self.conditions),
+        )
+        grid_params = list(search_space.grid())
+        valid_params = [point for point in grid_params if is_valid(point)]
+        if not valid_params:
+            raise ConfigError(NO_VALID_PARAMS.format(tries=f"all {len(grid_params):,}"))
+        if self.trials and self.trials < len(valid_params):
+            valid_params = random.Random(self.seed).sample(valid_params, self.trials)
+        return {f"{number}": point for number, point in enumerate(valid_params, start=1)}
 
-    def count(self) -> int:
+    def num_trials(self) -> int:
         """How many trials there are to be: no more than there are combinations, since each is tried once."""
-        points = self.fixed_points()
-        return len(points) if points is not None else self._drawable
+        predefined_params = self.predefined_params()
+        return len(predefined_params) if predefined_params is not None else self._num_sampled_trials
 
     @functools.cached_property
-    def _drawable(self) -> int:
-        wanted, every = self.trials or DEFAULT_TRIALS, Space(self.choices(), self.conditions).every()
-        if every is None:
-            return wanted
-        valid = filter(allows(self.start(), self.conditions), every)
-        return sum(1 for _ in itertools.islice(valid, wanted))
+    def _num_sampled_trials(self) -> int:
+        requested_trials, all_params = (
+            self.trials or DEFAULT_TRIALS,
+            SearchSpace(self.search_space(), self.conditions).all_params(),
+        )
+        if all_params is None:
+            return requested_trials
+        valid_params = filter(make_constraint(self.trial_base_config(), self.conditions), all_params)
+        return sum(1 for _ in itertools.islice(valid_params, requested_trials))
 
-    def start(self) -> Config:
+    def trial_base_config(self) -> Config:
         """The base settings with the budget of a trial, and the metric that chooses its checkpoint."""
         table = self.base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-        for name, value in self.each.given().items():
+        for name, value in self.each.limits().items():
             settings.set_nested(table, f"train.{name}", value)
         if "train.metric" not in settings.explicit_settings(self.base) and self.metric in ("bleu", "chrf"):
             settings.set_nested(table, "train.metric", "bleu")
         return settings.build(table)
 
-    def config(self, point: Mapping[str, Plain], seed: int = 0) -> Config:
+    def build_config(self, params: Mapping[str, ParamValue], seed_index: int = 0) -> Config:
         """The settings of one run: a combination, and the seed after so many others."""
-        config = configured(self.start(), point)
-        return settings.override(config, [f"train.seed={config.train.seed + seed}"]) if seed else config
+        config = apply_params(self.trial_base_config(), params)
+        return settings.override(config, [f"train.seed={config.train.seed + seed_index}"]) if seed_index else config
 
 
-def _flat_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested tables by dotted names; a table with low and high is a range, not a group."""
     flat: dict[str, Any] = {}
     for name, value in table.items():
-        group = isinstance(value, Mapping) and not {"low", "high"} & set(value)
-        flat |= _flat_space(value, f"{prefix}{name}.") if group else {prefix + name: value}
+        is_group = isinstance(value, Mapping) and not {"low", "high"} & set(value)
+        flat |= _flatten_space(value, f"{prefix}{name}.") if is_group else {prefix + name: value}
     return flat
 
 
@@ -196,8 +202,8 @@ def load(path: Path) -> Study:
     return build({"name": path.stem} | table, f"{path}: ")
 
 
-def loads(text: str, where: str) -> Study:
-    return build(tomllib.loads(text), where)
+def loads(text: str, error_prefix: str) -> Study:
+    return build(tomllib.loads(text), error_prefix)
 
 
 def dump(study: Study) -> str:
@@ -207,17 +213,17 @@ def dump(study: Study) -> str:
     return tomli_w.dumps({**{k: v for k, v in table.items() if v not in ((), [], {}, "")}, "base": base})
 
 
-def build(table: Mapping[str, Any], where: str = "") -> Study:
+def build(table: Mapping[str, Any], error_prefix: str = "") -> Study:
     """A study out of plain values, wrong at birth or never."""
     try:
         study = Study.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(where + "; ".join(dict.fromkeys(map(_sentence, error.errors())))) from None
-    check(study, where)
+        raise ConfigError(error_prefix + "; ".join(dict.fromkeys(map(_format_error, error.errors())))) from None
+    validate(study, error_prefix)
     return study
 
 
-def change(study: Study, assignments: Sequence[str] = (), **fields: Any) -> Study:
+def override(study: Study, assignments: Sequence[str] = (), **fields: Any) -> Study:
     """The study with settings of its base and fields of its own replaced."""
     base = settings.override(study.base, assignments)
     table = study.model_dump(mode="json", exclude_none=True, exclude={"base"})
@@ -226,29 +232,31 @@ def change(study: Study, assignments: Sequence[str] = (), **fields: Any) -> Stud
     return build(table)
 
 
-def check(study: Study, where: str = "") -> None:
+def validate(study: Study, error_prefix: str = "") -> None:
     """Try every value that can be tried before anything is trained."""
     try:
         for condition in study.conditions:
-            Condition.read(condition)
-        for name, choice in study.choices().items():
-            ends = choice.values if isinstance(choice, Choices) else (choice.low, choice.high)
-            for value in ends:
-                _try(study, name, value)
+            Condition.parse(condition)
+        for name, distribution in study.search_space().items():
+            tested_values = (
+                distribution.values if isinstance(distribution, Categorical) else (distribution.low, distribution.high)
+            )
+            for value in tested_values:
+                _validate_value(study, name, value)
         _require_comparable(study)
         if study.sampler == "sets":
-            for name, point in study.chosen_sets().items():
-                _try_set(study, name, point)
+            for name, params in study.select_sets().items():
+                _validate_set(study, name, params)
         elif study.sampler == "grid":
-            study.fixed_points()
+            study.predefined_params()
         else:
-            space = Space(study.choices(), study.conditions)
-            space.draw(random.Random(study.seed), allows(study.start(), study.conditions))
+            search_space = SearchSpace(study.search_space(), study.conditions)
+            search_space.sample(random.Random(study.seed), make_constraint(study.trial_base_config(), study.conditions))
     except ConfigError as error:
-        raise ConfigError(f"{where}{error}") from None
+        raise ConfigError(f"{error_prefix}{error}") from None
 
 
-def _try(study: Study, name: str, value: Plain) -> None:
+def _validate_value(study: Study, name: str, value: ParamValue) -> None:
     """A setting that does not exist, or a value that no setting of its name can have, whatever the others are."""
     table: dict[str, Any] = {}
     settings.set_nested(table, name, value)
@@ -263,10 +271,10 @@ def _try(study: Study, name: str, value: Plain) -> None:
 
 def _require_comparable(study: Study) -> None:
     """Loss and accuracy are those of a piece, and the pieces of a smaller vocabulary are easier to guess."""
-    varying = [name for name in PIECES if _varies(study, name)]
-    if varying and study.metric in ("loss", "accuracy"):
+    varying_names = [name for name in TOKENIZATION_SETTINGS if _varies(study, name)]
+    if varying_names and study.metric in ("loss", "accuracy"):
         raise ConfigError(
-            f"metric = {study.metric!r}, but {' and '.join(varying)} varies: pieces differ, so their {study.metric} "
+            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: pieces differ, so their {study.metric} "
             f"cannot be compared; use bleu or chrf"
         )
 
@@ -274,60 +282,62 @@ def _require_comparable(study: Study) -> None:
 def _varies(study: Study, name: str) -> bool:
     """Whether two trials may differ in a setting; a set that does not give it has the value of the base."""
     if study.sampler != "sets":
-        choice = study.choices().get(name)
-        return choice is not None and (not isinstance(choice, Choices) or len(choice.values) > 1)
-    shared = settings.flatten(study.base.model_dump(mode="json", exclude_unset=True)).get(name)
-    return len({point.get(name, shared) for point in study.chosen_sets().values()}) > 1
+        distribution = study.search_space().get(name)
+        return distribution is not None and (not isinstance(distribution, Categorical) or len(distribution.values) > 1)
+    base_value = settings.flatten(study.base.model_dump(mode="json", exclude_unset=True)).get(name)
+    return len({point.get(name, base_value) for point in study.select_sets().values()}) > 1
 
 
-def _try_set(study: Study, name: str, point: Point) -> None:
+def _validate_set(study: Study, name: str, params: Params) -> None:
     try:
-        configured(study.start(), point)
+        apply_params(study.trial_base_config(), params)
     except ConfigError as error:
         raise ConfigError(f"set {name!r}: {error}") from None
-    if not allows(study.start(), study.conditions)(point):
+    if not make_constraint(study.trial_base_config(), study.conditions)(params):
         raise ConfigError(f"set {name!r}: does not satisfy {' and '.join(study.conditions)}")
 
 
-def distribution(choice: Choice) -> Any:
+def to_optuna_distribution(distribution: Distribution) -> Any:
     """The same as Optuna says it."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    if isinstance(choice, Choices):
-        return CategoricalDistribution(choice.values)
-    if choice.whole:
-        low, high = int(choice.low), int(choice.high)
-        return IntDistribution(low, high, log=choice.log, step=int(choice.step or 1))
-    return FloatDistribution(float(choice.low), float(choice.high), log=choice.log, step=choice.step)
+    if isinstance(distribution, Categorical):
+        return CategoricalDistribution(distribution.values)
+    if distribution.is_integer:
+        low, high = int(distribution.low), int(distribution.high)
+        return IntDistribution(low, high, log=distribution.log, step=int(distribution.step or 1))
+    return FloatDistribution(
+        float(distribution.low), float(distribution.high), log=distribution.log, step=distribution.step
+    )
 
 
-def told(point: Mapping[str, Plain]) -> str:
+def format_params(params: Mapping[str, ParamValue]) -> str:
     """A combination in a few words: the last parts of its names."""
-    return " ".join(f"{short(name)}={written(value)}" for name, value in point.items())
+    return " ".join(f"{short_name(name)}={format_value(value)}" for name, value in params.items())
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """`model.layers` as `layers`; `model.positions.kind` as `positions.kind`."""
     return name.split(".", 1)[1] if "." in name else name
 
 
-def written(value: Any) -> str:
+def format_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def is_range(choice: Choice) -> bool:
-    return isinstance(choice, Range)
+def is_range(distribution: Distribution) -> bool:
+    return isinstance(distribution, Range)
 
 
-def _sentence(error: Any) -> str:
+def _format_error(error: Any) -> str:
     """A complaint in the words of this program; those about base settings as `regard train` says them."""
-    place = [str(part) for part in error["loc"]]
-    if place[:1] == ["base"] and len(place) > 1:
-        return settings.format_error(error | {"loc": place[1:]})
+    location = [str(part) for part in error["loc"]]
+    if location[:1] == ["base"] and len(location) > 1:
+        return settings.format_error(error | {"loc": location[1:]})
     if error["type"] == "extra_forbidden":
-        return f"unknown entry '{'.'.join(place)}'; a study has: {', '.join(Study.model_fields)}"
-    if error["type"] == "literal_error" and place == ["metric"]:
+        return f"unknown entry '{'.'.join(location)}'; a study has: {', '.join(Study.model_fields)}"
+    if error["type"] == "literal_error" and location == ["metric"]:
         return f"metric={error['input']!r}: no such metric; there are: {', '.join(HIGHER_IS_BETTER)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    return f"{'.'.join(place)}={error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    return f"{'.'.join(location)}={error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"

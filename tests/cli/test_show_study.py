@@ -12,18 +12,22 @@ from regard.jobs.train.events import TrainingProgress, ValidationFinished
 from regard.metrics import Score
 from regard.training.loop import Step
 from regard.training.validate import Validation
-from regard.tuning.events import Began, Done, Ended, Planned, Went
+from regard.tuning.events import StudyFinished, StudyStarted, TrialEvent, TrialFinished, TrialStarted
 from regard.tuning.folder import StudyFolder
-from regard.tuning.measure import Measured
-from regard.tuning.results import Glimpse, Result
+from regard.tuning.measure import RunSummary
+from regard.tuning.results import TrialProgress, TrialResult
 
 POINT = {"model.layers": 2, "model.dropout": 0.25}
-MEASURED = Measured(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.5}})
+MEASURED = RunSummary(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.5}})
 HAPPENED = [
-    Planned("mine", "bleu", (Result(1, "set 1", "waiting", POINT), Result(2, "set 2", "waiting", {"model.layers": 4}))),
-    Began(1, "set 1", POINT, False),
-    Went(1, 0, TrainingProgress(Step(42, DataPosition(), 3.0, 0.4, 100, 1.0, 1.0, 0.5), 0.5, 61.0)),
-    Went(1, 0, ValidationFinished(Validation(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
+    StudyStarted(
+        "mine",
+        "bleu",
+        (TrialResult(1, "set 1", "waiting", POINT), TrialResult(2, "set 2", "waiting", {"model.layers": 4})),
+    ),
+    TrialStarted(1, "set 1", POINT, False),
+    TrialEvent(1, 0, TrainingProgress(Step(42, DataPosition(), 3.0, 0.4, 100, 1.0, 1.0, 0.5), 0.5, 61.0)),
+    TrialEvent(1, 0, ValidationFinished(Validation(42, 3.456, 0.4, Score("BLEU", 12.3, 1.0, 2.0, "s"), 1.0), True)),
 ]
 
 
@@ -65,15 +69,15 @@ def test_a_terminal_has_a_table_with_everything_in_it():
 def test_settings_can_be_read_in_a_narrow_terminal():
     display, sink = made(True, width=80)
     many = POINT | {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
-    display.take(Planned("mine", "bleu", (Result(1, "quarter 4 as taught", "waiting", many),)))
+    display.take(StudyStarted("mine", "bleu", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
     display.console.print(display._table(5))
     assert "encoder_layers=128" in "".join(sink.getvalue().split()) and "…" not in sink.getvalue()
 
 
 def test_a_file_has_lines_and_the_table_at_the_end():
-    done = Result(1, "set 1", "complete", POINT, 17.5, (17.5,), (MEASURED,))
-    lost = Result(2, "set 2", "failed", {"model.layers": 4}, reason="the loss is no longer a finite number")
-    out = shown(False, Ended(done), Ended(lost), Done((done, lost)))
+    done = TrialResult(1, "set 1", "complete", POINT, 17.5, (17.5,), (MEASURED,))
+    lost = TrialResult(2, "set 2", "failed", {"model.layers": 4}, reason="the loss is no longer a finite number")
+    out = shown(False, TrialFinished(done), TrialFinished(lost), StudyFinished((done, lost)))
     assert "trial 1 (set 1) begins: layers=2 dropout=0.25" in out and "dev loss 3.456  BLEU 12.3 (greedy)" in out
     assert "trial 1 (set 1): dev BLEU 17.500" in out and "trial 2 (set 2): failed: the loss is no longer" in out
     assert out.rstrip().split("\n")[-1].split()[:3] == ["2", "set", "2"] and "17.5" in out
@@ -81,8 +85,8 @@ def test_a_file_has_lines_and_the_table_at_the_end():
 
 def test_trials_of_other_workers_are_seen_as_they_go_and_ours_is_left_alone():
     display, sink = made(True)
-    theirs = Result(2, "set 2", "running", {"model.layers": 4}, now=Glimpse(1234, 125.0, 2.718, 9.5))
-    stale = Result(1, "set 1", "running", POINT, now=Glimpse(7))
+    theirs = TrialResult(2, "set 2", "running", {"model.layers": 4}, progress=TrialProgress(1234, 125.0, 2.718, 9.5))
+    stale = TrialResult(1, "set 1", "running", POINT, progress=TrialProgress(7))
     with display:
         for event in HAPPENED:
             display.show(event)
@@ -95,7 +99,7 @@ def test_trials_of_other_workers_are_seen_as_they_go_and_ours_is_left_alone():
 def test_the_storage_is_looked_at_while_nothing_happens_here_and_not_without_a_table():
     looked, threads = threading.Event(), threading.active_count()
 
-    def peek() -> tuple[Result, ...]:
+    def peek() -> tuple[TrialResult, ...]:
         looked.set()
         raise OSError("the server is away for a moment")  # which the table outlives
 
@@ -111,6 +115,6 @@ def test_the_storage_is_looked_at_while_nothing_happens_here_and_not_without_a_t
 
 
 def test_a_failure_is_told_once_with_its_reason():
-    lost = Result(2, "set 2", "failed", {"model.layers": 4}, reason="training would take about 900.0 GB")
-    told = shown(True, Ended(lost), Done((lost,)))
+    lost = TrialResult(2, "set 2", "failed", {"model.layers": 4}, reason="training would take about 900.0 GB")
+    told = shown(True, TrialFinished(lost), StudyFinished((lost,)))
     assert told.count("trial 2 (set 2): failed: training would take about 900.0 GB") == 1

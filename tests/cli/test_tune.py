@@ -73,14 +73,14 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
     assert (study / "study.toml").read_text(encoding="utf-8") == before
     main_ok(["tune", str(study), "--trials", "5"])
     assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
-    assert open_study.go_on(study).study.trials == 5
+    assert open_study.load_study(study).study.trials == 5
 
 
 def test_what_goes_by_steps_is_counted():
     fields = {"trials": None}
     over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
     found = _from_options([Path("a.en"), Path("a.fr")], over, [], {}, fields)
-    assert found.sampler == "grid" and found.count() == 12
+    assert found.sampler == "grid" and found.num_trials() == 12
     assert _from_options([Path("a.en")], ["model.dropout=0.1..0.4"], [], {}, fields).sampler == "tpe"
 
 
@@ -232,10 +232,10 @@ def test_a_study_killed_five_times_ends_with_every_trial_once(files: Path, tmp_p
         if worker.returncode == 0:
             break
         assert worker.returncode == -signal.SIGKILL, error
-    bench = open_study.go_on(out)
-    trials = bench.found.get_trials()
+    bench = open_study.load_study(out)
+    trials = bench.optuna_study.get_trials()
     assert kills == 5 and [trial.state.name for trial in trials] == ["COMPLETE"] * 2
     assert {trial.params["model.layers"] for trial in trials} == {1, 2}
-    assert [result.first.steps for result in bench.results()] == [40, 40]
+    assert [result.first_summary.steps for result in bench.results()] == [40, 40]
     assert [folder.name for folder in sorted((out / "trials").iterdir())] == ["0001", "0002"]
     bench.close()

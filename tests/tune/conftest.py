@@ -25,7 +25,7 @@ def small(files: Path):
         if not {"sets", "space"} & fields.keys():
             table["sets"] = SETS
         changes = [c for c in TINY if not c.startswith("model.layers")]
-        return studies.change(
+        return studies.override(
             studies.build(table | fields), [*changes, "train.check_every=2", "train.check_sentences=0"]
         )
 

@@ -11,11 +11,11 @@ from typing import Any
 from regard.run import Run, write_text
 from regard.tuning import open_study
 from regard.tuning import study as studies
-from regard.tuning.measure import Measured
-from regard.tuning.results import NAME, NUMBER, OUTCOME
-from regard.tuning.space import Point
+from regard.tuning.measure import RunSummary
+from regard.tuning.results import NAME_ATTR, NUMBER_ATTR, OUTCOME_ATTR
+from regard.tuning.space import Params
 from regard.tuning.study import Study
-from regard.tuning.worker import Bench, _begin
+from regard.tuning.worker import StudyWorker, _start_trial
 
 REFERENCES = [" ".join(random.Random(n).choices("abcdefghijkl", k=3 + n % 33)) for n in range(120)]
 FOUR = {
@@ -41,7 +41,7 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def quality(point: Point, rng: random.Random) -> float:
+def quality(point: Params, rng: random.Random) -> float:
     """How well a combination would do: depth and width help, dropout near 0.2 does, and there is noise."""
     layers, dim, dropout = (
         float(point.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2))
@@ -83,31 +83,31 @@ def write_sentences(run: Run, good: float, rng: random.Random) -> None:
     write_text(run.sentence_scores("dev"), "\n".join(rows) + "\n")
 
 
-def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> Bench:
+def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> StudyWorker:
     """A finished study of this kind."""
-    bench = open_study.begin(study, folder)
-    bench.claims.plan(study.count())
-    while (number := bench.claims.take()) is not None:
-        trial, _ = _begin(bench, number)
-        assert trial is not None and trial.user_attrs[NUMBER] == number and NAME in trial.user_attrs
+    bench = open_study.create_study(study, folder)
+    bench.claims.add_trials(study.num_trials())
+    while (number := bench.claims.claim()) is not None:
+        trial, _ = _start_trial(bench, number)
+        assert trial is not None and trial.user_attrs[NUMBER_ATTR] == number and NAME_ATTR in trial.user_attrs
         rng = random.Random(number)
         good = quality(trial.params, rng)
         measured = []
         for seed in range(study.seeds):
-            run = Run(bench.place.trial(number, seed))
+            run = Run(bench.study_folder.trial_folder(number, seed))
             write_log(run, good, rng, turns=number in turning)
             write_sentences(run, good, rng)
             measured.append(_measured(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
         trial.set_user_attr(
-            OUTCOME, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]}
+            OUTCOME_ATTR, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]}
         )
         values = [one.value(study.metric) or 0.0 for one in measured]
-        bench.found.tell(trial, sum(values) / len(values))
+        bench.optuna_study.tell(trial, sum(values) / len(values))
         bench.claims.finish(number)
     return bench
 
 
-def _measured(point: Point, good: float, collapsed: bool) -> Measured:
+def _measured(point: Params, good: float, collapsed: bool) -> RunSummary:
     scores = {
         name: {"value": value, "low": value - 0.9, "high": value + 0.9, "signature": f"{name}|made"}
         for name, value in (
@@ -119,17 +119,17 @@ def _measured(point: Point, good: float, collapsed: bool) -> Measured:
     }
     layers, dim = int(point.get("model.layers", 4)), int(point.get("model.dim", 128))
     reason = "it ignores its source: with the sources of other sentences its dev loss is 5.01 instead of 5.00"
-    return Measured(
+    return RunSummary(
         parameters=28 * layers * dim * dim + 6000 * dim,
         steps=300,
         epochs=25.0,
         minutes=2 + layers * dim / 100,
-        speed=90000 / layers,
+        tokens_per_second=90000 / layers,
         loss=3.2 - 0.1 * good,
-        unigram=5.9,
-        shuffled=5.0,
+        unigram_loss=5.9,
+        shuffled_source_loss=5.0,
         scores=scores,
-        decoding=0.001 * layers,
+        decoding_seconds=0.001 * layers,
         pads_counted={"accuracy": 80 + good, "loss": 1.2, "places": 59, "pads": 61.8},
-        collapsed=reason if collapsed else "",
+        collapse_reason=reason if collapsed else "",
     )

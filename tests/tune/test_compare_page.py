@@ -10,8 +10,8 @@ import pytest
 from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.run import Run
-from regard.tuning.compare import SCORED, Comparison, System, of_systems
-from regard.tuning.pages.comparison import draw, lines, write_comparison
+from regard.tuning.compare import SCORED_METRICS, Comparison, System, compare_systems
+from regard.tuning.pages.comparison import draw_charts, format_comparison, write_comparison
 
 from .made import FOUR, REFERENCES, _measured, write_log
 
@@ -27,7 +27,7 @@ def system_of(name: str, folder: Path) -> System:
     run = Run(folder / name)
     write_log(run, 5 - 4 * wrong, rng, turns=False)
     measured = _measured(FOUR[made], 5 - 4 * wrong, collapsed=name == "broken")
-    system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED), run, measured)
+    system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED_METRICS), run, measured)
     vars(system)["parameters"] = measured.parameters  # counted from weights, which these runs have not
     return system
 
@@ -35,19 +35,19 @@ def system_of(name: str, folder: Path) -> System:
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory) -> Comparison:
     folder = tmp_path_factory.mktemp("systems")
-    plain = System("file.txt", evaluate(lambda _: [p.target for p in PAIRS], PAIRS, metrics=SCORED))
-    return of_systems("test", PAIRS, [*(system_of(name, folder) for name in QUALITY), plain])
+    plain = System("file.txt", evaluate(lambda _: [p.target for p in PAIRS], PAIRS, metrics=SCORED_METRICS))
+    return compare_systems("test", PAIRS, [*(system_of(name, folder) for name in QUALITY), plain])
 
 
 def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
-    charts = draw(comparison)
+    charts = draw_charts(comparison)
     for name in ("loss", "accuracy", "bleu"):
         told = charts[name].svg()
         assert all(f">{system}<" in told for system in QUALITY)
 
 
 def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(comparison):
-    charts = draw(comparison)
+    charts = draw_charts(comparison)
     assert {"parameters-quality", "minutes-quality"} <= set(charts)
     for name in ("parameters-quality", "minutes-quality"):
         told = charts[name].svg()
@@ -56,7 +56,7 @@ def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(compari
 
 
 def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
-    told = "\n".join(lines(comparison))
+    told = "\n".join(format_comparison(comparison))
     assert "file.txt" in told and "broken  COLLAPSED: it ignores its source" in told
     page = write_comparison(comparison, tmp_path).read_text(encoding="utf-8")
     assert "broken has collapsed: it ignores its source" in page and "It is not ranked." in page
@@ -70,10 +70,10 @@ def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
 def test_the_first_decides_what_is_significant(comparison):
     """Turned round, every difference has the other sign; a system that has collapsed is compared with none."""
     small, large = comparison.systems[0], comparison.systems[2]
-    forth, back = of_systems("test", PAIRS, [small, large]), of_systems("test", PAIRS, [large, small])
+    forth, back = compare_systems("test", PAIRS, [small, large]), compare_systems("test", PAIRS, [large, small])
     one, other = forth.bootstrap["large"]["bleu"], back.bootstrap["small"]["bleu"]
     assert one.difference == pytest.approx(-other.difference) and one.difference > 0 and one.significant
     broken = replace(small, measured=comparison.systems[3].measured)
     vars(broken)["parameters"] = 1
-    told = draw(of_systems("test", PAIRS, [broken, large]))
+    told = draw_charts(compare_systems("test", PAIRS, [broken, large]))
     assert "minutes-quality" not in told  # one system alone has no front

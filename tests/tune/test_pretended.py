@@ -15,16 +15,16 @@ from regard.run import Run
 from regard.training.loop import Step
 from regard.training.validate import Validation
 from regard.tuning import claims, open_study, results, storage, worker
-from regard.tuning.events import Ended, Idle, Stopped, Went
-from regard.tuning.measure import Measured
+from regard.tuning.events import TrialEvent, TrialFinished, TrialInterrupted, WorkerIdle
+from regard.tuning.measure import RunSummary
 from regard.tuning.propose import propose
 from tests.tune.made import study_of, until
 
 LOOKS = 10
 
 
-def measured(value: float) -> Measured:
-    return Measured(1000, LOOKS, 1.0, 1.0, 1.0, value, unigram=9.0)
+def measured(value: float) -> RunSummary:
+    return RunSummary(1000, LOOKS, 1.0, 1.0, 1.0, value, unigram_loss=9.0)
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
 
 
 def finish(tmp_path: Path, **fields) -> tuple:
-    bench = open_study.begin(study_of(**fields), tmp_path / "s")
-    last = list(worker.work(bench, lambda: False))[-1]
+    bench = open_study.create_study(study_of(**fields), tmp_path / "s")
+    last = list(worker.run_trials(bench, lambda: False))[-1]
     bench.close()
-    return last.trials
+    return last.running_trials
 
 
 def dropouts(*values: float) -> dict:
@@ -140,19 +140,19 @@ def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkey
 
 def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
     study = study_of(sets=dropouts(0.1), base={"data": {"train": ["a.en"]}, "train": {"device": "hpu"}})
-    bench = open_study.begin(study, tmp_path / "s")
+    bench = open_study.create_study(study, tmp_path / "s")
     with pytest.raises(ConfigError, match="cannot be used here"):
-        list(worker.work(bench, lambda: False))
+        list(worker.run_trials(bench, lambda: False))
     assert bench.claims.rows() == [] and pretended == []
     bench.close()
 
 
 def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(worker, "TELL_SECONDS", 0.0)
-    bench = open_study.begin(study_of(sets=dropouts(0.3)), tmp_path / "s")
-    other = open_study.go_on(tmp_path / "s")
-    seen = [other.peek()[0] for event in worker.work(bench, lambda: False) if isinstance(event, Went)]
-    running = [one.now for one in seen if one.state == "running"]
+    bench = open_study.create_study(study_of(sets=dropouts(0.3)), tmp_path / "s")
+    other = open_study.load_study(tmp_path / "s")
+    seen = [other.peek()[0] for event in worker.run_trials(bench, lambda: False) if isinstance(event, TrialEvent)]
+    running = [one.progress for one in seen if one.state == "running"]
     assert [now.step for now in running[1::2]][:3] == [1, 2, 3] and running[-1].loss == pytest.approx(3.01)
     bench.close()
     other.close()
@@ -163,17 +163,17 @@ def hiccup(*_: object, **__: object) -> None:
 
 
 def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: Path):
-    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    rival, happened = claims.Claims(bench.storage.engine, "made", owner="elsewhere|1|x|y"), []
-    events = worker._work(bench, lambda: False)
+    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    rival, happened = claims.TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|y"), []
+    events = worker._run_trials(bench, lambda: False)
     for event in events:
         happened.append(event)
         if len(happened) == 4:  # in the midst of training; the next beat of our pulse is seconds away
-            assert rival._take(bench.claims.rows()[0])
-        if isinstance(event, Idle):
+            assert rival._claim(bench.claims.rows()[0])
+        if isinstance(event, WorkerIdle):
             break
-    assert not [event for event in happened if isinstance(event, Ended)] and len(pretended) == 1
-    assert [trial.state.name for trial in bench.found.get_trials()] == ["RUNNING"]
+    assert not [event for event in happened if isinstance(event, TrialFinished)] and len(pretended) == 1
+    assert [trial.state.name for trial in bench.optuna_study.get_trials()] == ["RUNNING"]
     assert bench.claims.rows()[0].owner == rival.owner
     events.close()
     bench.close()
@@ -181,10 +181,10 @@ def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: P
 
 def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(claims, "PULSE_SECONDS", 0.01)
-    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    bench.claims.plan(1)
-    assert bench.claims.take() == 1
-    before, change, failed = bench.claims.rows()[0].pulse, claims.Claims._change, []
+    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    bench.claims.add_trials(1)
+    assert bench.claims.claim() == 1
+    before, change, failed = bench.claims.rows()[0].pulse, claims.TrialClaims._update, []
 
     def now_and_then(self, number: int, **values: object) -> bool:
         if len(failed) < 3:
@@ -192,12 +192,12 @@ def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: 
             hiccup()
         return change(self, number, **values)
 
-    monkeypatch.setattr(claims.Claims, "_change", now_and_then)
-    with bench.claims.held(1) as lost:
+    monkeypatch.setattr(claims.TrialClaims, "_change", now_and_then)
+    with bench.claims.keep_alive(1) as lost:
         until(lambda: bench.claims.rows()[0].pulse > before)
         assert len(failed) == 3 and not lost.is_set()
-        rival = claims.Claims(bench.storage.engine, "made", owner="elsewhere|1|x|y")
-        until(lambda: rival._take(bench.claims.rows()[0]))
+        rival = claims.TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|y")
+        until(lambda: rival._claim(bench.claims.rows()[0]))
         assert lost.wait(20)
     bench.close()
 
@@ -219,17 +219,19 @@ def busy(pretended, monkeypatch) -> list[str]:
 
 
 def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tmp_path: Path):
-    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    happened = list(worker.work(bench, lambda: False))
-    alarms = [event.event.text for event in happened if isinstance(event, Went) and isinstance(event.event, Alarm)]
+    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    happened = list(worker.run_trials(bench, lambda: False))
+    alarms = [
+        event.event.text for event in happened if isinstance(event, TrialEvent) and isinstance(event.event, Alarm)
+    ]
     assert len(alarms) == 1 and "still trains in" in alarms[0]  # said once, however long it takes
-    assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
+    assert [trial.state for trial in happened[-1].running_trials] == ["complete"] and len(busy) == 4
     bench.close()
 
 
 def test_who_waits_for_a_run_can_be_stopped(busy, pretended, tmp_path: Path):
-    bench = open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    assert isinstance(list(worker.work(bench, lambda: len(busy) == 2))[-1], Stopped)
+    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    assert isinstance(list(worker.run_trials(bench, lambda: len(busy) == 2))[-1], TrialInterrupted)
     assert bench.claims.rows()[0].state == claims.WAITING and not pretended
     bench.close()
 
@@ -242,7 +244,7 @@ def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypat
 
 def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pretended, monkeypatch, tmp_path: Path):
     with monkeypatch.context() as broken:
-        broken.setattr(claims.Claims, "beat", hiccup)
+        broken.setattr(claims.TrialClaims, "beat", hiccup)
         broken.setattr(worker, "PATIENT_SECONDS", 0.0)
         message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
         with pytest.raises(RunError, match=message):
@@ -277,7 +279,7 @@ def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_pa
 
 
 def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypatch, tmp_path: Path):
-    finished, failed = claims.Claims.finish, []
+    finished, failed = claims.TrialClaims.finish, []
 
     def at_first(self, number: int) -> bool:
         if not failed:
@@ -285,38 +287,42 @@ def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypa
             hiccup()
         return finished(self, number)
 
-    monkeypatch.setattr(claims.Claims, "finish", at_first)
-    monkeypatch.setattr(worker.Training, "_look", hiccup)
+    monkeypatch.setattr(claims.TrialClaims, "finish", at_first)
+    monkeypatch.setattr(worker.TrialRunner, "_look", hiccup)
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"] and failed == [1]
 
 
 def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path: Path):
     sets = dropouts(0.1, 0.2, 0.3)
-    before = open_study.begin(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
-    open_study.begin(study_of(sets=sets), tmp_path / "s").claims.plan(3)  # somebody else has made it larger
-    rival = claims.Claims(before.storage.engine, "made", owner="elsewhere|1|x|y")
-    assert rival.take() == 1
-    assert isinstance(list(worker.work(before, lambda: True))[-1], Idle)  # the second is free, but unknown to this one
+    before = open_study.create_study(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
+    open_study.create_study(study_of(sets=sets), tmp_path / "s").claims.add_trials(
+        3
+    )  # somebody else has made it larger
+    rival = claims.TrialClaims(before.storage.engine, "made", owner="elsewhere|1|x|y")
+    assert rival.claim() == 1
+    assert isinstance(
+        list(worker.run_trials(before, lambda: True))[-1], WorkerIdle
+    )  # the second is free, but unknown to this one
     rival.release(1)
-    assert [trial.number for trial in list(worker.work(before, lambda: False))[-1].trials] == [1]
+    assert [trial.number for trial in list(worker.run_trials(before, lambda: False))[-1].running_trials] == [1]
     before.close()
 
 
 def test_a_study_may_become_smaller(pretended, tmp_path: Path):
     space = {"model.dropout": "0.1..0.4"}
-    larger = open_study.begin(study_of(sampler="random", space=space, trials=5), tmp_path / "s")
-    larger.claims.plan(5)
+    larger = open_study.create_study(study_of(sampler="random", space=space, trials=5), tmp_path / "s")
+    larger.claims.add_trials(5)
     larger.close()
     trials = finish(tmp_path, sampler="random", space=space, trials=2)
     assert [(trial.number, trial.state) for trial in trials] == [(1, "complete"), (2, "complete")]
 
 
 def test_what_was_begun_and_is_held_by_nobody_was_interrupted(pretended, monkeypatch, tmp_path: Path):
-    bench = open_study.begin(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
-    stopped = list(worker.work(bench, lambda: len(bench.found.get_trials()) > 0))
-    assert isinstance(stopped[-1], Stopped)
+    bench = open_study.create_study(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
+    stopped = list(worker.run_trials(bench, lambda: len(bench.optuna_study.get_trials()) > 0))
+    assert isinstance(stopped[-1], TrialInterrupted)
     assert [result.state for result in bench.results()] == ["interrupted", "waiting"]
-    assert bench.claims.take() == 1 and bench.results()[0].state == "running"
+    assert bench.claims.claim() == 1 and bench.results()[0].state == "running"
     monkeypatch.setattr(results, "is_gone", lambda owner: True)
     assert bench.results()[0].state == "interrupted"
     bench.close()
@@ -327,37 +333,37 @@ def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: P
     clashes = 0
     for seed in range(12):
         study = study_of(sampler="tpe", space=space, trials=4, seed=seed)
-        bench = open_study.begin(study, tmp_path / f"{seed}")
+        bench = open_study.create_study(study, tmp_path / f"{seed}")
         clashes += propose(study, 1, [])[1] == propose(study, 2, [])[1]
-        points = [worker._proposed(bench, number)[1] for number in (1, 2, 3, 4)]
+        points = [worker._propose_params(bench, number)[1] for number in (1, 2, 3, 4)]
         assert len({tuple(sorted(point.items())) for point in points}) == 4
-        assert worker._proposed(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
+        assert worker._propose_params(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
         bench.close()
     assert clashes  # else nothing was tested
 
 
 def test_a_folder_of_another_study_is_not_joined(tmp_path: Path):
-    open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "a").close()
-    open_study.begin(study_of(sets=dropouts(0.2)), tmp_path / "b").close()
-    url = storage.url_of(tmp_path / "a" / "study.db")
+    open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "a").close()
+    open_study.create_study(study_of(sets=dropouts(0.2)), tmp_path / "b").close()
+    url = storage.sqlite_url(tmp_path / "a" / "study.db")
     with pytest.raises(ConfigError, match="b: holds a study with another sets"):
-        open_study.join(url, None, tmp_path / "b")
+        open_study.join_study(url, None, tmp_path / "b")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("")
     with pytest.raises(RunError, match="already exists and is not a study"):
-        open_study.join(url, None, tmp_path / "full")
-    open_study.join(url, None, tmp_path / "c").close()
-    open_study.join(url, None, tmp_path / "c").close()
+        open_study.join_study(url, None, tmp_path / "full")
+    open_study.join_study(url, None, tmp_path / "c").close()
+    open_study.join_study(url, None, tmp_path / "c").close()
 
 
 def test_a_study_whose_storage_is_gone_is_not_begun_anew(tmp_path: Path):
-    open_study.begin(study_of(sets=dropouts(0.1)), tmp_path / "s").close()
+    open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s").close()
     (tmp_path / "s" / "study.db").unlink()
     with pytest.raises(RunError, match=r"study\.db: no such file"):
-        open_study.begin(study_of(sets=dropouts(0.1), pruner="median"), tmp_path / "s")
+        open_study.create_study(study_of(sets=dropouts(0.1), pruner="median"), tmp_path / "s")
 
 
 def test_no_password_is_kept_however_it_is_given():
     for url in ("postgresql://me:secret@host/db", "postgresql://me@host/db?password=secret&sslmode=require"):
-        assert "secret" not in storage.without_password(url) and "me@host/db" in storage.without_password(url)
-    assert "sslmode" in storage.without_password(url)
+        assert "secret" not in storage.redact_password(url) and "me@host/db" in storage.redact_password(url)
+    assert "sslmode" in storage.redact_password(url)

@@ -13,13 +13,20 @@ from regard.metrics import Test as Significance
 from regard.model import weights
 from regard.run import Run, write_text
 from regard.training.validate import Validation
-from regard.tuning.analysis.evidence import gather, importances, seed_tests
-from regard.tuning.analysis.findings import Curve, Evidence, analysis, effects, overfitting, turning_point
-from regard.tuning.analysis.findings import weights as weights_told
-from regard.tuning.analysis.luck import outside, shuffled, welch
-from regard.tuning.measure import Measured, collapse, looks, summary
+from regard.tuning.analysis.evidence import analyze_study, compare_seeds, compute_importances
+from regard.tuning.analysis.findings import (
+    LossCurve,
+    StudyAnalysis,
+    describe_effects,
+    describe_overfitting,
+    describe_study,
+    find_turning_point,
+)
+from regard.tuning.analysis.findings import describe_importances as weights_told
+from regard.tuning.analysis.luck import permutation_test, two_sided_p_value, welch_t_test
+from regard.tuning.measure import RunSummary, diagnose_collapse, read_validations, summarize_run
 from regard.tuning.pages.study import write_study_page
-from regard.tuning.results import Result, ranking
+from regard.tuning.results import TrialResult, rank_trials
 from tests.tune.made import FOUR, make, study_of
 
 MEGABYTE = 2**20
@@ -78,10 +85,10 @@ def words_of(page: Path) -> str:
 
 def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
     bench = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
-    best = ranking(bench.study, bench.results())[0]
+    best = rank_trials(bench.study, bench.results())[0]
     for number, value in ((1, "31.41"), (2, "27.18")):
         text = f'{{"scores": {{"bleu": {{"value": {value}, "low": 1.0, "high": 2.0, "signature": "s"}}}}}}'
-        path = bench.place.trial(number) / "scores" / "test.json"
+        path = bench.study_folder.trial_folder(number) / "scores" / "test.json"
         path.write_text(text, encoding="utf-8")
     mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
     page = words_of(write_study_page(bench))
@@ -121,16 +128,16 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
     ],
 )
 def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Validation, reason: str):
-    found = collapse(seen, 5.8, {}, None)
+    found = diagnose_collapse(seen, 5.8, {}, None)
     assert (reason in found) if reason else found == ""
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
     scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
-    assert "no better than the 1.9 that translations of other sentences score" in collapse(
+    assert "no better than the 1.9 that translations of other sentences score" in diagnose_collapse(
         check(4.0), 5.8, scores, chance
     )
-    assert collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+    assert diagnose_collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
 
 
 def rising(folder: Path, best: dict) -> Run:
@@ -157,34 +164,40 @@ def rising(folder: Path, best: dict) -> Run:
 def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
     run = rising(tmp_path, best)
     weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
-    found = summary(run, {}, unigram=5.8)
-    assert found.collapsed == "" and found.shuffled == shuffled  # its last look alone would say it has collapsed
-    last = looks(run)[-1]
-    assert "no better than the unigram line" in collapse(last, 5.8, {}, None)
+    found = summarize_run(run, {}, unigram=5.8)
+    assert (
+        found.collapse_reason == "" and found.shuffled_source_loss == shuffled
+    )  # its last look alone would say it has collapsed
+    last = read_validations(run)[-1]
+    assert "no better than the unigram line" in diagnose_collapse(last, 5.8, {}, None)
 
 
 def test_a_turn_needs_dev_to_rise_and_training_to_fall():
     at = [1.0, 2.0, 3.0, 4.0]
-    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 3.2, 3.5])) == (2.0, pytest.approx(0.5))
-    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 2.5, 2.4])) is None
-    assert turning_point(Curve(at, [4, 3, 3.5, 4], [4, 3, 3.2, 3.5])) is None  # both rise: that is no overfitting
-    assert turning_point(Curve(at, [4, 3, 2, 1], [4, 3, 3.001, 3.002])) is None
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 3.2, 3.5])) == (2.0, pytest.approx(0.5))
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 2.5, 2.4])) is None
+    assert (
+        find_turning_point(LossCurve(at, [4, 3, 3.5, 4], [4, 3, 3.2, 3.5])) is None
+    )  # both rise: that is no overfitting
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 3.001, 3.002])) is None
 
 
-def result(number: int, value: float, collapsed: str = "", seeds: tuple[float, ...] = (), **point) -> Result:
-    one = Measured(1000 * number, 10, 1.0, 2.0, 3.0, 4.0, scores={"bleu": {"value": value}}, collapsed=collapsed)
+def result(number: int, value: float, collapsed: str = "", seeds: tuple[float, ...] = (), **point) -> TrialResult:
+    one = RunSummary(
+        1000 * number, 10, 1.0, 2.0, 3.0, 4.0, scores={"bleu": {"value": value}}, collapse_reason=collapsed
+    )
     values = tuple(value + seed for seed in seeds) or (value,)
-    return Result(number, f"set {number}", "complete", point, value, values, (one,))
+    return TrialResult(number, f"set {number}", "complete", point, value, values, (one,))
 
 
-def evidence(*results: Result, **more) -> Evidence:
+def evidence(*results: TrialResult, **more) -> StudyAnalysis:
     sets = {r.name: {"model.layers": 1} for r in results}
-    return Evidence(study_of(sets=sets, metric="bleu", seeds=max(len(r.values) for r in results)), results, **more)
+    return StudyAnalysis(study_of(sets=sets, metric="bleu", seeds=max(len(r.values) for r in results)), results, **more)
 
 
 def test_significant_differences_and_noise_are_told_apart():
     tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
-    text = " ".join(analysis(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    text = " ".join(describe_study(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert (
         "Noise, as far as these sentences can tell: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)"
@@ -202,7 +215,7 @@ def test_settings_that_change_together_are_not_told_apart():
         result(n, v, **{"model.layers": a, "model.dim": b})
         for n, (v, a, b) in enumerate([(20.0, 2, 64), (25.0, 4, 96)])
     ]
-    depth, width = effects(evidence(*rows))
+    depth, width = describe_effects(evidence(*rows))
     assert "Depth (model.layers)" in depth and "changed together with dim" in depth and "is better" not in depth
     assert "changed together with layers" in width
 
@@ -210,12 +223,12 @@ def test_settings_that_change_together_are_not_told_apart():
 def test_a_setting_that_changed_in_part_is_named_and_no_trend_is_told():
     tried = [(2, 128), (4, 128), (4, 256), (6, 128), (6, 256)]  # the shallow ones were never wide
     rows = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried)]
-    depth = effects(evidence(*rows))[0]
+    depth = describe_effects(evidence(*rows))[0]
     assert (
         "changed together with dim: what each of them did cannot be told apart" in depth and "throughout" not in depth
     )
     crossed = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried[1:])]
-    depth = effects(evidence(*crossed))[0]
+    depth = describe_effects(evidence(*crossed))[0]
     assert "the larger value is better" in depth and "changed together" not in depth
 
 
@@ -224,33 +237,40 @@ def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
         layers = [2, 4] * 6
         drawn = [0.1 + 0.01 * n + shift * (a == 4) for n, a in enumerate(layers)]
         points = [{"model.layers": a, "model.dropout": d} for a, d in zip(layers, drawn, strict=True)]
-        return effects(evidence(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points))))[0]
+        return describe_effects(
+            evidence(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points)))
+        )[0]
 
     assert "changed together with dropout" in depth(0.2) and "changed together" not in depth(0.0)
 
 
 def test_values_that_do_equally_well_have_no_trend():
     rows = [result(n, 20.0 + 0.001 * (n % 2), **{"model.layers": 2 + 2 * (n % 2)}) for n in range(8)]
-    assert effects(evidence(*rows))[0].endswith("No difference between the best and the worst.")
+    assert describe_effects(evidence(*rows))[0].endswith("No difference between the best and the worst.")
 
 
 def test_an_effect_is_held_against_luck():
-    def trials(gap: float) -> Evidence:
+    def trials(gap: float) -> StudyAnalysis:
         noise = (-0.5, 0.5, -0.2, 0.2)
         return evidence(
             *(result(n, 20 + gap * (n % 2) + noise[n // 2], **{"model.dropout": 0.1 * (1 + n % 2)}) for n in range(8))
         )
 
-    assert "so it is an effect" in effects(trials(5.0))[0] and "so that may be noise" in effects(trials(0.1))[0]
+    assert (
+        "so it is an effect" in describe_effects(trials(5.0))[0]
+        and "so that may be noise" in describe_effects(trials(0.1))[0]
+    )
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
-    assert "too few trials to hold it against luck" in effects(evidence(*close))[0]  # two that are close say little
+    assert (
+        "too few trials to hold it against luck" in describe_effects(evidence(*close))[0]
+    )  # two that are close say little
 
 
 @pytest.mark.parametrize("labels", [2, 6])
 def test_luck_makes_an_effect_once_in_twenty_however_many_values_there_are(labels: int):
     rng = random.Random(7)
     studies = [[(n % labels, rng.gauss(0, 1)) for n in range(24)] for _ in range(300)]
-    assert 0.01 < sum(shuffled([one]).stands_out for one in studies) / len(studies) < 0.09
+    assert 0.01 < sum(permutation_test([one]).significant for one in studies) / len(studies) < 0.09
 
 
 def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
@@ -260,20 +280,22 @@ def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
 
     def depth(spread: tuple[float, ...]) -> str:
         named = [{"model.layers": a, "model.dim": b} for a, b in points]
-        return effects(evidence(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named))))[0]
+        return describe_effects(
+            evidence(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named)))
+        )[0]
 
     assert "so it is an effect" in depth(seeds) and "too few trials" in depth(())
     alone = [result(a, 20.0 + a, seeds=seeds, **{"model.layers": a}) for a in (2, 4)]
-    assert "so it is an effect" in effects(evidence(*alone))[0]
+    assert "so it is an effect" in describe_effects(evidence(*alone))[0]
 
 
 def test_welch_is_that_of_scipy():
     stats = pytest.importorskip("scipy.stats")
     one, two = [24.1, 24.4, 23.8], [25.0, 26.1, 25.2, 25.9]
-    assert welch(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
-    assert welch([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch([1.0, 1.0], [2.0, 2.0]) == 0.0
+    assert welch_t_test(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
+    assert welch_t_test([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch_t_test([1.0, 1.0], [2.0, 2.0]) == 0.0
     for t, free in ((0.3, 1.0), (4.0, 2.7), (2.0, 60.0)):
-        assert outside(t, free) == pytest.approx(2 * stats.t.sf(t, free))
+        assert two_sided_p_value(t, free) == pytest.approx(2 * stats.t.sf(t, free))
 
 
 def test_with_several_seeds_the_seeds_decide():
@@ -283,9 +305,9 @@ def test_with_several_seeds_the_seeds_decide():
         for n, v in ((1, (25.0, 25.2, 25.4)), (2, (26.5, 24.0, 24.5)), (3, (20.0, 20.1, 20.2)))
     )
     study = evidence(best, near, far).study
-    tests = seed_tests(study, [best, near, far])
+    tests = compare_seeds(study, [best, near, far])
     assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
-    text = " ".join(analysis(evidence(best, near, far, tests=tests)))
+    text = " ".join(describe_study(evidence(best, near, far, tests=tests)))
     assert "By dev BLEU, significantly different from set 1 (Welch's t over seeds): set 3 (-5.10, p = 0.0" in text
     assert "Noise, as far as these seeds can tell: the difference in BLEU between set 1 and set 2 (-0.20" in text
     assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
@@ -294,7 +316,7 @@ def test_with_several_seeds_the_seeds_decide():
 def test_the_sentences_of_one_seed_test_nothing_where_there_are_several(tmp_path: Path):
     sets = {n: FOUR[n] for n in ("set 3", "set 4")}
     bench = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "s")
-    seen, _ = gather(bench.study, bench.results())
+    seen, _ = analyze_study(bench.study, bench.results())
     bench.close()
     assert {test.signature for test in seen.tests.values()} == {"Welch's t"}
 
@@ -307,7 +329,9 @@ def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
 
     def told(worth) -> str:
         rows = [result(n, worth(point), **point) for n, point in enumerate(points)]
-        return weights_told(Evidence(study, rows, importance=importances(study, ranking(study, rows))))
+        return weights_told(
+            StudyAnalysis(study, rows, importances=compute_importances(study, rank_trials(study, rows)))
+        )
 
     noisy = told(lambda point: rng.gauss(20, 1))
     assert "none of them explains by itself" in noisy and noisy.endswith("that is a hint, no more.")
@@ -321,23 +345,25 @@ def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
 
 def test_nothing_is_recommended_where_nothing_works():
     text = " ".join(
-        analysis(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
+        describe_study(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
     )
     assert "None of them is a model that works" in text and "Nothing to pick" in text and "Best on dev" not in text
 
 
 def test_runs_without_a_turn_are_said_to_have_none():
-    curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    assert overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
+    curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    assert describe_overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
     many = evidence(*(result(n, 20.0) for n in range(11)), curves=dict.fromkeys(range(11), curve))
-    assert overfitting(many) == "No overfitting by the end of any of the 11."
+    assert describe_overfitting(many) == "No overfitting by the end of any of the 11."
 
 
 def test_nothing_is_said_of_the_end_of_what_has_not_ended():
-    curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    running = Result(1, "set 1", "running", {})
-    seen = Evidence(study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], curves={1: curve})
-    assert analysis(seen) == [
+    curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    running = TrialResult(1, "set 1", "running", {})
+    seen = StudyAnalysis(
+        study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], loss_curves={1: curve}
+    )
+    assert describe_study(seen) == [
         "1 trial: 0 trained to the end, 1 still running. None has come to its end, so there is no ranking.",
         "Nothing to pick: none has come to its end.",
     ]

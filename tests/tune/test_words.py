@@ -10,54 +10,65 @@ from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.metrics import paired_tests
 from regard.run import Run
-from regard.tuning.analysis.findings import Curve, Evidence, _trend, advice, analysis, overview
-from regard.tuning.compare import SCORED, System, of_systems
-from regard.tuning.measure import Measured
-from regard.tuning.pages.comparison import lines, write_comparison
+from regard.tuning.analysis.findings import (
+    LossCurve,
+    StudyAnalysis,
+    _describe_trend,
+    describe_study,
+    recommend,
+    summarize_trials,
+)
+from regard.tuning.compare import SCORED_METRICS, System, compare_systems
+from regard.tuning.measure import RunSummary
+from regard.tuning.pages.comparison import format_comparison, write_comparison
 from regard.tuning.pages.study import write_study_page
-from regard.tuning.results import Result
+from regard.tuning.results import TrialResult
 from tests.tune.made import FOUR, REFERENCES, _measured, make, study_of, write_log
 
 SETS = {f"set {n}": {"model.layers": n} for n in (1, 2, 3)}
 
 
-def result(number: int, state: str, value: float | None = None, collapsed: str = "", **more) -> Result:
-    one = Measured(1000 * number, 10, 1.0, 2.0, 3.0, value, collapsed=collapsed)
+def result(number: int, state: str, value: float | None = None, collapsed: str = "", **more) -> TrialResult:
+    one = RunSummary(1000 * number, 10, 1.0, 2.0, 3.0, value, collapse_reason=collapsed)
     measured = (one,) if value is not None else ()
     values = (value,) if value is not None else ()
-    return Result(number, f"set {number}", state, {"model.layers": number}, value, values, measured, **more)
+    return TrialResult(number, f"set {number}", state, {"model.layers": number}, value, values, measured, **more)
 
 
-def evidence(*results: Result, **more) -> Evidence:
-    return Evidence(study_of(sets=SETS, metric="loss"), results, **more)
+def evidence(*results: TrialResult, **more) -> StudyAnalysis:
+    return StudyAnalysis(study_of(sets=SETS, metric="loss"), results, **more)
 
 
 def test_what_was_interrupted_has_neither_ended_nor_never_begun():
-    curve = Curve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    told = " ".join(analysis(evidence(result(1, "interrupted"), result(2, "waiting"), curves={1: curve})))
+    curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    told = " ".join(describe_study(evidence(result(1, "interrupted"), result(2, "waiting"), curves={1: curve})))
     assert "1 interrupted, 1 not begun" in told and "None has come to its end" in told and "overfitting" not in told
 
 
 @pytest.mark.parametrize("ended", [result(1, "failed", reason="too large"), result(1, "complete", 5.0, "it is deaf")])
-def test_nothing_is_said_of_those_that_may_still_work(ended: Result):
+def test_nothing_is_said_of_those_that_may_still_work(ended: TrialResult):
     half, whole = evidence(ended, result(2, "running"), result(3, "waiting")), evidence(ended)
-    assert "None of those that have ended is a model that works" in overview(half)
-    assert advice(half) == "Nothing to pick: none of those that have ended is a model that works."
-    assert "None of them is a model that works" in overview(whole)
+    assert "None of those that have ended is a model that works" in summarize_trials(half)
+    assert recommend(half) == "Nothing to pick: none of those that have ended is a model that works."
+    assert "None of them is a model that works" in summarize_trials(whole)
 
 
 def test_equal_scores_are_neither_best_nor_worst():
-    told = overview(evidence(result(1, "complete", 3.0), result(2, "complete", 3.0)))
+    told = summarize_trials(evidence(result(1, "complete", 3.0), result(2, "complete", 3.0)))
     assert "all others that work score the same" in told and "weakest" not in told
-    assert "worse" not in advice(evidence(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
+    assert "worse" not in recommend(evidence(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
         "no worse", ""
     )
 
 
 def test_a_trend_with_a_tie_is_not_steady():
-    assert _trend([2.0, 2.0, 1.0], up=True) == _trend([1.0, 2.0, 2.0], up=True) == "no steady trend"
-    assert _trend([3.0, 2.0, 1.0], up=False) == "more is better throughout"
-    assert _trend([3.0, 2.0, 1.0], up=True) == "less is better throughout"
+    assert (
+        _describe_trend([2.0, 2.0, 1.0], maximize=True)
+        == _describe_trend([1.0, 2.0, 2.0], maximize=True)
+        == "no steady trend"
+    )
+    assert _describe_trend([3.0, 2.0, 1.0], maximize=False) == "more is better throughout"
+    assert _describe_trend([3.0, 2.0, 1.0], maximize=True) == "less is better throughout"
 
 
 @pytest.mark.parametrize(("differing", "real"), [(0, False), (1, False), (5, False), (6, True)])
@@ -72,10 +83,10 @@ def test_a_handful_of_sentences_is_no_evidence(differing: int, real: bool):
 def compared(written: list[str], folder: Path, **more) -> tuple[str, str]:
     """A system that is right against another one: the lines and the page."""
     pairs = [Pair(reference.upper(), reference) for reference in REFERENCES]
-    right = System("right", evaluate(lambda _: REFERENCES, pairs, metrics=SCORED))
-    other = System("other", evaluate(lambda _: written, pairs, metrics=SCORED), **more)
-    found = of_systems("test", pairs, [right, other])
-    return "\n".join(lines(found)), write_comparison(found, folder).read_text(encoding="utf-8")
+    right = System("right", evaluate(lambda _: REFERENCES, pairs, metrics=SCORED_METRICS))
+    other = System("other", evaluate(lambda _: written, pairs, metrics=SCORED_METRICS), **more)
+    found = compare_systems("test", pairs, [right, other])
+    return "\n".join(format_comparison(found)), write_comparison(found, folder).read_text(encoding="utf-8")
 
 
 def test_a_comparison_says_where_too_little_differs(tmp_path: Path):
@@ -93,17 +104,17 @@ def test_a_run_whose_cost_is_known_stands_beside_one_whose_is_not(tmp_path: Path
     measured = [_measured(FOUR["set 1"], 3.0, collapsed=False), None]
     systems = []
     for run, known in zip(runs, measured, strict=True):
-        system = System(run.folder.name, evaluate(lambda _: REFERENCES, pairs, metrics=SCORED), run, known)
+        system = System(run.folder.name, evaluate(lambda _: REFERENCES, pairs, metrics=SCORED_METRICS), run, known)
         vars(system)["parameters"] = 1000  # counted from weights, which these runs have not
         systems.append(system)
-    page = write_comparison(of_systems("test", pairs, systems), tmp_path / "out").read_text(encoding="utf-8")
+    page = write_comparison(compare_systems("test", pairs, systems), tmp_path / "out").read_text(encoding="utf-8")
     assert "imported" in page and "Size against quality" in page and "Time of training against quality" not in page
 
 
 def test_a_study_that_has_hardly_begun_has_a_page(tmp_path: Path):
     bench = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
     for number in (1, 2, 3, 4):
-        Run(bench.place.trial(number)).log.write_text("")
+        Run(bench.study_folder.trial_folder(number)).log.write_text("")
     assert "There is no log to draw." in write_study_page(bench).read_text(encoding="utf-8")
     bench.close()
 

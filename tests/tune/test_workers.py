@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from regard.tuning import open_study, storage
-from regard.tuning.claims import DONE, Claims, here, is_gone, is_paused, new_owner
+from regard.tuning.claims import FINISHED, TrialClaims, get_host_id, is_dead, is_paused, new_owner
 from tests.tune.made import study_of, until
 
 SPACE = {"model.layers": [1, 2, 3], "model.dropout": [0.1, 0.2, 0.3, 0.4]}
@@ -33,9 +33,9 @@ def lines(folder: Path, name: str) -> dict[str, list[str]]:
 
 def assert_each_once(url: str, folder: Path, count: int) -> None:
     """Every trial is done, has one line in the storage, one value, and no point was tried twice."""
-    bench = open_study.join(url, None, folder)
-    assert [row.state for row in bench.claims.rows()] == [DONE] * count
-    trials = bench.found.get_trials()
+    bench = open_study.join_study(url, None, folder)
+    assert [row.state for row in bench.claims.rows()] == [FINISHED] * count
+    trials = bench.optuna_study.get_trials()
     assert len(trials) == count and all(trial.state.name == "COMPLETE" for trial in trials)
     assert len({tuple(sorted(trial.params.items())) for trial in trials}) == count
     assert sorted(trial.value for trial in trials) == list(range(1, count + 1))
@@ -54,8 +54,8 @@ def two_workers(url: str, folder: Path) -> None:
 
 
 def test_two_workers_on_one_sqlite_study_take_each_trial_once(tmp_path: Path):
-    open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
-    two_workers(storage.url_of(tmp_path / "s" / "study.db"), tmp_path / "s")
+    open_study.create_study(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    two_workers(storage.sqlite_url(tmp_path / "s" / "study.db"), tmp_path / "s")
 
 
 @pytest.fixture
@@ -98,14 +98,14 @@ def postgres(tmp_path: Path) -> Iterator[str]:
 
 def test_two_workers_on_postgresql_take_each_trial_once(postgres: str, tmp_path: Path):
     pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `tune`)")
-    open_study.begin(study_of(sampler="grid", space=SPACE, storage=postgres), tmp_path / "s").close()
+    open_study.create_study(study_of(sampler="grid", space=SPACE, storage=postgres), tmp_path / "s").close()
     two_workers(postgres, tmp_path / "s")
 
 
 @pytest.mark.slow
 def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Path):
-    open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
-    url, rng, kills = storage.url_of(tmp_path / "s" / "study.db"), random.Random(5), 0
+    open_study.create_study(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    url, rng, kills = storage.sqlite_url(tmp_path / "s" / "study.db"), random.Random(5), 0
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         worker = start(url, tmp_path / "s", 0.4)
@@ -125,24 +125,24 @@ def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Pat
 
 
 def test_a_trial_is_taken_by_one_of_many_at_once(tmp_path: Path):
-    bench = open_study.begin(study_of(sampler="grid", space=SPACE), tmp_path / "s")
-    bench.claims.plan(12)
-    rivals = [Claims(bench.storage.engine, "made", owner=f"elsewhere|1|x|{n}") for n in range(5)]
+    bench = open_study.create_study(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    bench.claims.add_trials(12)
+    rivals = [TrialClaims(bench.storage.engine, "made", owner=f"elsewhere|1|x|{n}") for n in range(5)]
     rows = bench.claims.rows()
-    assert [sum(rival._take(row) for rival in rivals) for row in rows] == [1] * 12  # all saw the same, one has it
+    assert [sum(rival._claim(row) for rival in rivals) for row in rows] == [1] * 12  # all saw the same, one has it
 
 
 def test_a_silent_worker_elsewhere_loses_its_trial_and_learns_of_it(tmp_path: Path):
-    bench = open_study.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
-    bench.claims.plan(1)
-    far = Claims(bench.storage.engine, "made", owner="elsewhere|1|x|far")
-    assert far.take() == 1
-    near = Claims(bench.storage.engine, "made", silent_seconds=0.2)
-    assert near.take() is None  # it may be alive: nobody has looked for long
+    bench = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    bench.claims.add_trials(1)
+    far = TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|far")
+    assert far.claim() == 1
+    near = TrialClaims(bench.storage.engine, "made", grace_period_seconds=0.2)
+    assert near.claim() is None  # it may be alive: nobody has looked for long
     time.sleep(0.3)
-    assert far._change(1, pulse=far.table.c.pulse + 1) and near.take() is None  # it is
+    assert far._update(1, pulse=far.claims_table.c.pulse + 1) and near.claim() is None  # it is
     time.sleep(0.3)
-    assert near.take() == 1
+    assert near.claim() == 1
     assert not far.finish(1) and near.finish(1)
 
 
@@ -150,31 +150,31 @@ def test_a_dead_process_of_this_machine_is_known_to_be_gone():
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     here, _, born, rest = new_owner().split("|")
-    assert is_gone("|".join((here, str(child.pid), born, rest)))
-    assert not is_gone(new_owner()) and not is_gone("elsewhere|1|x|y")
-    assert is_gone("|".join((here, str(os.getpid()), "1", rest)))  # the number was given to another process
+    assert is_dead("|".join((here, str(child.pid), born, rest)))
+    assert not is_dead(new_owner()) and not is_dead("elsewhere|1|x|y")
+    assert is_dead("|".join((here, str(os.getpid()), "1", rest)))  # the number was given to another process
 
 
 def test_a_paused_worker_keeps_its_trial_until_it_is_dead(tmp_path: Path):
-    bench = open_study.begin(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
-    bench.claims.plan(1)
+    bench = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    bench.claims.add_trials(1)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     born = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
-    paused = Claims(bench.storage.engine, "made", owner=f"{here()}|{child.pid}|{born}|x")
-    near = Claims(bench.storage.engine, "made", silent_seconds=0.2)
+    paused = TrialClaims(bench.storage.engine, "made", owner=f"{get_host_id()}|{child.pid}|{born}|x")
+    near = TrialClaims(bench.storage.engine, "made", grace_period_seconds=0.2)
     try:
-        assert paused.take() == 1 and not is_paused(paused.owner)
+        assert paused.claim() == 1 and not is_paused(paused.owner)
         child.send_signal(signal.SIGSTOP)
         until(lambda: is_paused(paused.owner))
-        assert near.take() is None
+        assert near.claim() is None
         time.sleep(0.5)
-        assert near.take() is None  # which a worker that runs would have lost by now
+        assert near.claim() is None  # which a worker that runs would have lost by now
         child.send_signal(signal.SIGCONT)
         until(lambda: not is_paused(paused.owner))
-        assert near.take() is None and not is_gone(paused.owner)  # it has time to show a pulse again
+        assert near.claim() is None and not is_dead(paused.owner)  # it has time to show a pulse again
         child.kill()
-        until(lambda: is_gone(paused.owner))  # though nobody has waited for it, and it is still listed
-        assert near.take() == 1
+        until(lambda: is_dead(paused.owner))  # though nobody has waited for it, and it is still listed
+        assert near.claim() == 1
     finally:
         child.kill()
         child.wait()

@@ -13,7 +13,7 @@ from pathlib import Path
 from regard.jobs.train import fit as job
 from regard.run import Run, write_text
 from regard.tuning import open_study, worker
-from regard.tuning.measure import Measured
+from regard.tuning.measure import RunSummary
 
 
 def pretend(seconds: float) -> None:
@@ -29,8 +29,8 @@ def pretend(seconds: float) -> None:
             file.write(f"{os.getpid()}\n")
         yield from ()
 
-    def measure(run: Run, sentences: int, device: str = "auto") -> Measured:
-        return Measured(1000, 1, 1.0, 1.0, 1.0, float(run.folder.name))
+    def measure(run: Run, sentences: int, device: str = "auto") -> RunSummary:
+        return RunSummary(1000, 1, 1.0, 1.0, 1.0, float(run.folder.name))
 
     job.train_run = fit
     worker.measure = measure
@@ -39,7 +39,7 @@ def pretend(seconds: float) -> None:
 def main() -> None:
     url, folder, seconds = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     pretend(seconds)
-    for _ in worker.work(open_study.join(url, None, folder), lambda: False):
+    for _ in worker.run_trials(open_study.join_study(url, None, folder), lambda: False):
         pass
 
 

@@ -7,33 +7,33 @@ from statistics import mean, variance
 
 import numpy as np
 
-SHUFFLES = 2_000
-SIGNIFICANT = 0.05
-PARTS = 2_000  # of the integral, an even number
+NUM_PERMUTATIONS = 2_000
+SIGNIFICANCE_LEVEL = 0.05
+NUM_INTERVALS = 2_000  # of the integral, an even number
 Block = Sequence[tuple[Hashable, float]]
 """Labels and their scores, such as may change places if the label does nothing."""
 
 
 @dataclass(frozen=True)
-class Chance:
+class PermutationTestResult:
     """What shuffling says of a gap."""
 
-    p: float
+    p_value: float
     """The share of shuffles that put the best and the worst label at least as far apart as they are."""
-    least: float
+    min_p_value: float
     """The smallest share that these scores could have shown, had they been sorted by label."""
 
     @property
-    def tells(self) -> bool:
+    def can_reach_significance(self) -> bool:
         """Whether there are scores enough for any gap to stand out."""
-        return self.least < SIGNIFICANT
+        return self.min_p_value < SIGNIFICANCE_LEVEL
 
     @property
-    def stands_out(self) -> bool:
-        return self.p < SIGNIFICANT
+    def significant(self) -> bool:
+        return self.p_value < SIGNIFICANCE_LEVEL
 
 
-def shuffled(blocks: Sequence[Block]) -> Chance:
+def permutation_test(blocks: Sequence[Block]) -> PermutationTestResult:
     """A permutation test of the gap between the best and the worst mean, both picked after looking.
 
     Scores change places inside their block, so that what differs between blocks explains nothing.
@@ -41,41 +41,55 @@ def shuffled(blocks: Sequence[Block]) -> Chance:
     rng = np.random.default_rng(0)
     labels = [label for block in blocks for label, _ in block]
     scores = np.array([score for block in blocks for _, score in block])
-    tiled = [np.tile([score for _, score in block], (SHUFFLES, 1)) for block in blocks]
-    moved = np.concatenate([rng.permuted(block, axis=1) for block in tiled], axis=1)  # (shuffles, scores)
-    member = np.array([[label == one for one in dict.fromkeys(labels)] for label in labels], float)
-    share = member / member.sum(axis=0)  # (scores, labels): a column takes a mean
-    seen, gaps = _gap(scores[None] @ share)[0], _gap(moved @ share)
-    return Chance(_share(gaps, seen), _share(gaps, gaps.max()))
+    tiled = [np.tile([score for _, score in block], (NUM_PERMUTATIONS, 1)) for block in blocks]
+    permuted_scores = np.concatenate([rng.permuted(block, axis=1) for block in tiled], axis=1)  # (shuffles, scores)
+    membership = np.array([[label == one for one in dict.fromkeys(labels)] for label in labels], float)
+    averaging = membership / membership.sum(axis=0)  # (scores, labels): a column takes a mean
+    observed_gap, permuted_gaps = (
+        _spread_of_means(scores[None] @ averaging)[0],
+        _spread_of_means(permuted_scores @ averaging),
+    )
+    return PermutationTestResult(_p_value(permuted_gaps, observed_gap), _p_value(permuted_gaps, permuted_gaps.max()))
 
 
-def welch(one: Sequence[float], two: Sequence[float]) -> float:
+def welch_t_test(sample_a: Sequence[float], sample_b: Sequence[float]) -> float:
     """The chance that means of samples of equal origin lie so far apart: Welch's t, both sides."""
-    parts = [variance(sample) / len(sample) for sample in (one, two)]
-    gap = abs(mean(one) - mean(two))
-    if sum(parts) == 0:
+    squared_errors = [variance(sample) / len(sample) for sample in (sample_a, sample_b)]
+    gap = abs(mean(sample_a) - mean(sample_b))
+    if sum(squared_errors) == 0:
         return 1.0 if gap == 0 else 0.0
-    free = sum(parts) ** 2 / sum(p**2 / (len(sample) - 1) for p, sample in zip(parts, (one, two), strict=True))
-    return outside(gap / math.sqrt(sum(parts)), free)
+    degrees_of_freedom = sum(squared_errors) ** 2 / sum(
+        p**2 / (len(sample) - 1) for p, sample in zip(squared_errors, (sample_a, sample_b), strict=True)
+    )
+    return two_sided_p_value(gap / math.sqrt(sum(squared_errors)), degrees_of_freedom)
 
 
-def outside(t: float, free: float) -> float:
+def two_sided_p_value(t: float, degrees_of_freedom: float) -> float:
     """How much of Student's distribution lies beyond ± t: one minus its integral between them, by Simpson's rule.
 
     With x = sqrt(free) tan(angle) its density (1 + x² / free)^(-(free + 1) / 2) becomes cos(angle)^(free - 1).
     """
-    end = math.atan(t / math.sqrt(free))
-    at = np.linspace(0.0, end, PARTS + 1)
-    height = np.cos(at) ** (free - 1)
-    inside = end / PARTS / 3 * (height[0] + height[-1] + 4 * height[1:-1:2].sum() + 2 * height[2:-1:2].sum())
-    whole = math.sqrt(math.pi) / 2 * math.exp(math.lgamma(free / 2) - math.lgamma((free + 1) / 2))
-    return max(0.0, 1.0 - float(inside) / whole)
+    max_angle = math.atan(t / math.sqrt(degrees_of_freedom))
+    angles = np.linspace(0.0, max_angle, NUM_INTERVALS + 1)
+    densities = np.cos(angles) ** (degrees_of_freedom - 1)
+    integral = (
+        max_angle
+        / NUM_INTERVALS
+        / 3
+        * (densities[0] + densities[-1] + 4 * densities[1:-1:2].sum() + 2 * densities[2:-1:2].sum())
+    )
+    normalizer = (
+        math.sqrt(math.pi)
+        / 2
+        * math.exp(math.lgamma(degrees_of_freedom / 2) - math.lgamma((degrees_of_freedom + 1) / 2))
+    )
+    return max(0.0, 1.0 - float(integral) / normalizer)
 
 
-def _gap(means: np.ndarray) -> np.ndarray:
+def _spread_of_means(means: np.ndarray) -> np.ndarray:
     return np.asarray(means.max(axis=1) - means.min(axis=1))
 
 
-def _share(gaps: np.ndarray, limit: float) -> float:
+def _p_value(gaps: np.ndarray, observed_gap: float) -> float:
     """Those that reach the limit; what is there counts as one of the shuffles, so that no share is 0."""
-    return float((np.count_nonzero(gaps >= limit - 1e-9) + 1) / (len(gaps) + 1))
+    return float((np.count_nonzero(gaps >= observed_gap - 1e-9) + 1) / (len(gaps) + 1))
