@@ -61,10 +61,10 @@ class ByHand:
     """CTranslate2 as its documentation shows it, with the patience and the longest output of our search."""
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, batch: int = 64, **threads: int):
-        self.translator = ctranslate2.library().Translator(str(folder), device="cpu", **threads)
+        self.translator = ctranslate2.import_ctranslate2().Translator(str(folder), device="cpu", **threads)
         self.tokenizers, self.batch = tokenizers, batch
-        self.names = ctranslate2.words(tokenizers.source)
-        self.ids = {name: i for i, name in enumerate(ctranslate2.words(tokenizers.target))}
+        self.names = ctranslate2.vocabulary_tokens(tokenizers.source)
+        self.ids = {name: i for i, name in enumerate(ctranslate2.vocabulary_tokens(tokenizers.target))}
 
     def __call__(self, texts: Sequence[str], beam: int) -> list[str]:
         rows = [[self.names[i] for i in (*row, EOS)] for row in self.tokenizers.source.encode(texts)]

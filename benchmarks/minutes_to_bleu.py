@@ -28,8 +28,8 @@ from material import Material, make
 from peers import PEERS, versions
 
 from regard.data.tokenizer import Tokenizer
-from regard.metrics import bleu_as_in_papers
-from regard.report import Table, curves
+from regard.metrics import make_bleu_metric
+from regard.report import Table, line_chart
 from regard.run import Run
 
 OURS = (5.0, 10.0, 15.0, 30.0)  # one after the other: as long as the other's hour
@@ -96,7 +96,7 @@ def cell(path: Path, work: Callable[[], Point]) -> Point:
 
 def score(translations: list[str], reference: str) -> dict[str, float]:
     references = lines(reference)
-    found = bleu_as_in_papers(lowercase=True, tokenize="none")(translations, references)
+    found = make_bleu_metric(lowercase=True, tokenize="none")(translations, references)
     return {"bleu": found.value, "low": found.low, "high": found.high}
 
 
@@ -168,7 +168,7 @@ def chart(found: dict[str, list[Point]]) -> bytes:
     points = [(point["minutes"], point["dev"]["bleu"], name) for name, row in found.items() for point in row]
     cores = len(os.sched_getaffinity(0)) // 2
     columns = dict(zip(("minutes", "bleu", "toolkit"), map(list, zip(*points, strict=True)), strict=True))
-    return curves(
+    return line_chart(
         Table(columns),
         "minutes",
         "bleu",
@@ -176,7 +176,7 @@ def chart(found: dict[str, list[Point]]) -> bytes:
         title=f"Multi30k, English to German, {cores} core{'s' if cores > 1 else ''} each",
         x_title="minutes of training",
         y_title="dev BLEU (lower-cased, as tokenised)",
-    ).png()
+    ).to_png()
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from environment import described, write
 from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from regard.report.look.page import look_page
+from regard.report.look.page import render_look_page
 from regard.report.page import write_page
 from tests.report.look_sample import look_data
 
@@ -76,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "look.html"
         start = time.perf_counter()
-        write_page(path, look_page(data))
+        write_page(path, render_look_page(data))
         made = time.perf_counter() - start
         rows = [
             "| 6 layers × 8 heads × 128 tokens × 3 kinds | |",

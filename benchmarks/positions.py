@@ -23,7 +23,7 @@ from sacrebleu.significance import PairedTest
 from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
 from regard.jobs.train.fit import train_run
-from regard.report import Chart, Table, bars, overlay
+from regard.report import Chart, Table, bar_chart, overlay_curves
 from regard.run import Run, open_run, write_text
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -170,7 +170,7 @@ def bleu_chart(found: dict[str, dict]) -> Chart:
                 continue
             for name, value in zip(columns, (scheme, corpus, mean(scores), min(scores), max(scores)), strict=True):
                 columns[name].append(value)
-    return bars(
+    return bar_chart(
         Table(columns),
         "scheme",
         "bleu",
@@ -193,7 +193,7 @@ def lengths_chart(found: dict[str, dict], architecture: str) -> Chart:
             if (shares := _shares(found, f"{architecture}.{task}.{scheme}", f"{first}-{last}"))
         ]
         tables[task] = Table(dict(zip(("length", "exact", "scheme"), map(list, zip(*rows, strict=True)), strict=True)))
-    return overlay(
+    return overlay_curves(
         tables,
         "length",
         "exact",
@@ -201,7 +201,7 @@ def lengths_chart(found: dict[str, dict], architecture: str) -> Chart:
         title=f"Trained on 1 to {LONGEST} symbols, asked for up to {BUCKETS[-1][1]} ({architecture})",
         x_title="symbols, up to",
         y_title="all right, %",
-        named=list(SCHEMES),
+        highlighted=list(SCHEMES),
     )
 
 
@@ -214,7 +214,7 @@ def draw(found: dict[str, dict]) -> None:
     for architecture in ("decoder", "encoder-decoder"):
         charts[f"positions-lengths-{architecture}"] = lengths_chart(found, architecture)
     for name, chart in charts.items():
-        (IMAGES / f"{name}.png").write_bytes(chart.png())
+        (IMAGES / f"{name}.png").write_bytes(chart.to_png())
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from environment import described, write
 
 from regard import config as settings
 from regard.cli.study_progress import show_study
-from regard.cli.train import INTERRUPTED, stopper
+from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
 from regard.config import Config
 from regard.formats import read_pairs
 from regard.run import Run, write_text
@@ -96,8 +96,8 @@ def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
 def train(part: str, given: argparse.Namespace) -> None:
     """Begin a part, or go on with it; it ends with its own page in its folder."""
     bench = open_study.create_study(study_of(part, given), given.folder / part)
-    if not show_study(run_trials(bench, stopper()), bench.study_folder, bench.peek):
-        raise SystemExit(INTERRUPTED)
+    if not show_study(run_trials(bench, install_interrupt_handler()), bench.study_folder, bench.peek):
+        raise SystemExit(EXIT_INTERRUPTED)
     print(write_study_page(bench, all_tests=True, pads_counted=True))
     bench.close()
 
@@ -116,7 +116,7 @@ def told(part: str, bench: StudyWorker, images: Path) -> Iterator[str]:
     images.mkdir(parents=True, exist_ok=True)
     for chart in StudyPage(bench, seen, courses, all_tests=True, pads_counted=True).charts():
         if chart.name in CHARTS:
-            (images / f"ted-{part}-{chart.name}.png").write_bytes(chart.png())
+            (images / f"ted-{part}-{chart.name}.png").write_bytes(chart.to_png())
 
 
 def quality(results: Sequence[TrialResult]) -> Iterator[str]:

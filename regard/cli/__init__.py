@@ -41,7 +41,7 @@ COMMANDS = (
     look.look,
     look.heads,
     prune.prune,
-    senses.embed_words,
+    senses.senses,
     doctor.doctor,
     estimate.estimate,
     bench.bench,
@@ -51,7 +51,7 @@ COMMANDS = (
     convert.export,
     settings.settings,
 )
-MANY = ("--dev", "--test", "--on")
+MULTI_VALUE_OPTIONS = ("--dev", "--test", "--on")
 """Options that take one file or two: `--dev dev.en dev.fr` is read as `--dev dev.en --dev dev.fr`."""
 
 app = typer.Typer(
@@ -66,8 +66,8 @@ for command in COMMANDS:
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(value: bool) -> None:
+    if value:
         from regard import __version__
 
         print(__version__)
@@ -77,7 +77,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def regard(
     version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", is_eager=True, callback=_version
+        False, "--version", help="Print the version and stop.", is_eager=True, callback=_print_version
     ),
 ) -> None:
     pass
@@ -85,7 +85,7 @@ def regard(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The program: every error that a person can mend is one sentence and exit code 2."""
-    arguments = spread(sys.argv[1:] if argv is None else list(argv))
+    arguments = repeat_options(sys.argv[1:] if argv is None else list(argv))
     try:
         app(args=arguments, prog_name="regard")
     except RegardError as error:
@@ -101,21 +101,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(130)
 
 
-def spread(arguments: Sequence[str]) -> list[str]:
+def repeat_options(arguments: Sequence[str]) -> list[str]:
     """Repeat an option before each of its values, since the parser takes one value an option."""
-    spreading, out = "", []
+    option, out = "", []
     for argument in arguments:
-        if argument in MANY:
-            spreading, fresh = argument, True
+        if argument in MULTI_VALUE_OPTIONS:
+            option, awaiting_value = argument, True
             continue
         if argument.startswith("-") and len(argument) > 1:
-            spreading = ""
-        if spreading:
-            out.append(spreading)
-            fresh = False
+            option = ""
+        if option:
+            out.append(option)
+            awaiting_value = False
         out.append(argument)
-    if spreading and fresh:
-        out.append(spreading)  # no value followed: let the parser say so
+    if option and awaiting_value:
+        out.append(option)  # no value followed: let the parser say so
     return out
 
 

@@ -14,6 +14,6 @@ def bench(
     from regard.jobs.bench import build_default_workload, build_run_workload
     from regard.jobs.bench import run_benchmark as measured
 
-    config, subject = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
-    for line in measured(config, subject, seconds):
+    config, workload = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
+    for line in measured(config, workload, seconds):
         typer.echo(line)

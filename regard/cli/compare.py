@@ -22,19 +22,19 @@ def compare(
     from regard.tuning.pages.comparison import METRICS, format_comparison, write_comparison
 
     configure_cpu(0)
-    found = job(systems, on or [], BeamSearch(beam, alpha), device)
-    path = write_comparison(found, out)
+    comparison = job(systems, on or [], BeamSearch(beam, alpha), device)
+    path = write_comparison(comparison, out)
     if as_json:
-        tests_of = (("p_bootstrap", found.bootstrap), ("p_randomised", found.randomized))
-        told = {
+        p_value_tests = (("p_bootstrap", comparison.bootstrap), ("p_randomised", comparison.randomized))
+        scores_by_system = {
             system.name: {
                 name: system.evaluation.scores[name].as_dict()
-                | {kind: tests[system.name][name].p for kind, tests in tests_of if system.name in tests}
+                | {kind: tests[system.name][name].p for kind, tests in p_value_tests if system.name in tests}
                 for name in METRICS
             }
-            for system in found.systems
+            for system in comparison.systems
         }
-        print(json.dumps(told, indent=1))
+        print(json.dumps(scores_by_system, indent=1))
     else:
-        print("\n".join(format_comparison(found)))
+        print("\n".join(format_comparison(comparison)))
     typer.echo(f"\nreport: {path}\nsentence by sentence: {out / 'sentences.tsv'}", err=True)

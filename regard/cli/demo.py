@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from regard.jobs.demo import DemoResult
 
-NEXT = """
+NEXT_STEPS = """
 What to try next
   echo "The old queen never gave the white horses to my brother." | regard translate {run}
   echo "Did the young doctor sell his red car?" | regard translate {run} --nbest 3 --scores
@@ -27,34 +27,34 @@ def demo(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
     """Train a small translator on the built-in corpus, score it, and show where it looks."""
-    from regard.cli.progress import show
-    from regard.cli.train import INTERRUPTED, stopper
+    from regard.cli.progress import show_progress
+    from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
     from regard.jobs import demo as job
     from regard.jobs.train.events import TrainingInterrupted
 
     size = job.QUICK_PRESET if quick else job.FULL_PRESET
     typer.echo(f"English → French from a grammar built in: {size.train_pairs:,} pairs to learn from.", err=True)
-    last = show(job.run_demo(out, size, seed, overwrite, stopper()))
+    last = show_progress(job.run_demo(out, size, seed, overwrite, install_interrupt_handler()))
     if isinstance(last, TrainingInterrupted):
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(EXIT_INTERRUPTED)
     if isinstance(last, job.DemoResult):
-        _tell(last)
+        _print_summary(last)
 
 
-def _tell(found: "DemoResult") -> None:
-    from regard.report import alignment
+def _print_summary(result: "DemoResult") -> None:
+    from regard.report import format_alignment
 
-    for shown in found.translations:
-        verdict = "as the reference" if shown.translation == shown.reference else f"reference: {shown.reference}"
-        print(f"\n{shown.translation}   ({verdict})")
-        print(alignment(shown.source_words, shown.target_words, weights=shown.weights))
+    for example in result.translations:
+        verdict = "as the reference" if example.translation == example.reference else f"reference: {example.reference}"
+        print(f"\n{example.translation}   ({verdict})")
+        print(format_alignment(example.source_words, example.target_words, weights=example.weights))
     print("\nScores")
-    print(f"  sentences never seen:     {found.test.scores['bleu']}")
-    print(f"  combinations never seen:  {found.compositional.scores['bleu']}")
-    (head, best), mean = found.aligners.best, found.aligners.average
+    print(f"  sentences never seen:     {result.test.scores['bleu']}")
+    print(f"  combinations never seen:  {result.compositional.scores['bleu']}")
+    (head, best), mean = result.aligners.best, result.aligners.average
     print(
         f"  alignment error rate of the cross-attention against gold ({mean.counts.sure_links:,} links): best head "
         f"{head} {best.counts.aer:.3f}, all heads averaged {mean.counts.aer:.3f}"
     )
-    folder = found.run.folder
-    print(NEXT.format(run=folder, corpus=f"{folder}-corpus", report=found.run.report))
+    folder = result.run.folder
+    print(NEXT_STEPS.format(run=folder, corpus=f"{folder}-corpus", report=result.run.report))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.overrides import assignments, read_config
+from regard.cli.overrides import read_config, to_overrides
 
 
 def estimate(
@@ -18,6 +18,6 @@ def estimate(
     """Say what training would take on this machine: parameters, operations, memory, minutes."""
     from regard.jobs.train.estimate import estimate_files
 
-    given = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
-    config, _ = read_config(files, assignments(given) + list(set_ or ()))
+    options = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
+    config, _ = read_config(files, to_overrides(options) + list(set_ or ()))
     print("\n".join(estimate_files(config)))

@@ -29,22 +29,22 @@ def evaluate(
     from regard.jobs.contamination import load_trained_sources
     from regard.jobs.evaluate import score_run
     from regard.jobs.load import configure_cpu, load
-    from regard.metrics import bleu_as_in_papers
+    from regard.metrics import make_bleu_metric
     from regard.run import open_run
 
     metrics = dict(METRICS)
     if lowercase or tokenize:
-        metrics["bleu_as_in_papers"] = bleu_as_in_papers(lowercase, tokenize or "13a")
+        metrics["bleu_as_in_papers"] = make_bleu_metric(lowercase, tokenize or "13a")
     configure_cpu(0)
     data = open_run(run).load_config().data
     pairs = list(read_pairs(files, data.source, data.target))
     translator = load(run, device)
-    origins = [str(Path(file).resolve()) for file in files]
-    name = _name(open_run(run), formats.bare(Path(files[0])).stem, origins)
-    evaluation = score_run(open_run(run), translator, pairs, name, BeamSearch(beam, alpha), metrics, origins)
-    seen = load_trained_sources(run)
-    if known := sum(pair.source in seen for pair in pairs):
-        text = f"! {known:,} of {len(pairs):,} sources stand in the text that this run was trained on"
+    test_files = [str(Path(file).resolve()) for file in files]
+    name = _unused_name(open_run(run), formats.strip_gzip_suffix(Path(files[0])).stem, test_files)
+    evaluation = score_run(open_run(run), translator, pairs, name, BeamSearch(beam, alpha), metrics, test_files)
+    training_sources = load_trained_sources(run)
+    if num_contaminated := sum(pair.source in training_sources for pair in pairs):
+        text = f"! {num_contaminated:,} of {len(pairs):,} sources stand in the text that this run was trained on"
         typer.echo(f"{text}: scores on them say what it remembers", err=True)
     if as_json:
         print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
@@ -58,11 +58,11 @@ def evaluate(
     print(f"sentence by sentence: {open_run(run).sentence_scores(name)}")
 
 
-def _name(run: "Run", stem: str, origins: list[str]) -> str:
+def _unused_name(run: "Run", stem: str, test_files: list[str]) -> str:
     """What scores of these files are called: by their own name, unless scores of others have it already."""
     names = (f"{stem}-{number}" if number > 1 else stem for number in itertools.count(1))
-    return next(name for name in names if _is_free(run, run.scores(name), origins))
+    return next(name for name in names if _is_name_free(run, run.scores(name), test_files))
 
 
-def _is_free(run: "Run", path: Path, origins: list[str]) -> bool:
-    return not path.exists() or run.read_json(path).get("files") == origins
+def _is_name_free(run: "Run", path: Path, test_files: list[str]) -> bool:
+    return not path.exists() or run.read_json(path).get("files") == test_files

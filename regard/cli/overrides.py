@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from regard.config import Config
 
 
-def assignments(given: Mapping[str, object]) -> list[str]:
+def to_overrides(options: Mapping[str, object]) -> list[str]:
     """Options as assignments of settings; those that were not given are left out."""
-    return [f"{name}={as_json(value)}" for name, value in given.items() if value is not None]
+    return [f"{name}={as_json(value)}" for name, value in options.items() if value is not None]
 
 
-def read_config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
+def read_config(files: list[Path], overrides: list[str]) -> "tuple[Config, str]":
     """Pairs, or a config .toml and perhaps pairs after it, with the changes; and a name for a run of it."""
     from regard import config as settings
 
@@ -23,9 +23,9 @@ def read_config(files: list[Path], changes: list[str]) -> "tuple[Config, str]":
     else:
         config, pairs = settings.build({}), files
     if pairs:
-        changes = [f"data.train={as_json([str(file) for file in pairs])}", *changes]
+        overrides = [f"data.train={as_json([str(file) for file in pairs])}", *overrides]
     name = files[0].name.partition(".")[0] if files else "model"
-    return settings.override(config, changes), name
+    return settings.override(config, overrides), name
 
 
 def as_json(value: object) -> str:

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from regard.jobs.look.inspected_run import InspectedRun
     from regard.report import Table
 
-Files = tuple[Path | None, Path | None, Path | None, Path | None]
+OutputPaths = tuple[Path | None, Path | None, Path | None, Path | None]
 """Where SVG, PNG, CSV and NPZ go."""
 
 
-def show_places(subject: "InspectedRun", count: int, layer: int, files: Files) -> None:
+def show_positions(inspected_run: "InspectedRun", num_positions: int, layer: int, outputs: OutputPaths) -> None:
     """Tell what the schemes of positions hold and do, and write what is wanted."""
     from regard.jobs.look.positions import (
         analyze_positions,
@@ -24,40 +24,40 @@ def show_places(subject: "InspectedRun", count: int, layer: int, files: Files) -
         tabulate_position_scores,
         tabulate_preferred_distances,
     )
-    from regard.report import as_csv
+    from regard.report import to_csv
 
-    found = analyze_positions(subject, count)
-    for line in _told(found):
+    stack_positions = analyze_positions(inspected_run, num_positions)
+    for line in _position_lines(stack_positions):
         print(line)
     print("\nif all words were one and the same:")
-    print("\n".join(_rows(tabulate_preferred_distances(found))))
-    svg, png, csv, npz = files
+    print("\n".join(_rows(tabulate_preferred_distances(stack_positions))))
+    svg, png, csv, npz = outputs
     if svg is not None or png is not None:
-        chart = draw_positions(subject, found, layer)
+        chart = draw_positions(inspected_run, stack_positions, layer)
         if svg is not None:
-            write(svg, chart.svg().encode())
+            write(svg, chart.to_svg().encode())
         if png is not None:
-            write(png, chart.png())
+            write(png, chart.to_png())
     if csv is not None:
-        write(csv, as_csv(tabulate_position_scores(found)).encode())
+        write(csv, to_csv(tabulate_position_scores(stack_positions)).encode())
     if npz is not None:
-        write(npz, as_npz(flatten_position_arrays(found)))
+        write(npz, as_npz(flatten_position_arrays(stack_positions)))
 
 
-def _told(found: "Sequence[StackPositions]") -> Iterator[str]:
-    for own in found:
-        yield f"{own.stack}: positions {own.scheme}"
-        if not own.tables:
+def _position_lines(stack_positions: "Sequence[StackPositions]") -> Iterator[str]:
+    for positions in stack_positions:
+        yield f"{positions.stack}: positions {positions.scheme}"
+        if not positions.tables:
             yield "  nothing is held: words alone tell places apart" + (
-                ", and what each may not see yet" if own.stack == "decoder" else ""
+                ", and what each may not see yet" if positions.stack == "decoder" else ""
             )
-        for sheet in own.tables:
-            rows, columns = sheet.values.shape
-            power = (sheet.singular_values**2).cumsum() / (sheet.singular_values**2).sum()
-            most = int((power < 0.9).sum()) + 1
+        for table in positions.tables:
+            rows, columns = table.values.shape
+            explained_variance = (table.singular_values**2).cumsum() / (table.singular_values**2).sum()
+            num_directions = int((explained_variance < 0.9).sum()) + 1
             yield (
-                f"  {sheet.name}: {rows} {sheet.row_axis}s × {columns} ({sheet.column_axis}); their distance decides "
-                f"{sheet.distance_share:.0%} of how alike two are; nine tenths lie in {most} of {len(power)} directions"
+                f"  {table.name}: {rows} {table.row_axis}s × {columns} ({table.column_axis}); their distance decides "
+                f"{table.distance_share:.0%} of how alike two are; nine tenths lie in {num_directions} of {len(explained_variance)} directions"
             )
 
 

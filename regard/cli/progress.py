@@ -9,19 +9,19 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from regard.jobs.train import events
 
-QUIET_SECONDS = 10.0
+PRINT_INTERVAL_SECONDS = 10.0
 
 
-def show(happenings: Iterable[object]) -> object:
+def show_progress(event_stream: Iterable[object]) -> object:
     """Show events as they come; the last one, which may be a result that is its caller's to show."""
     last = None
-    with Display() as display:
-        for last in happenings:
-            display.take(last)
+    with ProgressDisplay() as display:
+        for last in event_stream:
+            display.handle(last)
     return last
 
 
-class Display:
+class ProgressDisplay:
     """A progress bar where there is a terminal, plain lines where there is none."""
 
     def __init__(self) -> None:
@@ -35,73 +35,75 @@ class Display:
             disable=not self.console.is_terminal,
         )
         self._task: TaskID | None = None
-        self._spoke = 0.0
-        self._of = ""
+        self._last_print = 0.0
+        self._total_steps = ""
 
-    def __enter__(self) -> "Display":
+    def __enter__(self) -> "ProgressDisplay":
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         self.console.print(text, markup=False)
 
     @singledispatchmethod
-    def take(self, event: object) -> None:
+    def handle(self, event: object) -> None:
         """Show an event; what is no event is not for here."""
 
-    @take.register
+    @handle.register
     def _(self, event: events.Note) -> None:
-        self.say(f"  {event.text}")
+        self.print_line(f"  {event.text}")
 
-    @take.register
+    @handle.register
     def _(self, event: events.Alarm) -> None:
-        self.say(f"  ALARM: {event.text}")
+        self.print_line(f"  ALARM: {event.text}")
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrainingStarted) -> None:
         begin = f"goes on at step {event.step:,}" if event.step else "starts"
-        self._of = f"/{event.last_step:,}" if event.last_step else ""
-        self.say(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
+        self._total_steps = f"/{event.last_step:,}" if event.last_step else ""
+        self.print_line(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
         self._task = self._bar.add_task("", total=1.0, numbers="")
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrainingProgress) -> None:
         step = event.step
         numbers = (
-            f"step {step.number:,}{self._of}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
-            f"{step.tokens / step.seconds:,.0f} tokens/s  {clock(event.seconds_left)} left"
+            f"step {step.number:,}{self._total_steps}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
+            f"{step.tokens / step.seconds:,.0f} tokens/s  {format_duration(event.seconds_left)} left"
         )
         if self._task is not None and self.console.is_terminal:
             self._bar.update(self._task, completed=min(event.fraction, 1.0), numbers=numbers)
-        elif time.monotonic() - self._spoke >= QUIET_SECONDS:
-            self._spoke = time.monotonic()
-            self.say("  " + numbers)
+        elif time.monotonic() - self._last_print >= PRINT_INTERVAL_SECONDS:
+            self._last_print = time.monotonic()
+            self.print_line("  " + numbers)
 
-    @take.register
+    @handle.register
     def _(self, event: events.ValidationFinished) -> None:
         check = event.result
         bleu = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
         star = "  * best so far" if event.is_best else ""
-        self.say(f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}")
+        self.print_line(
+            f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}"
+        )
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrainingInterrupted) -> None:
         folder = event.run.folder
-        self.say(f"  saved at step {event.step:,}. Go on with: regard train --resume {folder}")
+        self.print_line(f"  saved at step {event.step:,}. Go on with: regard train --resume {folder}")
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrainingFinished) -> None:
         folder = event.run.folder
         for score in event.evaluation.scores.values():
-            self.say(f"  {event.set_name}: {score}")
-        self.say(f"  report: {event.run.report}")
-        self.say(f"  translate with: regard translate {folder} < text")
+            self.print_line(f"  {event.set_name}: {score}")
+        self.print_line(f"  report: {event.run.report}")
+        self.print_line(f"  translate with: regard translate {folder} < text")
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration as people read it."""
     if seconds == float("inf"):
         return "?"

@@ -15,12 +15,14 @@ def prune(
     dev: list[str] = typer.Option([], help="Pairs to choose and score on: two aligned files, or one .tsv."),
     out: Path = typer.Option(..., help="Run folder to make."),
     method: str = typer.Option("importance", help="importance (by gradients, in rounds) or gates (learned, L0)."),
-    mend: int = typer.Option(600, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."),
+    finetune_steps: int = typer.Option(
+        600, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."
+    ),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Cut the least important heads out of the weights, and say what that costs: BLEU, parameters, time."""
-    from regard.cli.progress import show
+    from regard.cli.progress import show_progress
     from regard.formats import read_pairs
     from regard.jobs import prune as job
     from regard.jobs.load import configure_cpu
@@ -30,9 +32,11 @@ def prune(
     job.require_translator(config, run)
     configure_cpu(0)
     pairs = list(read_pairs(dev, config.data.source, config.data.target)) if dev else []
-    last = show(job.prune_run(run, out, pairs, job.PruneOptions(keep, method, mend, overwrite, device)))
+    last = show_progress(
+        job.prune_run(run, out, pairs, job.PruneOptions(keep, method, finetune_steps, overwrite, device))
+    )
     if isinstance(last, job.PruneResult):
-        _tell(last)
+        _print_summary(last)
         test = " ".join(config.data.test) or "test.en test.fr"
         print(
             f"dev chose what was cut, and flatters it; ask pairs that nobody has looked at: regard compare {run} {out} "
@@ -40,20 +44,20 @@ def prune(
         )
 
 
-def _tell(found: "PruneResult") -> None:
-    before, after = found.sizes
+def _print_summary(result: "PruneResult") -> None:
+    before, after = result.sizes
     print("heads left   loss   BLEU (greedily translated), the others shut and nothing mended")
-    for point in found.curve:
+    for point in result.curve:
         score = point.bleu
         print(f"{point.num_heads:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
-    print(f"before: {found.before}   (dev, greedily)")
-    mended = f"after {found.finetune_steps} steps of mending" if found.finetune_steps else "nothing mended"
-    print(f"after:  {found.after}   (dev, greedily, {mended})")
-    print(f"{found.difference}")
-    share = found.after.value / found.before.value if found.before.value else 0.0
+    print(f"before: {result.before}   (dev, greedily)")
+    recovery = f"after {result.finetune_steps} steps of mending" if result.finetune_steps else "nothing mended"
+    print(f"after:  {result.after}   (dev, greedily, {recovery})")
+    print(f"{result.difference}")
+    share = result.after.value / result.before.value if result.before.value else 0.0
     print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")
     print(f"parameters {before.parameters:,} → {after.parameters:,}")
     print(f"operations a pair {before.flops:,.0f} → {after.flops:,.0f}")
     print(f"seconds to translate {before.seconds:.2f} → {after.seconds:.2f} (one measurement; see benchmarks/)")
-    print(f"removed: {', '.join(found.removed) or 'nothing'}")
-    print(f"written: {found.run.folder}")
+    print(f"removed: {', '.join(result.removed) or 'nothing'}")
+    print(f"written: {result.run.folder}")

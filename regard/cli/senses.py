@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from regard.jobs.look.senses import SenseAnalysis
 
 
-def embed_words(
+def senses(
     run: Path = typer.Argument(..., help="Run folder."),
     word: str = typer.Argument(..., help="The word, as it stands in the sentences."),
     file: Path = typer.Argument(..., help="A sentence a line; or sense, tab, sentence."),
@@ -26,46 +26,48 @@ def embed_words(
     from regard.jobs.load import configure_cpu
     from regard.jobs.look.inspected_run import open_inspected_run
     from regard.jobs.look.senses import analyze_senses, read_sentences
-    from regard.report import as_csv, layers_scatter
+    from regard.report import layer_scatter, to_csv
 
     configure_cpu(0)
-    subject = open_inspected_run(run, device)
-    sentences, senses = read_sentences(file, word)
+    inspected_run = open_inspected_run(run, device)
+    sentences, sense_labels = read_sentences(file, word)
     if not sentences:
         raise DataError(f"{file}: the word '{word}' is in none of its sentences")
-    story = analyze_senses(subject, word, sentences, senses)
-    _tell(story)
-    chart = layers_scatter(story.points, title=f"'{word}' in {len(story.occurrences)} sentences, layer by layer")
+    analysis = analyze_senses(inspected_run, word, sentences, sense_labels)
+    _print_summary(analysis)
+    chart = layer_scatter(analysis.points, title=f"'{word}' in {len(analysis.occurrences)} sentences, layer by layer")
     if svg is not None:
-        write(svg, chart.svg().encode())
+        write(svg, chart.to_svg().encode())
     if png is not None:
-        write(png, chart.png())
+        write(png, chart.to_png())
     if csv is not None:
-        write(csv, as_csv(story.as_table()).encode())
+        write(csv, to_csv(analysis.as_table()).encode())
     if points is not None:
-        write(points, as_csv(story.points).encode())
+        write(points, to_csv(analysis.points).encode())
 
 
-def _tell(story: "SenseAnalysis") -> None:
-    senses = story.layers[0].sense_auc is not None
-    print(f"'{story.word}' in {len(story.occurrences)} sentences: how alike its vectors are (itself), and those of a")
+def _print_summary(analysis: "SenseAnalysis") -> None:
+    has_senses = analysis.layers[0].sense_auc is not None
+    print(
+        f"'{analysis.word}' in {len(analysis.occurrences)} sentences: how alike its vectors are (itself), and those of a"
+    )
     print("sentence, and how much of its own one direction explains; less what unrelated words score (unrelated).")
     print("First raw, then standardised: every coordinate by its own deviation, so that no rogue one decides.")
     names = ("itself", "sentence", "explained", "unrelated")
-    head = f"{'layer':14}" + 2 * (" │" + "".join(f" {name:>9}" for name in names))
-    print(head + (f" │ {'senses (AUC)':>12} {'nearest':>7}" if senses else ""))
-    for layer in story.layers:
+    header = f"{'layer':14}" + 2 * (" │" + "".join(f" {name:>9}" for name in names))
+    print(header + (f" │ {'senses (AUC)':>12} {'nearest':>7}" if has_senses else ""))
+    for layer in analysis.layers:
         line = f"{layer.layer:14}"
-        for alike in (layer.raw, layer.standardized):
+        for similarity in (layer.raw, layer.standardized):
             numbers = (
-                alike.self_similarity,
-                alike.intra_sentence_similarity,
-                alike.max_explained_variance,
-                alike.anisotropy,
+                similarity.self_similarity,
+                similarity.intra_sentence_similarity,
+                similarity.max_explained_variance,
+                similarity.anisotropy,
             )
             line += " │" + "".join(f" {number:9.2f}" for number in numbers)
-        print(line + (f" │ {layer.sense_auc:12.2f} {layer.nearest_sense_accuracy:7.0%}" if senses else ""))
-    print("nearest in the static table: " + ", ".join(f"{piece} {cosine:.2f}" for piece, cosine in story.neighbors))
+        print(line + (f" │ {layer.sense_auc:12.2f} {layer.nearest_sense_accuracy:7.0%}" if has_senses else ""))
+    print("nearest in the static table: " + ", ".join(f"{token} {cosine:.2f}" for token, cosine in analysis.neighbors))
     print("nearest other sentence in the last layer:")
-    for one in story.occurrences[:8]:
-        print(f"  {one.sentence}\n    → {story.occurrences[one.nearest].sentence}")
+    for occurrence in analysis.occurrences[:8]:
+        print(f"  {occurrence.sentence}\n    → {analysis.occurrences[occurrence.nearest].sentence}")

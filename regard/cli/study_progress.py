@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from regard.cli.progress import clock
+from regard.cli.progress import format_duration
 from regard.jobs.train import events as inner
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
@@ -20,75 +20,86 @@ from regard.tuning.results import TrialProgress, TrialResult
 from regard.tuning.study import METRIC_NAMES, format_params, format_value
 
 REFRESH_SECONDS = 0.5
-OTHERS_SECONDS = 3.0  # between two looks at what other workers do
-NARROW = 16  # columns in which a setting and its value can be read
-ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
+POLL_SECONDS = 3.0  # between two looks at what other workers do
+MIN_SETTINGS_WIDTH = 16  # columns in which a setting and its value can be read
+MAX_ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
 
 
-Peek = Callable[[], Sequence[TrialResult]]
+FetchResults = Callable[[], Sequence[TrialResult]]
 
 
-def show_study(happenings: Iterable[events.StudyEvent], place: StudyFolder, peek: Peek) -> bool:
+def show_study(
+    event_stream: Iterable[events.StudyEvent], study_folder: StudyFolder, fetch_results: FetchResults
+) -> bool:
     """Show a study until it ends, the trials of other workers as `peek` finds them; whether it came to its end."""
     last: events.StudyEvent | None = None
-    with StudyDisplay(place) as display, watched(display, peek):
-        for last in happenings:
+    with StudyDisplay(study_folder) as display, poll_workers(display, fetch_results):
+        for last in event_stream:
             display.show(last)
     return isinstance(last, events.StudyFinished)
 
 
 @contextlib.contextmanager
-def watched(display: "StudyDisplay", peek: Peek, seconds: float = OTHERS_SECONDS) -> Iterator[None]:
+def poll_workers(
+    display: "StudyDisplay", fetch_results: FetchResults, interval: float = POLL_SECONDS
+) -> Iterator[None]:
     """Look after other workers every few seconds, also while our own trial is silent: scoring dev takes minutes."""
-    end = threading.Event()
+    stop = threading.Event()
 
-    def look() -> None:
-        while not end.wait(seconds):
+    def poll() -> None:
+        while not stop.wait(interval):
             with contextlib.suppress(Exception):  # a table that is a moment old is no reason to end a training
-                display.show_others(peek())
+                display.show_other_workers(fetch_results())
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=poll, daemon=True)
     if display.console.is_terminal:
         thread.start()
     try:
         yield
     finally:
-        end.set()
+        stop.set()
         if thread.is_alive():
             thread.join()
 
 
 @dataclass
-class Row:
+class TrialRow:
     """A line of the live table."""
 
     number: int
     name: str
     settings: str
     state: str
-    now: TrialProgress = field(default_factory=TrialProgress)
+    progress: TrialProgress = field(default_factory=TrialProgress)
     score: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        now = self.now
-        left = clock(now.seconds_left) if self.state == "running" and now.seconds_left is not None else ""
-        step, loss = f"{now.step:,}" if now.step else "", f"{now.loss:.3f}" if now.loss is not None else ""
-        bleu = f"{now.bleu:.1f}" if now.bleu is not None else ""
-        return str(self.number), self.name, self.settings, self.state, step, loss, bleu, left, self.score
+        progress = self.progress
+        remaining = (
+            format_duration(progress.seconds_left)
+            if self.state == "running" and progress.seconds_left is not None
+            else ""
+        )
+        step, loss = (
+            f"{progress.step:,}" if progress.step else "",
+            f"{progress.loss:.3f}" if progress.loss is not None else "",
+        )
+        bleu = f"{progress.bleu:.1f}" if progress.bleu is not None else ""
+        return str(self.number), self.name, self.settings, self.state, step, loss, bleu, remaining, self.score
 
 
 class StudyDisplay:
     """A live table where there is a terminal, plain lines where there is none."""
 
-    def __init__(self, place: StudyFolder) -> None:
-        self.place = place
+    def __init__(self, study_folder: StudyFolder) -> None:
+        self.study_folder = study_folder
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self.rows: dict[int, Row] = {}
+        self.rows: dict[int, TrialRow] = {}
         self.metric = "loss"
-        self._drawn = 0.0
+        self._last_draw = 0.0
         self._idle = False
-        self._ours: int | None = None  # the trial that we train, of which events tell more than the storage
-        self._failed: set[int] = set()
+        self._own_trial: int | None = None  # the trial that we train, of which events tell more than the storage
+        self._reported_failures: set[int] = set()
         self._lock = threading.Lock()
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
 
@@ -101,82 +112,86 @@ class StudyDisplay:
         if self.console.is_terminal:
             self._live.stop()
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         self.console.print(text, markup=False)
 
     def show(self, event: events.StudyEvent) -> None:
         """Show what happened here."""
         with self._lock:
-            self.take(event)
+            self.handle(event)
 
-    def show_others(self, results: Sequence[TrialResult]) -> None:
+    def show_other_workers(self, results: Sequence[TrialResult]) -> None:
         """Show what the storage says of all trials but our own."""
         with self._lock:
             for result in results:
-                if result.number != self._ours:
-                    self._put(result)
+                if result.number != self._own_trial:
+                    self._update_row(result)
             self._draw(force=True)
 
     @singledispatchmethod
-    def take(self, event: object) -> None:
+    def handle(self, event: object) -> None:
         """Show what happened."""
 
-    @take.register
+    @handle.register
     def _(self, event: events.StudyStarted) -> None:
         self.metric = event.metric
         for result in event.trials:
-            self._put(result)
+            self._update_row(result)
         done = sum(result.state in ("complete", "stopped", "failed") for result in event.trials)
-        self.say(f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.place.path}")
+        self.print_line(
+            f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.study_folder.path}"
+        )
         self._draw(force=True)
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrialStarted) -> None:
-        self._ours = event.number
-        self.rows[event.number] = Row(event.number, event.name, format_params(event.params), "running")
+        self._own_trial = event.number
+        self.rows[event.number] = TrialRow(event.number, event.name, format_params(event.params), "running")
         how = "goes on" if event.resumed else "begins"
-        self._tell(f"  trial {event.number} ({event.name}) {how}: {format_params(event.params)}")
+        self._print_if_plain(f"  trial {event.number} ({event.name}) {how}: {format_params(event.params)}")
         self._draw(force=True)
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrialEvent) -> None:
         row, happened = self.rows[event.number], event.event
-        row.now = row.now.with_event(happened)
+        row.progress = row.progress.with_event(happened)
         if isinstance(happened, inner.ValidationFinished):
             check = happened.result
             score = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
-            self._tell(f"    trial {event.number}, step {check.step:,}: dev loss {check.loss:.3f}{score}")
+            self._print_if_plain(f"    trial {event.number}, step {check.step:,}: dev loss {check.loss:.3f}{score}")
         elif isinstance(happened, inner.Alarm):
-            self.say(f"    trial {event.number}: ALARM: {happened.text}")
+            self.print_line(f"    trial {event.number}: ALARM: {happened.text}")
         self._draw()
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrialFinished) -> None:
-        self._ours = None
-        self._put(event.result)
+        self._own_trial = None
+        self._update_row(event.result)
         if event.result.state != "failed":
-            self._tell(f"  trial {event.result.number} ({event.result.name}): {self._outcome(event.result)}")
+            self._print_if_plain(f"  trial {event.result.number} ({event.result.name}): {self._outcome(event.result)}")
         self._draw(force=True)
 
-    @take.register
+    @handle.register
     def _(self, event: events.WorkerIdle) -> None:
         if not self._idle:
             self._idle = True
-            self.say(f"  nothing is free: {event.running_trials} trials are with other workers; waiting for them")
+            self.print_line(
+                f"  nothing is free: {event.running_trials} trials are with other workers; waiting for them"
+            )
 
-    @take.register
+    @handle.register
     def _(self, event: events.TrialInterrupted) -> None:
-        self.say(f"  trial {event.number} is saved. Go on with: regard tune {self.place.path}")
+        self.print_line(f"  trial {event.number} is saved. Go on with: regard tune {self.study_folder.path}")
 
-    @take.register
+    @handle.register
     def _(self, event: events.StudyFinished) -> None:
         for result in event.trials:
-            self._put(result)
+            self._update_row(result)
         self.console.print(self._table(len(self.rows)))
 
-    def _tell(self, text: str) -> None:
+    def _print_if_plain(self, text: str) -> None:
         if not self.console.is_terminal:  # where there is one, the table says it
-            self.say(text)
+            self.print_line(text)
 
     def _outcome(self, result: TrialResult) -> str:
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
@@ -184,33 +199,39 @@ class StudyDisplay:
             return f"collapsed: {result.collapse_reason}"
         return f"{'stopped early, ' if result.state == 'stopped' else ''}{score}"
 
-    def _put(self, result: TrialResult) -> None:
+    def _update_row(self, result: TrialResult) -> None:
         """A line of the table; why a trial failed is said above it, once, whoever trained it."""
-        if result.state == "failed" and result.number not in self._failed:
-            self._failed.add(result.number)
-            self.say(f"  trial {result.number} ({result.name}): failed: {result.reason}")
-        state, one = "collapsed" if result.collapse_reason else result.state, result.first_summary
-        now = TrialProgress(one.steps, loss=one.loss, bleu=one.value("bleu")) if one is not None else result.progress
+        if result.state == "failed" and result.number not in self._reported_failures:
+            self._reported_failures.add(result.number)
+            self.print_line(f"  trial {result.number} ({result.name}): failed: {result.reason}")
+        state, first_measurement = "collapsed" if result.collapse_reason else result.state, result.first_summary
+        progress = (
+            TrialProgress(first_measurement.steps, loss=first_measurement.loss, bleu=first_measurement.value("bleu"))
+            if first_measurement is not None
+            else result.progress
+        )
         score = format_value(result.value) if result.value is not None else ""
-        self.rows[result.number] = Row(result.number, result.name, format_params(result.params), state, now, score)
+        self.rows[result.number] = TrialRow(
+            result.number, result.name, format_params(result.params), state, progress, score
+        )
 
     def _draw(self, force: bool = False) -> None:
-        if self.console.is_terminal and (force or time.monotonic() - self._drawn > REFRESH_SECONDS):
-            self._drawn = time.monotonic()
-            self._live.update(self._table(ROWS), refresh=True)
+        if self.console.is_terminal and (force or time.monotonic() - self._last_draw > REFRESH_SECONDS):
+            self._last_draw = time.monotonic()
+            self._live.update(self._table(MAX_ROWS), refresh=True)
 
-    def _table(self, most: int) -> Table:
+    def _table(self, max_rows: int) -> Table:
         """Those at work first in sight; of the others as many as fit, in order."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("trial", "name", "settings", "state", "step", "dev loss", "BLEU", "left"):
-            right = name in ("trial", "step", "dev loss", "BLEU", "left")
-            wrapped: dict[str, Any] = (
-                {"min_width": NARROW, "overflow": "fold"} if name == "settings" else {"no_wrap": True}
+            right_aligned = name in ("trial", "step", "dev loss", "BLEU", "left")
+            column_options: dict[str, Any] = (
+                {"min_width": MIN_SETTINGS_WIDTH, "overflow": "fold"} if name == "settings" else {"no_wrap": True}
             )
-            table.add_column(name, justify="right" if right else "left", **wrapped)
+            table.add_column(name, justify="right" if right_aligned else "left", **column_options)
         table.add_column(f"score ({METRIC_NAMES[self.metric]})", justify="right")
         order = {"running": 0, "interrupted": 1, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
-        chosen = sorted(self.rows.values(), key=lambda row: order[row.state])[:most]
-        for row in sorted(chosen, key=lambda row: row.number):
+        visible_rows = sorted(self.rows.values(), key=lambda row: order[row.state])[:max_rows]
+        for row in sorted(visible_rows, key=lambda row: row.number):
             table.add_row(*row.cells(), style="bold" if row.state == "running" else None)
         return table

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.overrides import assignments, read_config
+from regard.cli.overrides import read_config, to_overrides
 from regard.errors import ConfigError
 
-INTERRUPTED = 130
-Files = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
+EXIT_INTERRUPTED = 130
+FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
 
 def train(
-    files: list[Path] | None = Files,
+    files: list[Path] | None = FILES_ARGUMENT,
     out: Path | None = typer.Option(None, help="Run folder to make; runs/<name of the first file> if unset."),
     dev: list[str] | None = typer.Option(None, help="Pairs to choose the model on (one or two files)."),
     test: list[str] | None = typer.Option(None, help="Pairs to score the finished model on."),
@@ -29,7 +29,7 @@ def train(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
 ) -> None:
     """Train a translator on pairs of sentences."""
-    given = {
+    options = {
         "data.dev": dev or None,
         "data.test": test or None,
         "data.source": source,
@@ -38,35 +38,35 @@ def train(
         "train.steps": steps,
         "train.seed": seed,
     }
-    changes = assignments(given) + list(set_ or ())
+    overrides = to_overrides(options) + list(set_ or ())
     if resume is not None and (files or out or overwrite or from_):
         raise ConfigError("--resume goes on with a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
         raise ConfigError(
             "nothing to train on: the training files stand before --dev and --test, which take what follows"
         )
-    from regard.cli.progress import show
+    from regard.cli.progress import show_progress
     from regard.jobs.train import fit
     from regard.jobs.train.events import TrainingInterrupted
 
     if resume is not None:
-        happenings = fit.resume_run(resume, changes, stopper())
+        event_stream = fit.resume_run(resume, overrides, install_interrupt_handler())
     else:
-        config, name = read_config(files or [], changes)
-        happenings = fit.train_run(out or Path("runs") / name, config, overwrite, stopper(), from_)
-    if isinstance(show(happenings), TrainingInterrupted):
-        raise typer.Exit(INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
+        config, name = read_config(files or [], overrides)
+        event_stream = fit.train_run(out or Path("runs") / name, config, overwrite, install_interrupt_handler(), from_)
+    if isinstance(show_progress(event_stream), TrainingInterrupted):
+        raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
 
 
-def stopper() -> Callable[[], bool]:
+def install_interrupt_handler() -> Callable[[], bool]:
     """A question whether somebody has pressed Ctrl-C: the first asks training to save and stop, the second stops it."""
-    asked: list[int] = []
+    signals: list[int] = []
 
-    def ask(number: int, frame: object) -> None:
-        if asked:
+    def request_stop(number: int, frame: object) -> None:
+        if signals:
             raise KeyboardInterrupt
-        asked.append(number)
+        signals.append(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ask)
-    return lambda: bool(asked)
+        signal.signal(number, request_stop)
+    return lambda: bool(signals)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from regard.jobs.translate.worker_pool import TranslationBackend
     from regard.tasks.translate import Translation
 
-REFRESH = 0.5  # seconds
+REFRESH_SECONDS = 0.5  # seconds
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 
 
@@ -50,7 +50,7 @@ def translate(
     """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
     from regard.decode import BeamSearch, GreedySearch, Sampling
     from regard.formats import files, open_document
-    from regard.formats.document import BILINGUAL, DOCUMENTS
+    from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
     from regard.jobs.translate.text import LengthLimit, translate_lines
     from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
     from regard.run import open_run
@@ -68,40 +68,42 @@ def translate(
         raise ConfigError(f"--long {long}: expected split or refuse")
     file = None if file == Path("-") else file
     data = open_run(run).load_config().data
-    longest = LengthLimit(data.max_length, refuse=long == "refuse")
-    whole = file is not None and files.suffix(file) in (*DOCUMENTS, *BILINGUAL)
-    document = open_document(file, data.source, data.target) if file is not None and whole else None
+    length_limit = LengthLimit(data.max_length, refuse=long == "refuse")
+    is_document = file is not None and files.format_suffix(file) in (*DOCUMENTS, *BILINGUAL_SUFFIXES)
+    document = open_document(file, data.source, data.target) if file is not None and is_document else None
     if document is not None and (out is None or nbest > 1 or scores):
-        wrong = "say with --out where the translated file goes" if out is None else "--nbest and --scores are for text"
-        raise ConfigError(f"{file}: {wrong}")
-    with open_translator(run, RuntimeOptions(device, workers, quantize, engine), _size(file)) as translator:
+        problem = (
+            "say with --out where the translated file goes" if out is None else "--nbest and --scores are for text"
+        )
+        raise ConfigError(f"{file}: {problem}")
+    with open_translator(run, RuntimeOptions(device, workers, quantize, engine), _input_size(file)) as translator:
         if document is not None and out is not None:
-            _document(translator, document, out, search, longest)
+            _translate_document(translator, document, out, search, length_limit)
             return
-        with _open(out) as sink, _counted(file, out) as count:
+        with _open_output(out) as sink, _progress_counter(file, out) as count:
             name = "standard input" if file is None else str(file)
-            lines = translate_lines(translator, _lines(file), search, longest, lambda n: f"{name}:{n}")
-            for number, found in enumerate(lines, start=1):
-                sink.writelines(_rows(found, number, nbest > 1, scores))
+            lines = translate_lines(translator, _read_input(file), search, length_limit, lambda n: f"{name}:{n}")
+            for number, candidates in enumerate(lines, start=1):
+                sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
                 sink.flush()
                 count(number)
 
 
-def _document(
-    translator: "TranslationBackend", document: "Document", out: Path, search: "Search", longest: "LengthLimit"
+def _translate_document(
+    translator: "TranslationBackend", document: "Document", out: Path, search: "Search", length_limit: "LengthLimit"
 ) -> None:
     from regard.jobs.translate.text import translate_document
 
-    filled = translate_document(translator, document, out, search, longest)
+    result = translate_document(translator, document, out, search, length_limit)
     typer.echo(
-        f"{out}: {filled.num_translated:,} translated, to be reviewed; {len(filled.skipped_segments):,} left empty",
+        f"{out}: {result.num_translated:,} translated, to be reviewed; {len(result.skipped_segments):,} left empty",
         err=True,
     )
-    for note, reason in filled.skipped_segments:
-        typer.echo(f"  {note}: {reason}", err=True)
+    for location, reason in result.skipped_segments:
+        typer.echo(f"  {location}: {reason}", err=True)
 
 
-def _size(file: Path | None) -> int:
+def _input_size(file: Path | None) -> int:
     """Bytes of a file, given or redirected here; 0 where nobody knows, as of a pipe."""
     if file is not None:
         return file.stat().st_size if file.is_file() else 0
@@ -112,18 +114,18 @@ def _size(file: Path | None) -> int:
 
 
 @contextlib.contextmanager
-def _counted(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
+def _progress_counter(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
     """Tells on stderr how many lines are done, to whoever sits there and does not see them anyway."""
     if not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
         yield lambda number: None
         return
-    total = sum(1 for _ in _lines(file)) if file is not None else 0
-    of, last = (f" of {total:,}" if total else ""), [0.0]
+    total = sum(1 for _ in _read_input(file)) if file is not None else 0
+    total_text, last_refresh = (f" of {total:,}" if total else ""), [0.0]
 
     def count(number: int) -> None:
-        if time.monotonic() - last[0] > REFRESH or number == total:
-            last[0] = time.monotonic()
-            print(f"\r{number:,}{of} lines", end="", file=sys.stderr, flush=True)
+        if time.monotonic() - last_refresh[0] > REFRESH_SECONDS or number == total:
+            last_refresh[0] = time.monotonic()
+            print(f"\r{number:,}{total_text} lines", end="", file=sys.stderr, flush=True)
 
     try:
         yield count
@@ -131,20 +133,20 @@ def _counted(file: Path | None, out: Path | None) -> Iterator[Callable[[int], No
         print(file=sys.stderr)
 
 
-def _rows(found: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:
-    for one in found:
+def _output_rows(candidates: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:
+    for candidate in candidates:
         columns = [str(number)] if numbered else []
-        columns += [f"{one.score:.4f}"] if scored else []
-        yield "\t".join([*columns, one.text.translate(LINE_ENDS)]) + "\n"
+        columns += [f"{candidate.score:.4f}"] if scored else []
+        yield "\t".join([*columns, candidate.text.translate(LINE_ENDS)]) + "\n"
 
 
-def _lines(file: Path | None) -> Iterator[str]:
+def _read_input(file: Path | None) -> Iterator[str]:
     from regard.formats import read_lines
 
-    return read_lines(file) if file is not None else _standard_input(sys.stdin.buffer)
+    return read_lines(file) if file is not None else _decode_stdin(sys.stdin.buffer)
 
 
-def _standard_input(raw: Iterable[bytes]) -> Iterator[str]:
+def _decode_stdin(raw: Iterable[bytes]) -> Iterator[str]:
     for number, line in enumerate(raw, start=1):
         line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
@@ -154,7 +156,7 @@ def _standard_input(raw: Iterable[bytes]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _open(out: Path | None) -> Iterator[IO[str]]:
+def _open_output(out: Path | None) -> Iterator[IO[str]]:
     """Where translations go: a file only once all of it is there, so that the text itself may be written over."""
     if out is None:
         with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as sink:
@@ -163,6 +165,6 @@ def _open(out: Path | None) -> Iterator[IO[str]]:
     from regard.formats import files
     from regard.run import atomic_write
 
-    pack = gzip.open if out.suffix.lower() == files.GZIP else open
-    with atomic_write(out) as path, pack(path, "wt", encoding="utf-8", newline="\n") as sink:
+    open_text = gzip.open if out.suffix.lower() == files.GZIP_SUFFIX else open
+    with atomic_write(out) as path, open_text(path, "wt", encoding="utf-8", newline="\n") as sink:
         yield sink

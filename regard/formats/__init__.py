@@ -6,7 +6,7 @@ XLIFF and plain text, have a `Document` too. Errors carry file and line.
 
 from regard.formats.document import Document, open_document
 from regard.formats.pair import Pair, Segment
-from regard.formats.placeholders import broken, placeholders
+from regard.formats.placeholders import check_translation, count_placeholders
 from regard.formats.reader import are_two_texts, read_lines, read_pairs
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "Pair",
     "Segment",
     "are_two_texts",
-    "broken",
+    "check_translation",
     "open_document",
-    "placeholders",
+    "count_placeholders",
     "read_lines",
     "read_pairs",
 ]

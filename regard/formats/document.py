@@ -20,7 +20,7 @@ from regard.formats import files
 from regard.formats.pair import Segment
 from regard.formats.po import PoDocument
 from regard.formats.text import TextDocument
-from regard.formats.xliff import ENDINGS, XliffDocument
+from regard.formats.xliff import SUFFIXES, XliffDocument
 
 
 class Document(Protocol):
@@ -33,7 +33,7 @@ class Document(Protocol):
     def fill(self, translations: Sequence[str | None]) -> None:
         """Give each segment its translation; one that gets None or nothing stays empty."""
 
-    def objection(self, number: int, text: str) -> str:
+    def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot stand as the translation of a segment; empty where it can."""
 
     def write(self, out: Path) -> None:
@@ -43,19 +43,19 @@ class Document(Protocol):
 DOCUMENTS: dict[str, Callable[[Path, str, str], Document]] = {
     ".po": PoDocument,
     ".pot": PoDocument,
-    **dict.fromkeys(ENDINGS, XliffDocument),
+    **dict.fromkeys(SUFFIXES, XliffDocument),
 }
-BILINGUAL = (".tsv", ".jsonl", ".tmx")
+BILINGUAL_SUFFIXES = (".tsv", ".jsonl", ".tmx")
 
 
 def open_document(path: str | Path, source: str = "", target: str = "") -> Document:
     """A PO, XLIFF or plain text file, by its name, to be translated from one language to the other."""
     file = Path(path)
-    suffix = files.suffix(file)
+    suffix = files.format_suffix(file)
     if not file.exists():
         raise FormatError(f"{file}: no such file")
     if file.is_dir():
         raise FormatError(f"{file}: is a folder; expected a file")
-    if suffix in BILINGUAL:
+    if suffix in BILINGUAL_SUFFIXES:
         raise FormatError(f"{file}: {suffix} holds pairs already; expected .po, .xlf or plain text to translate")
     return DOCUMENTS.get(suffix, TextDocument)(file, source, target)

@@ -9,11 +9,11 @@ from typing import IO, Any
 
 from regard.errors import FormatError
 
-GZIP = ".gz"
+GZIP_SUFFIX = ".gz"
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def open_binary(path: Path) -> Iterator[IO[bytes]]:
     """A file to read bytes from, unpacked if its name ends in .gz."""
     try:
         with _open(path) as file:
@@ -28,30 +28,30 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def suffix(path: Path) -> str:
+def format_suffix(path: Path) -> str:
     """The ending that tells the format, in lower case; that of x.tmx.gz is .tmx."""
-    return bare(path).suffix.lower()
+    return strip_gzip_suffix(path).suffix.lower()
 
 
-def bare(path: Path) -> Path:
+def strip_gzip_suffix(path: Path) -> Path:
     """The path without its .gz."""
-    return path.with_suffix("") if path.suffix.lower() == GZIP else path
+    return path.with_suffix("") if path.suffix.lower() == GZIP_SUFFIX else path
 
 
 def write(path: Path, content: bytes) -> None:
     """Write a file aside and rename it, packed if its name ends in .gz: a full disk leaves the old one whole."""
-    aside = path.with_name(path.name + ".aside")
+    temporary = path.with_name(path.name + ".aside")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # No time stamp in the packed file: the same document gives the same bytes.
-        aside.write_bytes(gzip.compress(content, mtime=0) if path.suffix.lower() == GZIP else content)
-        aside.replace(path)
+        temporary.write_bytes(gzip.compress(content, mtime=0) if path.suffix.lower() == GZIP_SUFFIX else content)
+        temporary.replace(path)
     except OSError as error:
         raise FormatError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _open(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix.lower() == GZIP else path.open("rb")
+    return gzip.open(path, "rb") if path.suffix.lower() == GZIP_SUFFIX else path.open("rb")

@@ -19,15 +19,15 @@ from regard.formats.pair import Pair
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The pair of every line."""
-    for number, line in enumerate(text.lines(path), start=1):
+    for number, line in enumerate(text.read_lines(path), start=1):
         if line.strip():
             where = f"{path}:{number}"
-            row = _object(line, where)
-            keys = _keys(row, source, target, where)
-            yield Pair(_text(row, keys[0], where), _text(row, keys[1], where), where)
+            row = _parse_object(line, where)
+            keys = _select_keys(row, source, target, where)
+            yield Pair(_get_text(row, keys[0], where), _get_text(row, keys[1], where), where)
 
 
-def _object(line: str, where: str) -> Mapping[str, Any]:
+def _parse_object(line: str, where: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except RecursionError:
@@ -41,22 +41,24 @@ def _object(line: str, where: str) -> Mapping[str, Any]:
     return inner if isinstance(inner, dict) and not {"source", "target"} <= set(row) else row
 
 
-def _keys(row: Mapping[str, Any], source: str, target: str, where: str) -> tuple[str, str]:
+def _select_keys(row: Mapping[str, Any], source: str, target: str, where: str) -> tuple[str, str]:
     if {"source", "target"} <= set(row):
         return "source", "target"
     names = list(row)
-    found = [[names[place] for place in languages.closest(code, names)] if code else [] for code in (source, target)]
-    if found[0] and found[1]:
-        return found[0][0], found[1][0]
-    listed = ", ".join(map(repr, names)) or "none"
-    asked = f" or {source!r} and {target!r}" if source and target else ""
+    matches = [
+        [names[index] for index in languages.closest_matches(code, names)] if code else [] for code in (source, target)
+    ]
+    if matches[0] and matches[1]:
+        return matches[0][0], matches[1][0]
+    key_list = ", ".join(map(repr, names)) or "none"
+    alternative = f" or {source!r} and {target!r}" if source and target else ""
     raise FormatError(
-        f"{where}: expected the keys 'source' and 'target'{asked}, got {listed[:200]}. "
+        f"{where}: expected the keys 'source' and 'target'{alternative}, got {key_list[:200]}. "
         f"If these are language codes, set data.source and data.target to two of them."
     )
 
 
-def _text(row: Mapping[str, Any], key: str, where: str) -> str:
+def _get_text(row: Mapping[str, Any], key: str, where: str) -> str:
     value = row[key]
     if not isinstance(value, str):
         raise FormatError(f"{where}: {key!r} is {json.dumps(value)[:60]}; expected a string")

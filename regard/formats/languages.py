@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 from regard.errors import FormatError
 
-OTHERWISE = "Set data.source and data.target to match, or leave it out."
-MODEL = "Use a model of that direction."
-REMEDY = "Set data.source and data.target to two of them."
+DEFAULT_REMEDY = "Set data.source and data.target to match, or leave it out."
+MODEL_REMEDY = "Use a model of that direction."
+CODES_REMEDY = "Set data.source and data.target to two of them."
 
 
-def plain(code: str) -> str:
+def normalize_code(code: str) -> str:
     """A code in the one spelling that is compared."""
     return code.strip().replace("_", "-").lower()
 
 
-def closeness(asked: str, found: str) -> int:
+def match_score(requested: str, candidate: str) -> int:
     """3 for the same code, 2 if the found one is a region of the asked one, 1 the other way round, 0 for a stranger."""
-    a, f = plain(asked), plain(found)
+    a, f = normalize_code(requested), normalize_code(candidate)
     if a == f:
         return 3
     if f.startswith(a + "-"):
@@ -27,22 +27,24 @@ def closeness(asked: str, found: str) -> int:
     return 1 if a.startswith(f + "-") else 0
 
 
-def closest(asked: str, found: Sequence[str]) -> list[int]:
+def closest_matches(requested: str, candidates: Sequence[str]) -> list[int]:
     """The places of the codes nearest to the asked one; none if all are strangers."""
-    near = [closeness(asked, code) for code in found]
-    best = max(near, default=0)
-    return [place for place, value in enumerate(near) if best and value == best]
+    scores = [match_score(requested, code) for code in candidates]
+    best = max(scores, default=0)
+    return [index for index, value in enumerate(scores) if best and value == best]
 
 
-def is_reversed(where: str, asked: tuple[str, str], found: tuple[str, str], remedy: str = OTHERWISE) -> bool:
+def is_reversed(
+    where: str, requested: tuple[str, str], declared: tuple[str, str], remedy: str = DEFAULT_REMEDY
+) -> bool:
     """Whether a file of two languages is to be read backwards. A code that is not known fits any other."""
 
     def fits(a: str, f: str) -> bool:
-        return not a or not f or closeness(a, f) > 0
+        return not a or not f or match_score(a, f) > 0
 
-    if fits(asked[0], found[0]) and fits(asked[1], found[1]):
+    if fits(requested[0], declared[0]) and fits(requested[1], declared[1]):
         return False
-    if fits(asked[0], found[1]) and fits(asked[1], found[0]):
+    if fits(requested[0], declared[1]) and fits(requested[1], declared[0]):
         return True
-    has, want = (" to ".join(code or "(unknown)" for code in codes) for codes in (found, asked))
+    has, want = (" to ".join(code or "(unknown)" for code in codes) for codes in (declared, requested))
     raise FormatError(f"{where}: holds {has}, asked for {want}. {remedy}")

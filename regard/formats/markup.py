@@ -20,62 +20,69 @@ from regard.formats import files
 # Elements whose content is the code of another format (TMX 1.4, XLIFF 1.2) or that have none (XLIFF): they are no
 # text, and neither is a <sub> inside of them, which is a text of its own (a footnote, a tool tip), not of the sentence.
 # Every other element (hi, g, pc, mrk, …) marks up words of the sentence, and its words stay.
-CODES = frozenset(["bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em"])
-DEEPEST = 256
-SAFE: Mapping[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
+CODE_ELEMENTS = frozenset(["bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em"])
+MAX_DEPTH = 256
+SAFE_PARSER_OPTIONS: Mapping[str, Any] = {
+    "resolve_entities": False,
+    "load_dtd": False,
+    "no_network": True,
+    "huge_tree": False,
+}
 TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
-DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+ENCODING_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # XML 1.0, section 2.2: what a document cannot hold, not even as &#1;.
-FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-MEND = "Mend it there, or export the file again from the tool it came from."
-NO_ENTITIES = "Entities are not read, for safety: write the characters themselves, or numbers such as &#160;."
+FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+REPAIR_HINT = "Mend it there, or export the file again from the tool it came from."
+ENTITIES_HINT = "Entities are not read, for safety: write the characters themselves, or numbers such as &#160;."
 
 
-def units(path: Path, root: str, wanted: Sequence[str], passing: Sequence[str] = ()) -> Iterator[Any]:
+def iter_elements(path: Path, root: str, tags: Sequence[str], containers: Sequence[str] = ()) -> Iterator[Any]:
     """Each wanted element once it is whole, forgotten when the next is asked for.
 
     `passing` elements hold wanted ones; they are forgotten too, as soon as they end.
     """
-    for top in _elements(path, ("start",)):
-        _check_root(top, root, path)
+    for root_element in _iterparse(path, ("start",)):
+        _check_root(root_element, root, path)
         break
-    for element in _elements(path, ("end",), [f"{{*}}{name}" for name in (*wanted, *passing)]):
-        if local(element) in wanted:
+    for element in _iterparse(path, ("end",), [f"{{*}}{name}" for name in (*tags, *containers)]):
+        if local_name(element) in tags:
             yield element
-        _forget(element)
+        _free_element(element)
 
 
-def _elements(path: Path, events: Sequence[str], tags: Sequence[str] | None = None) -> Iterator[Any]:
-    with files.opened(path) as file:
-        parser: Any = etree.iterparse(file, events, tag=tags, remove_comments=True, remove_pis=True, **SAFE)
+def _iterparse(path: Path, events: Sequence[str], tags: Sequence[str] | None = None) -> Iterator[Any]:
+    with files.open_binary(path) as file:
+        parser: Any = etree.iterparse(
+            file, events, tag=tags, remove_comments=True, remove_pis=True, **SAFE_PARSER_OPTIONS
+        )
         try:
             for _, element in parser:
                 yield element
         except etree.XMLSyntaxError as error:
-            raise FormatError(_complaint(parser.error_log, error, path)) from None
+            raise FormatError(_syntax_error_message(parser.error_log, error, path)) from None
 
 
-def local(element: Any) -> str:
+def local_name(element: Any) -> str:
     """The name of an element without its namespace; that of an entity is empty."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def children(element: Any, name: str) -> list[Any]:
     """The children of one name."""
-    return [child for child in element if local(child) == name]
+    return [child for child in element if local_name(child) == name]
 
 
 def text_of(element: Any, path: Path) -> str:
     """The words of an element, without the codes between them; the code of a line break leaves a space."""
     parts = [element.text or ""]
     for child in element:
-        name = local(child)
+        name = local_name(child)
         if child.tag is etree.Entity:
-            raise FormatError(f"{path}:{element.sourceline}: uses {child.text}, which is not defined. {NO_ENTITIES}")
+            raise FormatError(f"{path}:{element.sourceline}: uses {child.text}, which is not defined. {ENTITIES_HINT}")
         if name == "cp":
             parts.append(_code_point(child, path))
-        elif name not in CODES:
+        elif name not in CODE_ELEMENTS:
             parts.append(text_of(child, path))
         elif any((child.get(key) or "").rpartition(":")[2] == "lb" for key in ("type", "ctype", "subType")):
             parts.append(" ")
@@ -94,25 +101,27 @@ def _code_point(element: Any, path: Path) -> str:
     return "\ufffd" if 0xD800 <= int(value, 16) < 0xE000 else chr(int(value, 16))
 
 
-def _forget(element: Any) -> None:
+def _free_element(element: Any) -> None:
     parent = element.getparent()
     element.clear(keep_tail=False)
     while parent is not None and element.getprevious() is not None:
         del parent[0]
 
 
-def _check_root(top: Any, root: str, path: Path) -> None:
-    if local(top) != root:
-        raise FormatError(f"{path}:{top.sourceline}: begins with <{local(top)}>; expected <{root}>")
-    declared = top.getroottree().docinfo.internalDTD
-    if declared is not None and declared.entities():
-        raise FormatError(f"{path}:{_line_of_entity(path)}: declares an entity. {NO_ENTITIES}")
+def _check_root(root_element: Any, root: str, path: Path) -> None:
+    if local_name(root_element) != root:
+        raise FormatError(
+            f"{path}:{root_element.sourceline}: begins with <{local_name(root_element)}>; expected <{root}>"
+        )
+    dtd = root_element.getroottree().docinfo.internalDTD
+    if dtd is not None and dtd.entities():
+        raise FormatError(f"{path}:{_line_of_entity(path)}: declares an entity. {ENTITIES_HINT}")
 
 
 def _line_of_entity(path: Path) -> int:
-    with files.opened(path) as file:
+    with files.open_binary(path) as file:
         raw = file.read(1 << 20)
-    codec, _ = _codec(raw)
+    codec, _ = _detect_codec(raw)
     try:
         head = raw.decode(codec, errors="replace")
     except LookupError:  # libxml2 knows encodings that Python does not; line feeds are the same in all but the rarest
@@ -123,48 +132,48 @@ def _line_of_entity(path: Path) -> int:
     return 1
 
 
-def _complaint(log: Any, error: etree.XMLSyntaxError, path: Path) -> str:
+def _syntax_error_message(log: Any, error: etree.XMLSyntaxError, path: Path) -> str:
     # iterparse raises the last thing that went wrong ("no element found"); its log holds the first.
     first = next((entry for entry in log if entry.level_name in ("ERROR", "FATAL")), None)
     line, message = (first.line, first.message) if first is not None else (error.lineno or 1, str(error.msg))
     message = message.strip().partition("\n")[0]  # some go on with what stands in the file
     if first is None and "no element found" in message:
-        return f"{path}: is empty or cut short; expected XML. {MEND}"
+        return f"{path}: is empty or cut short; expected XML. {REPAIR_HINT}"
     if "not defined" in message:
-        return f"{path}:{line}: {message}. {NO_ENTITIES}"
-    return f"{path}:{line}: broken XML: {message}. {MEND}"
+        return f"{path}:{line}: {message}. {ENTITIES_HINT}"
+    return f"{path}:{line}: broken XML: {message}. {REPAIR_HINT}"
 
 
 @dataclass(slots=True)
-class Node:
+class XmlNode:
     """An element and where its bytes stand: <name …>children</name> is raw[start:end]."""
 
     name: str
     attributes: dict[str, str]
     line: int
     start: int
-    inner: int
+    content_start: int
     """Where the start tag ends."""
-    close: int = 0
+    content_end: int = 0
     """Where the end tag starts."""
     end: int = 0
-    parent: "Node | None" = None
-    children: "list[Node | str]" = field(default_factory=list)
+    parent: "XmlNode | None" = None
+    children: "list[XmlNode | str]" = field(default_factory=list)
 
-    def all(self, name: str) -> "list[Node]":
+    def children_named(self, name: str) -> "list[XmlNode]":
         """The children of one name."""
-        return [child for child in self.children if isinstance(child, Node) and child.name == name]
+        return [child for child in self.children if isinstance(child, XmlNode) and child.name == name]
 
-    def walk(self) -> "Iterator[Node]":
+    def walk(self) -> "Iterator[XmlNode]":
         """This element and all below it, in order of their start."""
         yield self
         for child in self.children:
-            if isinstance(child, Node):
+            if isinstance(child, XmlNode):
                 yield from child.walk()
 
-    def inherited(self, attribute: str, default: str) -> str:
+    def inherited_attribute(self, attribute: str, default: str) -> str:
         """The value of an attribute here, or on the nearest element around."""
-        node: Node | None = self
+        node: XmlNode | None = self
         while node is not None:
             if attribute in node.attributes:
                 return node.attributes[attribute]
@@ -172,50 +181,52 @@ class Node:
         return default
 
 
-def tree(raw: bytes, path: Path) -> Node:
+def parse_tree(raw: bytes, path: Path) -> XmlNode:
     """The elements of a UTF-8 document with their places. expat tells bytes, which libxml2 does not."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
-    top = Node("", {}, 1, 0, 0)
-    stack = [top]
+    document = XmlNode("", {}, 1, 0, 0)
+    stack = [document]
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if len(stack) > DEEPEST:
-            raise FormatError(f"{path}:{parser.CurrentLineNumber}: more than {DEEPEST} elements deep. {MEND}")
-        at = parser.CurrentByteIndex
-        tag = TAG.match(raw, at)
+    def on_start(name: str, attributes: dict[str, str]) -> None:
+        if len(stack) > MAX_DEPTH:
+            raise FormatError(f"{path}:{parser.CurrentLineNumber}: more than {MAX_DEPTH} elements deep. {REPAIR_HINT}")
+        offset = parser.CurrentByteIndex
+        tag = TAG.match(raw, offset)
         assert tag is not None  # expat has read it
-        node = Node(name.rpartition(":")[2], attributes, parser.CurrentLineNumber, at, tag.end(), parent=stack[-1])
+        node = XmlNode(
+            name.rpartition(":")[2], attributes, parser.CurrentLineNumber, offset, tag.end(), parent=stack[-1]
+        )
         stack[-1].children.append(node)
         stack.append(node)
 
-    def end(_: str) -> None:
+    def on_end(_: str) -> None:
         node = stack.pop()
-        alone = raw[node.inner - 2 : node.inner] == b"/>"
-        node.close = node.inner if alone else parser.CurrentByteIndex
-        node.end = node.inner if alone else raw.index(b">", node.close) + 1
+        self_closing = raw[node.content_start - 2 : node.content_start] == b"/>"
+        node.content_end = node.content_start if self_closing else parser.CurrentByteIndex
+        node.end = node.content_start if self_closing else raw.index(b">", node.content_end) + 1
 
-    def refuse(name: str, *_: object) -> None:
-        raise FormatError(f"{path}:{parser.CurrentLineNumber}: declares or uses the entity {name}. {NO_ENTITIES}")
+    def reject_entity(name: str, *_: object) -> None:
+        raise FormatError(f"{path}:{parser.CurrentLineNumber}: declares or uses the entity {name}. {ENTITIES_HINT}")
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
     parser.CharacterDataHandler = lambda text: stack[-1].children.append(text)
-    parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse
+    parser.EntityDeclHandler = parser.SkippedEntityHandler = reject_entity
     try:
         parser.Parse(raw, True)
     except expat.ExpatError as error:
         problem = expat.ErrorString(error.code)
-        raise FormatError(f"{path}:{error.lineno}: broken XML: {problem}. {MEND}") from None
-    found = next((child for child in top.children if isinstance(child, Node)), None)
-    assert found is not None  # expat refuses a document without a root
-    found.parent = None
-    return found
+        raise FormatError(f"{path}:{error.lineno}: broken XML: {problem}. {REPAIR_HINT}") from None
+    root = next((child for child in document.children if isinstance(child, XmlNode)), None)
+    assert root is not None  # expat refuses a document without a root
+    root.parent = None
+    return root
 
 
-def decoded(raw: bytes, path: Path) -> tuple[str, str, bytes]:
+def decode_document(raw: bytes, path: Path) -> tuple[str, str, bytes]:
     """The text of a document, the codec that writes it again byte for byte, and its byte order mark."""
-    codec, mark = _codec(raw)
-    body = raw[len(mark) :]
+    codec, bom = _detect_codec(raw)
+    body = raw[len(bom) :]
     try:
         text = body.decode(codec)
         if text.encode(codec) != body:
@@ -225,19 +236,19 @@ def decoded(raw: bytes, path: Path) -> tuple[str, str, bytes]:
     except UnicodeError as error:
         line = body[: getattr(error, "start", 0)].count(b"\n") + 1
         raise FormatError(f"{path}:{line}: not {codec} throughout. Convert the file to UTF-8 first.") from None
-    return text, codec, mark
+    return text, codec, bom
 
 
-def _codec(raw: bytes) -> tuple[str, bytes]:
+def _detect_codec(raw: bytes) -> tuple[str, bytes]:
     """The codec that a document's first bytes tell, and its byte order mark."""
-    for mark, codec in MARKS:
-        if raw.startswith(mark):
-            return codec, mark
-    bare = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(raw[:2])
-    declared = DECLARED.match(raw)
-    return bare or (declared[1].decode("ascii") if declared else "utf-8"), b""
+    for bom, codec in BYTE_ORDER_MARKS:
+        if raw.startswith(bom):
+            return codec, bom
+    utf16_codec = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(raw[:2])
+    declaration = ENCODING_DECLARATION.match(raw)
+    return utf16_codec or (declaration[1].decode("ascii") if declaration else "utf-8"), b""
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text as it stands between two tags. A bare carriage return would be read back as a line feed."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")

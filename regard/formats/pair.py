@@ -9,7 +9,7 @@ class Pair:
 
     source: str
     target: str
-    note: str = ""
+    location: str = ""
     """Where it came from: file:line."""
 
 
@@ -21,7 +21,7 @@ class Segment:
     """
 
     source: str
-    note: str = ""
+    location: str = ""
     """Where it stands: file:line."""
     context: str = ""
     """What its author says to tell it from its namesakes (msgctxt, the id of a unit)."""

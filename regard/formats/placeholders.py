@@ -11,7 +11,7 @@ import string
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-PATTERN = re.compile(
+PLACEHOLDER = re.compile(
     r"""
     (?P<template> \{\{[^{}]*\}\} | \{%[^{}]*%\} | \$\{[^{}\s]*\} | %\{[^{}\s]*\} )
   | (?P<tag>      </?[A-Za-z](?:[^<>"'`]|"[^"<>]*"|'[^'<>]*')*> )
@@ -23,75 +23,77 @@ PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
-PRINTF = re.compile(
+PRINTF_FLAG = re.compile(
     r"(?:c|objc|c\+\+|python|php|perl|ruby|lua|awk|go|javascript|object-pascal|ycp|boost|gcc-internal)-format"
 )
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ufffd-\uffff\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ufffd-\uffff\ud800-\udfff]")
 ROLE = re.compile(r"(:[^`]*:)`(?:[^`<]*<([^`<>]*)>|(.*))`\Z", re.DOTALL)
 TAG_NAME = re.compile(r"<(/?)([^\s/>]+)")
 
 
-def placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
+def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
     """How often each placeholder occurs. Flags are those of PO: python-format, no-c-format, …"""
-    return Counter(token for _, token in _tokens(text, flags))
+    return Counter(token for _, token in _iter_placeholders(text, flags))
 
 
-def broken(source: str, translation: str, flags: Sequence[str] = ()) -> str:
+def check_translation(source: str, translation: str, flags: Sequence[str] = ()) -> str:
     """Why a translation must not be put in the place of its source; empty if it may."""
     if not translation.strip():
         return "it is empty" if source.strip() else ""
     return (
-        _lines(source, translation)
-        or _characters(source, translation)
-        or _carried(source, translation, flags)
-        or _nested(source, translation, flags)
-        or _formatted(source, translation, flags)
+        _check_line_feeds(source, translation)
+        or _check_control_characters(source, translation)
+        or _check_placeholders(source, translation, flags)
+        or _check_nesting(source, translation, flags)
+        or _check_format_syntax(source, translation, flags)
     )
 
 
-def _tokens(text: str, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _iter_placeholders(text: str, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Kind and text of each placeholder, in order."""
-    refused = any(flag.startswith("no-") and flag.endswith("-format") for flag in flags)
+    disabled = any(flag.startswith("no-") and flag.endswith("-format") for flag in flags)
     strict = _is_printf(flags)
-    for match in PATTERN.finditer(text):
+    for match in PLACEHOLDER.finditer(text):
         kind = str(match.lastgroup if match.lastgroup != "space" else "printf")
         # "100 % de" is a % with the flag " " and the conversion d: believed only where somebody says it is one.
-        if kind in ("printf", "percent") and not strict and (refused or match["space"] is not None):
+        if kind in ("printf", "percent") and not strict and (disabled or match["space"] is not None):
             continue
-        yield kind, _target(match[0]) if kind == "role" else match[0]
+        yield kind, _role_target(match[0]) if kind == "role" else match[0]
 
 
-def _target(role: str) -> str:
-    found = ROLE.match(role)
-    return f"{found[1]}`{found[2] or found[3]}`" if found else role
+def _role_target(role: str) -> str:
+    match = ROLE.match(role)
+    return f"{match[1]}`{match[2] or match[3]}`" if match else role
 
 
 def _is_printf(flags: Sequence[str]) -> bool:
-    return any(PRINTF.fullmatch(flag) for flag in flags)
+    return any(PRINTF_FLAG.fullmatch(flag) for flag in flags)
 
 
-def _lines(source: str, translation: str) -> str:
-    for side, has in (("begin", str.startswith), ("end", str.endswith)):
-        if has(source, "\n") != has(translation, "\n"):
+def _check_line_feeds(source: str, translation: str) -> str:
+    for side, predicate in (("begin", str.startswith), ("end", str.endswith)):
+        if predicate(source, "\n") != predicate(translation, "\n"):
             return f"only one of the two {side}s with a line feed"
-    left, right = source.count("\n"), translation.count("\n")
-    return f"it has {right} line feeds instead of {left}" if left != right else ""
+    source_count, translation_count = source.count("\n"), translation.count("\n")
+    return (
+        f"it has {translation_count} line feeds instead of {source_count}" if source_count != translation_count else ""
+    )
 
 
-def _characters(source: str, translation: str) -> str:
-    strange = [char for char in CONTROL.findall(translation) if char not in source]
-    return f"it has the control character U+{ord(strange[0]):04X}" if strange else ""
+def _check_control_characters(source: str, translation: str) -> str:
+    unexpected = [char for char in CONTROL_CHARACTERS.findall(translation) if char not in source]
+    return f"it has the control character U+{ord(unexpected[0]):04X}" if unexpected else ""
 
 
-def _carried(source: str, translation: str, flags: Sequence[str]) -> str:
-    wanted, found = (list(_tokens(text, flags)) for text in (source, translation))
-    missing = Counter(wanted) - Counter(found)
-    extra = Counter(found) - Counter(wanted)
+def _check_placeholders(source: str, translation: str, flags: Sequence[str]) -> str:
+    expected, actual = (list(_iter_placeholders(text, flags)) for text in (source, translation))
+    missing = Counter(expected) - Counter(actual)
+    extra = Counter(actual) - Counter(expected)
     if missing:
         return f"it lacks {' '.join(token for _, token in missing.elements())}"
     if extra:
         return f"it adds {' '.join(token for _, token in extra.elements())}"
-    order = [[token for kind, token in tokens if _is_anonymous(kind, token)] for tokens in (wanted, found)]
+    order = [[token for kind, token in tokens if _is_anonymous(kind, token)] for tokens in (expected, actual)]
     return f"its {' '.join(order[1])} come in another order" if order[0] != order[1] else ""
 
 
@@ -102,34 +104,35 @@ def _is_anonymous(kind: str, token: str) -> bool:
     return kind == "printf" and "$" not in token and "(" not in token
 
 
-def _nested(source: str, translation: str, flags: Sequence[str]) -> str:
+def _check_nesting(source: str, translation: str, flags: Sequence[str]) -> str:
     """Tags may move, but not cross: checked where the source itself is well nested."""
     sides = [
-        _crossing(token for kind, token in _tokens(text, flags) if kind == "tag") for text in (source, translation)
+        _first_crossing_tag(token for kind, token in _iter_placeholders(text, flags) if kind == "tag")
+        for text in (source, translation)
     ]
     return f"it closes {sides[1]} in the wrong place" if sides[1] and not sides[0] else ""
 
 
-def _crossing(tags: Iterator[str]) -> str:
-    still_open: list[str] = []
+def _first_crossing_tag(tags: Iterator[str]) -> str:
+    open_tags: list[str] = []
     for tag in tags:
-        found = TAG_NAME.match(tag)
-        closing, name = (found[1], found[2]) if found else ("", "")
+        match = TAG_NAME.match(tag)
+        closing, name = (match[1], match[2]) if match else ("", "")
         if not closing and not tag.endswith("/>"):
-            still_open.append(name)
-        elif closing and name in still_open:
-            if still_open.pop() != name:
+            open_tags.append(name)
+        elif closing and name in open_tags:
+            if open_tags.pop() != name:
                 return tag
         elif closing:
             return tag
     return ""
 
 
-def _formatted(source: str, translation: str, flags: Sequence[str]) -> str:
+def _check_format_syntax(source: str, translation: str, flags: Sequence[str]) -> str:
     """That what is left of % and { } once placeholders are out would not be taken for one."""
     if _is_printf(flags):
-        lone = ["%" in PATTERN.sub("", text) for text in (source, translation)]
-        if lone[1] and not lone[0]:
+        has_bare_percent = ["%" in PLACEHOLDER.sub("", text) for text in (source, translation)]
+        if has_bare_percent[1] and not has_bare_percent[0]:
             return "it has a % that is not written %%"
     if any("brace-format" in flag and not flag.startswith("no-") for flag in flags):
         try:

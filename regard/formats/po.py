@@ -28,27 +28,27 @@ CHARSET = re.compile(
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,3})\])?[ \t]*(?=")')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"[ \t]*')
 ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
-PLURALS = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;\n]+)")
-PLAIN = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
-ESCAPED = {ord(char): f"\\{letter}" for letter, char in PLAIN.items()}
-MEND = "`msgfmt --check` shows the place too."
+PLURAL_FORMS = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;\n]+)")
+UNESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
+ESCAPE_TABLE = {ord(char): f"\\{letter}" for letter, char in UNESCAPED.items()}
+CHECK_HINT = "`msgfmt --check` shows the place too."
 
 
 @dataclass(slots=True)
-class Entry:
+class PoEntry:
     """One message. Line numbers count from 0, but for `line`, which people see."""
 
-    top: int
+    first_line: int
     """The first line that is not a comment; a previous msgid (#|) counts as one."""
     line: int = 0
     context: str | None = None
     source: str | None = None
     plural: str | None = None
     targets: dict[int, str] = field(default_factory=dict)
-    places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    msgstr_lines: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The lines of each msgstr: first, and one past the last."""
     flags: tuple[str, ...] = ()
-    flagged: int | None = None
+    flags_line: int | None = None
     """The line of its first flags."""
 
     @property
@@ -61,7 +61,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Plurals:
+class PluralForms:
     """How many forms a language has, and which of them stands for one and for many."""
 
     count: int = 2
@@ -69,58 +69,58 @@ class Plurals:
     many: int = 1
 
 
-class Catalog:
+class PoCatalog:
     """A PO file: its lines, as they are, and the entries found in them."""
 
     def __init__(self, path: Path):
         self.path = path
-        with files.opened(path) as file:
+        with files.open_binary(path) as file:
             raw = file.read()
-        self.mark = BOM if raw.startswith(BOM) else b""
-        self.charset, text = _decode(raw[len(self.mark) :], path)
+        self.bom = BOM if raw.startswith(BOM) else b""
+        self.charset, text = _decode(raw[len(self.bom) :], path)
         self.lines = text.split("\n")
-        self.entries = list(_Parser(path).parse(self.lines))
+        self.entries = list(_PoParser(path).parse(self.lines))
         header = next((entry for entry in self.entries if entry.is_header), None)
         self.header_line = header.line if header is not None else 1
-        self._about = header.targets.get(0, "") if header is not None else ""
+        self._header = header.targets.get(0, "") if header is not None else ""
 
-    def about(self, name: str) -> str:
+    def header_field(self, name: str) -> str:
         """A field of the header; empty if it is not there."""
-        for line in self._about.split("\n"):
+        for line in self._header.split("\n"):
             key, _, value = line.partition(":")
             if key.strip().lower() == name.lower():
                 return value.strip()
         return ""
 
-    def plurals(self, entry: Entry) -> Plurals:
+    def plural_forms(self, entry: PoEntry) -> PluralForms:
         """The forms that the header asks for, or those that the entry has."""
-        found = PLURALS.search(self.about("Plural-Forms"))
-        if found is None or not 0 < int(found[1]) < 100:
+        match = PLURAL_FORMS.search(self.header_field("Plural-Forms"))
+        if match is None or not 0 < int(match[1]) < 100:
             count = max(len(entry.targets), 1)
-            return Plurals(count, 0, min(1, count - 1))
-        count = int(found[1])
-        one, many = (min(max(_form(found[2], number), 0), count - 1) for number in (1, 5))
-        return Plurals(count, one, many)
+            return PluralForms(count, 0, min(1, count - 1))
+        count = int(match[1])
+        one, many = (min(max(_plural_form(match[2], number), 0), count - 1) for number in (1, 5))
+        return PluralForms(count, one, many)
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The pairs of every translated entry; backwards if the header's language is the source that was asked for."""
-    catalog = Catalog(path)
+    catalog = PoCatalog(path)
     where = f"{path}:{catalog.header_line}"
-    turned = languages.is_reversed(where, (source, target), ("", catalog.about("Language")))
+    swapped = languages.is_reversed(where, (source, target), ("", catalog.header_field("Language")))
     for entry in catalog.entries:
         if entry.is_header or "fuzzy" in entry.flags:
             continue
         for left, right in _pairs(entry, catalog):
             if right:
-                note = f"{path}:{entry.line}"
-                yield Pair(right, left, note) if turned else Pair(left, right, note)
+                location = f"{path}:{entry.line}"
+                yield Pair(right, left, location) if swapped else Pair(left, right, location)
 
 
-def _pairs(entry: Entry, catalog: Catalog) -> list[tuple[str, str]]:
+def _pairs(entry: PoEntry, catalog: PoCatalog) -> list[tuple[str, str]]:
     if entry.plural is None:
         return [(entry.source or "", entry.targets.get(0, ""))]
-    forms = catalog.plurals(entry)
+    forms = catalog.plural_forms(entry)
     many = (entry.plural, entry.targets.get(forms.many, ""))
     return [many] if forms.one == forms.many else [(entry.source or "", entry.targets.get(forms.one, "")), many]
 
@@ -130,88 +130,88 @@ class PoDocument:
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
-        self._catalog = Catalog(path)
+        self._catalog = PoCatalog(path)
         where = f"{path}:{self._catalog.header_line}"
-        language = self._catalog.about("Language")
-        if languages.is_reversed(where, (source, target), ("", language), languages.MODEL):
-            raise FormatError(f"{where}: is to be translated to {language}, not from it. {languages.MODEL}")
-        self._empty = [e for e in self._catalog.entries if e.source and not e.is_translated]
+        language = self._catalog.header_field("Language")
+        if languages.is_reversed(where, (source, target), ("", language), languages.MODEL_REMEDY):
+            raise FormatError(f"{where}: is to be translated to {language}, not from it. {languages.MODEL_REMEDY}")
+        self._untranslated = [e for e in self._catalog.entries if e.source and not e.is_translated]
         self.segments = [
             Segment(text, f"{path}:{entry.line}", entry.context or "", entry.flags)
-            for entry in self._empty
-            for text in self._texts(entry)
+            for entry in self._untranslated
+            for text in self._source_texts(entry)
         ]
-        self._filled: Sequence[str | None] = [None] * len(self.segments)
+        self._translations: Sequence[str | None] = [None] * len(self.segments)
 
-    def _texts(self, entry: Entry) -> list[str]:
+    def _source_texts(self, entry: PoEntry) -> list[str]:
         if entry.plural is None:
             return [entry.source or ""]
-        forms = self._catalog.plurals(entry)
+        forms = self._catalog.plural_forms(entry)
         return [entry.plural] if forms.one == forms.many else [entry.source or "", entry.plural]
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
         for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
-            if reason := self.objection(number, text or ""):
-                raise FormatError(f"{segment.note}: its translation has {reason}")
-        self._filled = translations
+            if reason := self.check_segment(number, text or ""):
+                raise FormatError(f"{segment.location}: its translation has {reason}")
+        self._translations = translations
 
-    def objection(self, number: int, text: str) -> str:
+    def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot stand here."""
         charset = self._catalog.charset
         try:
             text.encode(charset)
         except UnicodeEncodeError as error:
-            lacking = error.object[error.start]
-            return f"{lacking!r}, which {charset} lacks; convert the file first, with `msgconv -t UTF-8`"
+            character = error.object[error.start]
+            return f"{character!r}, which {charset} lacks; convert the file first, with `msgconv -t UTF-8`"
         return ""
 
     def write(self, out: Path) -> None:
         """The document with its translations."""
         lines = list(self._catalog.lines)
-        filled = iter(self._filled)
+        translations = iter(self._translations)
         edits: list[tuple[int, int, list[str]]] = []
-        for entry in self._empty:
-            texts = [next(filled) for _ in self._texts(entry)]
+        for entry in self._untranslated:
+            texts = [next(translations) for _ in self._source_texts(entry)]
             complete = [text for text in texts if text]
             if len(complete) == len(texts):
                 edits += self._edits(entry, complete)
-        for first, past, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
-            end = "\r" if lines[min(first, len(lines) - 1)].endswith("\r") else ""
-            lines[first:past] = [line + end for line in new]
-        files.write(out, self._catalog.mark + "\n".join(lines).encode(self._catalog.charset))
+        for first, stop, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
+            line_end = "\r" if lines[min(first, len(lines) - 1)].endswith("\r") else ""
+            lines[first:stop] = [line + line_end for line in new]
+        files.write(out, self._catalog.bom + "\n".join(lines).encode(self._catalog.charset))
 
-    def _edits(self, entry: Entry, texts: list[str]) -> Iterator[tuple[int, int, list[str]]]:
-        if entry.flagged is None:
-            yield entry.top, entry.top, ["#, fuzzy"]
+    def _edits(self, entry: PoEntry, texts: list[str]) -> Iterator[tuple[int, int, list[str]]]:
+        if entry.flags_line is None:
+            yield entry.first_line, entry.first_line, ["#, fuzzy"]
         elif "fuzzy" not in entry.flags:
-            flags = self._catalog.lines[entry.flagged].strip()[2:].strip()
-            yield entry.flagged, entry.flagged + 1, [f"#, fuzzy, {flags}" if flags else "#, fuzzy"]
+            flags = self._catalog.lines[entry.flags_line].strip()[2:].strip()
+            yield entry.flags_line, entry.flags_line + 1, [f"#, fuzzy, {flags}" if flags else "#, fuzzy"]
         if entry.plural is None:
-            new = _written("msgstr", texts[0])
+            new = _format_string("msgstr", texts[0])
         else:
-            forms = self._catalog.plurals(entry)
-            chosen = [texts[0] if form == forms.one else texts[-1] for form in range(forms.count)]
-            new = [line for form, text in enumerate(chosen) for line in _written(f"msgstr[{form}]", text)]
-        for first, past in sorted(entry.places.values()):
-            yield first, past, new
+            forms = self._catalog.plural_forms(entry)
+            form_texts = [texts[0] if form == forms.one else texts[-1] for form in range(forms.count)]
+            new = [line for form, text in enumerate(form_texts) for line in _format_string(f"msgstr[{form}]", text)]
+        for first, stop in sorted(entry.msgstr_lines.values()):
+            yield first, stop, new
             new = []
 
 
-def _written(keyword: str, text: str) -> list[str]:
+def _format_string(keyword: str, text: str) -> list[str]:
     """The lines of one string, each ending where the text's own lines end."""
-    pieces = [piece for piece in re.split(r"(?<=\n)", text) if piece]
-    quoted = [f'"{_escape(piece)}"' for piece in pieces] or ['""']
-    return [f"{keyword} {quoted[0]}"] if len(quoted) == 1 else [f'{keyword} ""', *quoted]
+    lines = [line for line in re.split(r"(?<=\n)", text) if line]
+    quoted_lines = [f'"{_escape(line)}"' for line in lines] or ['""']
+    return [f"{keyword} {quoted_lines[0]}"] if len(quoted_lines) == 1 else [f'{keyword} ""', *quoted_lines]
 
 
 def _escape(text: str) -> str:
-    text = text.translate(ESCAPED)
+    text = text.translate(ESCAPE_TABLE)
     # Three digits, so that a digit that follows is not read as one more.
     return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\{ord(match[0]):03o}", text)
 
 
-def _form(formula: str, number: int) -> int:
+def _plural_form(formula: str, number: int) -> int:
     try:
         return int(gettext.c2py(formula.strip())(number))
     except (ValueError, ArithmeticError, RecursionError):
@@ -219,8 +219,8 @@ def _form(formula: str, number: int) -> int:
 
 
 def _decode(raw: bytes, path: Path) -> tuple[str, str]:
-    found = CHARSET.search(raw)
-    charset = found[1].decode("ascii") if found else "utf-8"
+    match = CHARSET.search(raw)
+    charset = match[1].decode("ascii") if match else "utf-8"
     if charset == "CHARSET":  # a template that nobody has filled in yet
         charset = "utf-8"
     try:
@@ -240,23 +240,23 @@ def _decode(raw: bytes, path: Path) -> tuple[str, str]:
         ) from None
 
 
-class _Parser:
+class _PoParser:
     """Lines to entries: a comment or a keyword says whether the entry before it is over."""
 
     def __init__(self, path: Path):
         self.path = path
         self.number = 0
-        self._fresh()
+        self._reset()
 
-    def _fresh(self) -> None:
-        self.entry: Entry | None = None
+    def _reset(self) -> None:
+        self.entry: PoEntry | None = None
         self.key = ""
         self.form = 0
         self.flags: list[str] = []
-        self.flagged: int | None = None
-        self.previous: int | None = None
+        self.flags_line: int | None = None
+        self.previous_msgid_line: int | None = None
 
-    def parse(self, lines: Sequence[str]) -> Iterator[Entry]:
+    def parse(self, lines: Sequence[str]) -> Iterator[PoEntry]:
         for self.number, line in enumerate(lines):
             body = line.strip(" \t\r\f\v")
             if not body:
@@ -265,62 +265,66 @@ class _Parser:
             if done and not body.startswith("msgstr"):
                 yield self._finish()
             if body[0] == "#":
-                self._comment(body)
+                self._parse_comment(body)
             elif body[0] == '"':
-                self._string(body)
+                self._parse_string(body)
             else:
-                self._keyword(body)
+                self._parse_keyword(body)
         if self.entry is not None:
             yield self._finish()
 
-    def _finish(self) -> Entry:
+    def _finish(self) -> PoEntry:
         entry = self.entry
         assert entry is not None
         if not entry.targets:
-            raise self._error(f"the entry of line {entry.line or entry.top + 1} has no msgstr")
+            raise self._error(f"the entry of line {entry.line or entry.first_line + 1} has no msgstr")
         entry.flags = tuple(self.flags)
-        entry.flagged = self.flagged
-        self._fresh()
+        entry.flags_line = self.flags_line
+        self._reset()
         return entry
 
-    def _comment(self, body: str) -> None:
+    def _parse_comment(self, body: str) -> None:
         if body.startswith("#~"):
-            self.flags, self.flagged, self.previous = [], None, None  # what stood above was said of the obsolete entry
+            self.flags, self.flags_line, self.previous_msgid_line = (
+                [],
+                None,
+                None,
+            )  # what stood above was said of the obsolete entry
         elif body.startswith(("#,", "#=")):
             self.flags += [flag.strip() for flag in body[2:].split(",") if flag.strip()]
-            if body[1] == "," and self.flagged is None:
-                self.flagged = self.number
-        elif body.startswith("#|") and self.previous is None:
-            self.previous = self.number
+            if body[1] == "," and self.flags_line is None:
+                self.flags_line = self.number
+        elif body.startswith("#|") and self.previous_msgid_line is None:
+            self.previous_msgid_line = self.number
 
-    def _keyword(self, body: str) -> None:
-        found = KEYWORD.match(body)
-        if found is None or (found[2] and found[1] != "msgstr"):
+    def _parse_keyword(self, body: str) -> None:
+        match = KEYWORD.match(body)
+        if match is None or (match[2] and match[1] != "msgstr"):
             raise self._error(f"not PO: {body[:60]!r}; expected a comment, msgid, msgstr or a string in quotes")
-        self.key, self.form = found[1], int(found[2] or 0)
+        self.key, self.form = match[1], int(match[2] or 0)
         if self.entry is None:
-            self.entry = Entry(self.number if self.previous is None else self.previous)
+            self.entry = PoEntry(self.number if self.previous_msgid_line is None else self.previous_msgid_line)
         entry = self.entry
-        first = {"msgctxt": entry.context, "msgid": entry.source, "msgid_plural": entry.plural}
+        values = {"msgctxt": entry.context, "msgid": entry.source, "msgid_plural": entry.plural}
         if self.key == "msgctxt" and entry.source is not None:
             raise self._error(f"msgctxt, but the entry of line {entry.line} has no msgstr yet")
-        if first.get(self.key, entry.targets.get(self.form) if self.key == "msgstr" else None) is not None:
-            raise self._error(f"a second {body[: found.end()].strip()} in one entry; the one before lacks its msgstr")
+        if values.get(self.key, entry.targets.get(self.form) if self.key == "msgstr" else None) is not None:
+            raise self._error(f"a second {body[: match.end()].strip()} in one entry; the one before lacks its msgstr")
         if self.key in ("msgid_plural", "msgstr") and entry.source is None:
             raise self._error(f"{self.key} without a msgid before it")
         if self.key == "msgid":
             entry.line = self.number + 1
         if self.key == "msgstr":
-            entry.places[self.form] = (self.number, self.number)
-        self._string(body[found.end() :])
+            entry.msgstr_lines[self.form] = (self.number, self.number)
+        self._parse_string(body[match.end() :])
 
-    def _string(self, body: str) -> None:
-        text, at = "", 0
-        while at < len(body):
-            match = STRING.match(body, at)
+    def _parse_string(self, body: str) -> None:
+        text, position = "", 0
+        while position < len(body):
+            match = STRING.match(body, position)
             if match is None:
                 raise self._error(f'a quote is missing or not written \\": {body[:60]!r}')
-            text, at = text + self._plain(match[1]), match.end()
+            text, position = text + self._unescape(match[1]), match.end()
         entry = self.entry
         if entry is None or not self.key:
             raise self._error(f"a string without msgid or msgstr before it: {body[:60]!r}")
@@ -332,14 +336,14 @@ class _Parser:
             entry.plural = (entry.plural or "") + text
         else:
             entry.targets[self.form] = entry.targets.get(self.form, "") + text
-            entry.places[self.form] = (entry.places[self.form][0], self.number + 1)
+            entry.msgstr_lines[self.form] = (entry.msgstr_lines[self.form][0], self.number + 1)
 
-    def _plain(self, text: str) -> str:
-        return ESCAPE.sub(lambda match: self._character(match[1]), text) if "\\" in text else text
+    def _unescape(self, text: str) -> str:
+        return ESCAPE.sub(lambda match: self._unescape_character(match[1]), text) if "\\" in text else text
 
-    def _character(self, escape: str) -> str:
-        if escape in PLAIN:
-            return PLAIN[escape]
+    def _unescape_character(self, escape: str) -> str:
+        if escape in UNESCAPED:
+            return UNESCAPED[escape]
         value = (
             int(escape[1:], 16)
             if escape[0] == "x" and escape[1:]
@@ -354,4 +358,4 @@ class _Parser:
         return chr(value)
 
     def _error(self, problem: str) -> FormatError:
-        return FormatError(f"{self.path}:{self.number + 1}: {problem}. {MEND}")
+        return FormatError(f"{self.path}:{self.number + 1}: {problem}. {CHECK_HINT}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard.errors import FormatError
 from regard.formats import files, jsonl, po, text, tmx, tsv, xliff
-from regard.formats.languages import closeness, closest
+from regard.formats.languages import closest_matches, match_score
 from regard.formats.pair import Pair
 
 READERS: dict[str, Callable[[Path, str, str], Iterator[Pair]]] = {
@@ -15,12 +15,12 @@ READERS: dict[str, Callable[[Path, str, str], Iterator[Pair]]] = {
     ".po": po.read,
     ".pot": po.read,
     ".tmx": tmx.read,
-    **dict.fromkeys(xliff.ENDINGS, xliff.read),
+    **dict.fromkeys(xliff.SUFFIXES, xliff.read),
 }
-EXPECTED = (
+EXPECTED_FILES = (
     "expected two aligned text files or one .tsv, .jsonl, .po, .tmx or .xlf file (or several, or a folder of them)"
 )
-read_lines = text.lines
+read_lines = text.read_lines
 
 
 def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") -> Iterator[Pair]:
@@ -30,87 +30,93 @@ def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") 
     order given. Of a folder, all files with a known ending are read, in order of their names; text files only if they
     are named alike and end in the two language codes (x.en, x.fr).
     """
-    given = [Path(path) for path in paths]
-    for file in given:
+    input_paths = [Path(path) for path in paths]
+    for file in input_paths:
         if not file.exists():
             raise FormatError(f"{file}: no such file")
         if not (file.is_file() or file.is_dir()):
             raise FormatError(f"{file}: a pipe or a device, which cannot be read twice; save it as a file first")
-    sets = list(_sets(given, source, target))
-    if not sets:
-        raise FormatError(f"{EXPECTED}, got {_listed(given)}{_hint(given, source, target)}")
-    return _read(sets, _listed(given), source, target)
+    groups = list(_group_files(input_paths, source, target))
+    if not groups:
+        raise FormatError(
+            f"{EXPECTED_FILES}, got {_format_paths(input_paths)}{_language_hint(input_paths, source, target)}"
+        )
+    return _read_groups(groups, _format_paths(input_paths), source, target)
 
 
 def are_two_texts(paths: Sequence[str | Path]) -> bool:
     """Whether these are two aligned text files and nothing else."""
-    return len(paths) == 2 and not any(Path(path).is_dir() or files.suffix(Path(path)) in READERS for path in paths)
+    return len(paths) == 2 and not any(
+        Path(path).is_dir() or files.format_suffix(Path(path)) in READERS for path in paths
+    )
 
 
-def _read(sets: list[list[Path]], names: str, source: str, target: str) -> Iterator[Pair]:
+def _read_groups(groups: list[list[Path]], names: str, source: str, target: str) -> Iterator[Pair]:
     empty = True
-    for one in sets:
-        both = len(one) == 2
-        for pair in text.read(*one) if both else READERS[files.suffix(one[0])](one[0], source, target):
+    for group in groups:
+        is_text_pair = len(group) == 2
+        for pair in (
+            text.read(*group) if is_text_pair else READERS[files.format_suffix(group[0])](group[0], source, target)
+        ):
             empty = False
             yield pair
     if empty:
         raise FormatError(f"{names}: no translated pair in it; expected at least one that is whole and not fuzzy")
 
 
-def _sets(given: list[Path], source: str, target: str) -> Iterator[list[Path]]:
+def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[list[Path]]:
     """What is read together: one file of pairs, or two text files."""
-    waiting: Path | None = None
-    for file in given:
+    unpaired: Path | None = None
+    for file in input_paths:
         if file.is_dir():
-            yield from _folder(file, source, target)
-        elif files.suffix(file) in READERS:
+            yield from _group_folder(file, source, target)
+        elif files.format_suffix(file) in READERS:
             yield [file]
-        elif waiting is None:
-            waiting = file
+        elif unpaired is None:
+            unpaired = file
         else:
-            yield [waiting, file]
-            waiting = None
-    if waiting is not None:
-        hint = _hint(given, source, target) or _columns(waiting)
-        raise FormatError(f"{EXPECTED}, got {_listed(given)}: {waiting} has no partner{hint}")
+            yield [unpaired, file]
+            unpaired = None
+    if unpaired is not None:
+        hint = _language_hint(input_paths, source, target) or _tsv_hint(unpaired)
+        raise FormatError(f"{EXPECTED_FILES}, got {_format_paths(input_paths)}: {unpaired} has no partner{hint}")
 
 
-def _folder(folder: Path, source: str, target: str) -> Iterator[list[Path]]:
-    inside = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
-    for path in inside:
-        if files.suffix(path) in READERS:
+def _group_folder(folder: Path, source: str, target: str) -> Iterator[list[Path]]:
+    folder_files = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+    for path in folder_files:
+        if files.format_suffix(path) in READERS:
             yield [path]
-        elif source and target and _speaks(path, source):
-            yield [path, _partner(path, inside, target)]
-        elif source and target and _speaks(path, target):
-            _partner(path, inside, source)
+        elif source and target and _has_language_suffix(path, source):
+            yield [path, _find_partner(path, folder_files, target)]
+        elif source and target and _has_language_suffix(path, target):
+            _find_partner(path, folder_files, source)
 
 
-def _speaks(path: Path, language: str) -> bool:
+def _has_language_suffix(path: Path, language: str) -> bool:
     """Whether a file is named after a language: x.en for en, and for en-US."""
-    return closeness(language, files.suffix(path)[1:]) > 0
+    return match_score(language, files.format_suffix(path)[1:]) > 0
 
 
-def _partner(path: Path, inside: list[Path], language: str) -> Path:
+def _find_partner(path: Path, folder_files: list[Path], language: str) -> Path:
     """The file of the same name in another language."""
-    stem = files.bare(path).with_suffix("")
-    alike = [other for other in inside if files.bare(other).with_suffix("") == stem]
-    near = closest(language, [files.suffix(other)[1:] for other in alike])
-    if not near:
+    stem = files.strip_gzip_suffix(path).with_suffix("")
+    same_stem = [other for other in folder_files if files.strip_gzip_suffix(other).with_suffix("") == stem]
+    matches = closest_matches(language, [files.format_suffix(other)[1:] for other in same_stem])
+    if not matches:
         raise FormatError(f"{path}: has no partner; expected {stem}.{language}")
-    return alike[near[0]]
+    return same_stem[matches[0]]
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def _listed(given: list[Path]) -> str:
-    return " ".join(map(str, given)) or "nothing"
+def _format_paths(input_paths: list[Path]) -> str:
+    return " ".join(map(str, input_paths)) or "nothing"
 
 
-def _columns(path: Path) -> str:
+def _tsv_hint(path: Path) -> str:
     """A word to whoever has pairs in columns under another name."""
     with contextlib.suppress(FormatError):
         if "\t" in next(read_lines(path), ""):
@@ -118,8 +124,8 @@ def _columns(path: Path) -> str:
     return ""
 
 
-def _hint(given: list[Path], source: str, target: str) -> str:
-    folder = next((path for path in given if path.is_dir()), None)
+def _language_hint(input_paths: list[Path], source: str, target: str) -> str:
+    folder = next((path for path in input_paths if path.is_dir()), None)
     if folder is None or (source and target):
         return ""
     return f". {folder} is a folder: set data.source and data.target to pair its text files by their endings"

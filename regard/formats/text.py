@@ -15,9 +15,9 @@ from regard.formats.pair import Pair, Segment
 BOM = "\ufeff"
 
 
-def lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their line ends; the last one may lack its line feed."""
-    with files.opened(path) as file:
+    with files.open_binary(path) as file:
         for number, raw in enumerate(file, start=1):
             yield _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
 
@@ -25,11 +25,11 @@ def lines(path: Path) -> Iterator[str]:
 def read(source: Path, target: Path) -> Iterator[Pair]:
     """The pairs of two aligned files: line n of one is the translation of line n of the other."""
     number = 0
-    for number, (left, right) in enumerate(zip_longest(lines(source), lines(target)), start=1):
+    for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), start=1):
         if left is None or right is None:
             short, long = (source, target) if left is None else (target, source)
             raise FormatError(
-                f"{short} has {number - 1} lines, {long} has {count(long)}; aligned files have equally many. "
+                f"{short} has {number - 1} lines, {long} has {count_lines(long)}; aligned files have equally many. "
                 f"Line {number} of {long} has no partner."
             )
         yield Pair(left, right, f"{source}:{number}")
@@ -37,9 +37,9 @@ def read(source: Path, target: Path) -> Iterator[Pair]:
         raise FormatError(f"{source} and {target} are empty; expected one sentence a line")
 
 
-def count(path: Path) -> int:
+def count_lines(path: Path) -> int:
     """How many lines a file has, whether or not the last one ends."""
-    return sum(1 for _ in lines(path))
+    return sum(1 for _ in read_lines(path))
 
 
 class TextDocument:
@@ -47,41 +47,41 @@ class TextDocument:
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
-        with files.opened(path) as file:
+        with files.open_binary(path) as file:
             self._lines = file.read().split(b"\n")
         texts = [_decode(raw.removesuffix(b"\r"), path, number) for number, raw in enumerate(self._lines, start=1)]
-        self._places = [place for place, text in enumerate(texts) if text.strip()]
-        self.segments = [Segment(texts[place], f"{path}:{place + 1}") for place in self._places]
-        self._filled: Sequence[str | None] = [None] * len(self.segments)
+        self._line_indices = [index for index, text in enumerate(texts) if text.strip()]
+        self.segments = [Segment(texts[index], f"{path}:{index + 1}") for index in self._line_indices]
+        self._translations: Sequence[str | None] = [None] * len(self.segments)
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
         for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
-            if reason := self.objection(number, text or ""):
-                raise FormatError(f"{segment.note}: its translation has {reason}")
-        self._filled = translations
+            if reason := self.check_segment(number, text or ""):
+                raise FormatError(f"{segment.location}: its translation has {reason}")
+        self._translations = translations
 
-    def objection(self, number: int, text: str) -> str:
+    def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot stand here."""
         return "a line end, which would shift all that follows" if "\n" in text or text.endswith("\r") else ""
 
     def write(self, out: Path) -> None:
         """The document with its translations."""
-        written = list(self._lines)
-        for place, text in zip(self._places, self._filled, strict=True):
-            mark = BOM if place == 0 and self._lines[0].startswith(BOM.encode()) else ""
-            end = b"\r" if self._lines[place].endswith(b"\r") else b""
-            written[place] = (mark + (text or "")).encode() + end
-        files.write(out, b"\n".join(written))
+        output_lines = list(self._lines)
+        for index, text in zip(self._line_indices, self._translations, strict=True):
+            bom = BOM if index == 0 and self._lines[0].startswith(BOM.encode()) else ""
+            line_end = b"\r" if self._lines[index].endswith(b"\r") else b""
+            output_lines[index] = (bom + (text or "")).encode() + line_end
+        files.write(out, b"\n".join(output_lines))
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        likely = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in raw else "latin1"
+        likely_encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in raw else "latin1"
         raise FormatError(
             f"{path}:{number}: not UTF-8: byte {error.start + 1} of the line is 0x{raw[error.start]:02x}. "
-            f"Convert the file first, for instance with `iconv -f {likely} -t utf-8`."
+            f"Convert the file first, for instance with `iconv -f {likely_encoding} -t utf-8`."
         ) from None
     return text.removeprefix(BOM) if number == 1 else text

@@ -30,67 +30,67 @@ class Variant:
 
 
 @dataclass(slots=True)
-class Asked:
+class LanguageSelector:
     """Which languages are wanted, and which have been met."""
 
     path: Path
     source: str
     target: str
-    met: dict[str, str] = field(default_factory=dict)
+    seen_languages: dict[str, str] = field(default_factory=dict)
     """Codes as compared, and as first spelled."""
 
     def pairs(self, unit: list[Variant], line: int, srclang: str) -> Iterator[Pair]:
         """The pairs of one unit."""
         for variant in unit:
-            self.met.setdefault(languages.plain(variant.language), variant.language)
+            self.seen_languages.setdefault(languages.normalize_code(variant.language), variant.language)
         codes = (self.source, self.target)
         if not (self.source and self.target):
-            if len({languages.plain(variant.language) for variant in unit}) < 2:
+            if len({languages.normalize_code(variant.language) for variant in unit}) < 2:
                 return
-            codes = self._two(line, srclang)
-        spoken = [variant.language for variant in unit]
-        sources, targets = (languages.closest(code, spoken) for code in codes)
+            codes = self._infer_direction(line, srclang)
+        variant_codes = [variant.language for variant in unit]
+        sources, targets = (languages.closest_matches(code, variant_codes) for code in codes)
         if sources:
-            for place in targets:
-                if place != sources[0]:
-                    yield Pair(unit[sources[0]].text, unit[place].text, f"{self.path}:{unit[sources[0]].line}")
+            for index in targets:
+                if index != sources[0]:
+                    yield Pair(unit[sources[0]].text, unit[index].text, f"{self.path}:{unit[sources[0]].line}")
 
-    def _two(self, line: int, srclang: str) -> tuple[str, str]:
+    def _infer_direction(self, line: int, srclang: str) -> tuple[str, str]:
         """Source and target of a file that has two languages."""
-        spelled = list(self.met.values())
-        if len(spelled) > 2:
+        codes = list(self.seen_languages.values())
+        if len(codes) > 2:
             raise FormatError(
-                f"{self.path}:{line}: a third language; the file holds {', '.join(spelled)}. {languages.REMEDY}"
+                f"{self.path}:{line}: a third language; the file holds {', '.join(codes)}. {languages.CODES_REMEDY}"
             )
-        given = self.source or self.target or srclang
-        near = languages.closest(given, spelled)
-        if len(near) != 1:
-            what = f"srclang={srclang!r} tells" if given == srclang else f"{given!r} is"
+        known_code = self.source or self.target or srclang
+        matches = languages.closest_matches(known_code, codes)
+        if len(matches) != 1:
+            problem = f"srclang={srclang!r} tells" if known_code == srclang else f"{known_code!r} is"
             raise FormatError(
-                f"{self.path}:{line}: {what} neither of {spelled[0]} and {spelled[1]} for sure. {languages.REMEDY}"
+                f"{self.path}:{line}: {problem} neither of {codes[0]} and {codes[1]} for sure. {languages.CODES_REMEDY}"
             )
-        one, other = spelled[near[0]], spelled[1 - near[0]]
-        return (other, one) if self.target and not self.source else (one, other)
+        matched, other = codes[matches[0]], codes[1 - matches[0]]
+        return (other, matched) if self.target and not self.source else (matched, other)
 
-    def check(self) -> None:
+    def require_languages(self) -> None:
         """That both languages were met at all, if anything was."""
         for code in (self.source, self.target):
-            if code and self.met and not languages.closest(code, list(self.met)):
+            if code and self.seen_languages and not languages.closest_matches(code, list(self.seen_languages)):
                 raise FormatError(
-                    f"{self.path}: no {code!r} in it; it holds {', '.join(self.met.values())}. {languages.REMEDY}"
+                    f"{self.path}: no {code!r} in it; it holds {', '.join(self.seen_languages.values())}. {languages.CODES_REMEDY}"
                 )
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The pairs of every unit, one after the other."""
-    asked = Asked(path, source, target)
+    selector = LanguageSelector(path, source, target)
     srclang = ""
-    for element in markup.units(path, "tmx", ("header", "tu")):
-        if markup.local(element) == "header":
+    for element in markup.iter_elements(path, "tmx", ("header", "tu")):
+        if markup.local_name(element) == "header":
             srclang = element.get("srclang") or ""
         else:
-            yield from asked.pairs(_variants(element, path), element.sourceline, element.get("srclang") or srclang)
-    asked.check()
+            yield from selector.pairs(_variants(element, path), element.sourceline, element.get("srclang") or srclang)
+    selector.require_languages()
 
 
 def _variants(unit: Any, path: Path) -> list[Variant]:
@@ -98,9 +98,9 @@ def _variants(unit: Any, path: Path) -> list[Variant]:
     for tuv in markup.children(unit, "tuv"):
         language = " ".join((tuv.get(XML_LANG) or tuv.get("lang") or "").split())
         if not language:
-            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no xml:lang; TMX requires one. {markup.MEND}")
+            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no xml:lang; TMX requires one. {markup.REPAIR_HINT}")
         seg = next(iter(markup.children(tuv, "seg")), None)
         if seg is None:
-            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no <seg>; TMX requires one. {markup.MEND}")
+            raise FormatError(f"{path}:{tuv.sourceline}: <tuv> has no <seg>; TMX requires one. {markup.REPAIR_HINT}")
         variants.append(Variant(language, markup.text_of(seg, path), seg.sourceline))
     return variants

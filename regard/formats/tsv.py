@@ -11,7 +11,7 @@ from regard.formats.pair import Pair
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The first two columns of every row; a row names no languages, so none are compared."""
     number = 0
-    for number, line in enumerate(text.lines(path), start=1):
+    for number, line in enumerate(text.read_lines(path), start=1):
         if not line.strip(" "):  # an editor's last line
             continue
         columns = line.split("\t")

@@ -28,47 +28,52 @@ from typing import Any
 
 from regard.errors import FormatError
 from regard.formats import files, languages, markup
-from regard.formats.markup import Node
+from regard.formats.markup import XmlNode
 from regard.formats.pair import Pair, Segment
 
-ENDINGS = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
+SUFFIXES = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
 """Of files that are XLIFF, under the names of some tools too."""
 UNREVIEWED_12 = "needs-review-translation"
 UNREVIEWED_20 = "regard:unreviewed"
 ATTRIBUTE = re.compile(rb"""\s([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
-UNTRANSLATED = ("new", "needs-translation", "initial")
+UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
     """The pairs of every translated unit; backwards if the languages are asked for that way round."""
-    for unit in markup.units(path, "xliff", ("trans-unit", "unit"), ("group", "file")):
-        if _inherited(unit, ("translate",)) == "no":
+    for unit in markup.iter_elements(path, "xliff", ("trans-unit", "unit"), ("group", "file")):
+        if _inherited_attribute(unit, ("translate",)) == "no":
             continue
-        found = _inherited(unit, ("source-language", "srcLang")), _inherited(unit, ("target-language", "trgLang"))
-        turned = languages.is_reversed(f"{path}:{unit.sourceline}", (source, target), found)
-        for holder in [unit] if markup.local(unit) == "trans-unit" else markup.children(unit, "segment"):
-            sides = _sides(holder, path)
+        declared = (
+            _inherited_attribute(unit, ("source-language", "srcLang")),
+            _inherited_attribute(unit, ("target-language", "trgLang")),
+        )
+        swapped = languages.is_reversed(f"{path}:{unit.sourceline}", (source, target), declared)
+        for holder in [unit] if markup.local_name(unit) == "trans-unit" else markup.children(unit, "segment"):
+            sides = _source_and_target(holder, path)
             if sides is not None:
-                left, right = sides[::-1] if turned else sides
+                left, right = sides[::-1] if swapped else sides
                 yield Pair(left, right, f"{path}:{holder.sourceline}")
 
 
-def _sides(holder: Any, path: Path) -> tuple[str, str] | None:
+def _source_and_target(holder: Any, path: Path) -> tuple[str, str] | None:
     """Source and target of a unit (1.2) or segment (2.0), if it is translated."""
     sides = [markup.children(holder, name) for name in ("source", "target")]
     if not sides[0]:
-        raise FormatError(f"{path}:{holder.sourceline}: <{markup.local(holder)}> has no <source>. {markup.MEND}")
+        raise FormatError(
+            f"{path}:{holder.sourceline}: <{markup.local_name(holder)}> has no <source>. {markup.REPAIR_HINT}"
+        )
     if not sides[1]:
         return None
     state = sides[1][0].get("state") or holder.get("state") or ""
     unreviewed = state == "translated" and holder.get("subState") == UNREVIEWED_20
-    if unreviewed or state in UNTRANSLATED or state.startswith("needs-"):
+    if unreviewed or state in UNTRANSLATED_STATES or state.startswith("needs-"):
         return None
     left, right = (markup.text_of(side[0], path) for side in sides)
     return (left, right) if right.strip() else None
 
 
-def _inherited(element: Any, names: Sequence[str]) -> str:
+def _inherited_attribute(element: Any, names: Sequence[str]) -> str:
     while element is not None:
         for name in names:
             if element.get(name):
@@ -78,13 +83,13 @@ def _inherited(element: Any, names: Sequence[str]) -> str:
 
 
 @dataclass(slots=True)
-class Slot:
+class TranslationSlot:
     """Where the translation of one segment goes."""
 
-    holder: Node
+    holder: XmlNode
     """The trans-unit (1.2) or segment (2.0)."""
-    source: Node
-    target: Node | None
+    source: XmlNode
+    target: XmlNode | None
     """A <target>, or the <mrk> inside one."""
     tags: dict[str, bytes]
     """What a segment shows for each inline tag, and the bytes that it stands for."""
@@ -95,66 +100,66 @@ class XliffDocument:
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
-        with files.opened(path) as file:
-            text, self._codec, self._mark = markup.decoded(file.read(), path)
+        with files.open_binary(path) as file:
+            text, self._codec, self._bom = markup.decode_document(file.read(), path)
         self._raw = text.encode()
-        self._root = markup.tree(self._raw, path)
+        self._root = markup.parse_tree(self._raw, path)
         if self._root.name != "xliff":
             raise FormatError(f"{path}:{self._root.line}: begins with <{self._root.name}>; expected <xliff>")
-        self._modern = not self._root.attributes.get("version", "1.2").startswith("1")
+        self._is_version_2 = not self._root.attributes.get("version", "1.2").startswith("1")
         self._target = target
         self._check_languages(source, target)
-        self._slots: list[Slot] = []
+        self._slots: list[TranslationSlot] = []
         self.segments: list[Segment] = []
         for node in self._root.walk():
-            if node.name in ("segment", "trans-unit") and node.inherited("translate", "yes") != "no":
-                self._add(node)
-        self._filled: Sequence[str | None] = [None] * len(self.segments)
+            if node.name in ("segment", "trans-unit") and node.inherited_attribute("translate", "yes") != "no":
+                self._add_unit(node)
+        self._translations: Sequence[str | None] = [None] * len(self.segments)
 
     def _check_languages(self, source: str, target: str) -> None:
-        keys = ("srcLang", "trgLang") if self._modern else ("source-language", "target-language")
-        for node in [self._root] if self._modern else self._root.all("file"):
-            found = node.attributes.get(keys[0], ""), node.attributes.get(keys[1], "")
-            if languages.is_reversed(f"{self.path}:{node.line}", (source, target), found, languages.MODEL):
+        keys = ("srcLang", "trgLang") if self._is_version_2 else ("source-language", "target-language")
+        for node in [self._root] if self._is_version_2 else self._root.children_named("file"):
+            declared = node.attributes.get(keys[0], ""), node.attributes.get(keys[1], "")
+            if languages.is_reversed(f"{self.path}:{node.line}", (source, target), declared, languages.MODEL_REMEDY):
                 raise FormatError(
-                    f"{self.path}:{node.line}: is to be translated from {found[0]} to {found[1]}, not from {source} "
-                    f"to {target}. {languages.MODEL}"
+                    f"{self.path}:{node.line}: is to be translated from {declared[0]} to {declared[1]}, not from {source} "
+                    f"to {target}. {languages.MODEL_REMEDY}"
                 )
-            if self._modern and not (found[1] or target):
+            if self._is_version_2 and not (declared[1] or target):
                 raise FormatError(f"{self.path}:{node.line}: names no trgLang. Set data.target, so that it can.")
 
-    def _add(self, holder: Node) -> None:
-        source = next(iter(holder.all("source")), None)
+    def _add_unit(self, holder: XmlNode) -> None:
+        source = next(iter(holder.children_named("source")), None)
         if source is None:
-            raise FormatError(f"{self.path}:{holder.line}: <{holder.name}> has no <source>. {markup.MEND}")
-        target = next(iter(holder.all("target")), None)
+            raise FormatError(f"{self.path}:{holder.line}: <{holder.name}> has no <source>. {markup.REPAIR_HINT}")
+        target = next(iter(holder.children_named("target")), None)
         state = (target.attributes.get("state") if target else "") or holder.attributes.get("state", "")
-        if state not in UNTRANSLATED and target is not None and not _is_blank(target):
+        if state not in UNTRANSLATED_STATES and target is not None and not _is_blank(target):
             return
-        for piece, place in _cut(holder, target) or [(source, target)]:
-            self._add_piece(holder, piece, place)
+        for segment_source, segment_target in _split_segments(holder, target) or [(source, target)]:
+            self._add_segment(holder, segment_source, segment_target)
 
-    def _add_piece(self, holder: Node, source: Node, target: Node | None) -> None:
-        words = "".join(_words(source))
-        if words.strip():
-            shown, tags = _shown(source, self._raw, words)
+    def _add_segment(self, holder: XmlNode, source: XmlNode, target: XmlNode | None) -> None:
+        source_text = "".join(_iter_text(source))
+        if source_text.strip():
+            tagged_text, tags = _tag_source(source, self._raw, source_text)
             unit = holder if holder.name == "trans-unit" else holder.parent or holder
             context = unit.attributes.get("resname") or unit.attributes.get("name") or unit.attributes.get("id", "")
-            self._slots.append(Slot(holder, source, target, tags))
+            self._slots.append(TranslationSlot(holder, source, target, tags))
             line = source.line if source.name == "mrk" else holder.line
-            self.segments.append(Segment(shown, f"{self.path}:{line}", context))
+            self.segments.append(Segment(tagged_text, f"{self.path}:{line}", context))
 
     def fill(self, translations: Sequence[str | None]) -> None:
         """The translation of each segment, or None where there is none."""
         for segment, slot, text in zip(self.segments, self._slots, translations, strict=True):
             if text:
-                _put(text, slot.tags, segment.note)
-        self._filled = translations
+                _render_translation(text, slot.tags, segment.location)
+        self._translations = translations
 
-    def objection(self, number: int, text: str) -> str:
+    def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot stand here."""
         try:
-            _put(text, self._slots[number].tags, "")
+            _render_translation(text, self._slots[number].tags, "")
         except FormatError as error:
             return str(error).removeprefix(": its translation ").removesuffix(" Leave it out.")
         return ""
@@ -162,153 +167,165 @@ class XliffDocument:
     def write(self, out: Path) -> None:
         """The document with its translations."""
         edits: list[tuple[int, int, bytes]] = []
-        for segment, slot, text in zip(self.segments, self._slots, self._filled, strict=True):
+        for segment, slot, text in zip(self.segments, self._slots, self._translations, strict=True):
             if text:
-                edits += self._edits(slot, _put(text, slot.tags, segment.note))
+                edits += self._edits(slot, _render_translation(text, slot.tags, segment.location))
         if edits and self._target:
-            edits += self._name_target()
-        written, at = [], 0
+            edits += self._target_language_edits()
+        chunks, position = [], 0
         for start, end, new in sorted(set(edits), key=lambda edit: edit[:2]):
-            written += [self._raw[at:start], new]
-            at = end
-        text = b"".join([*written, self._raw[at:]]).decode()
+            chunks += [self._raw[position:start], new]
+            position = end
+        text = b"".join([*chunks, self._raw[position:]]).decode()
         # What the file's own encoding lacks is written as a number, which every reader of XML knows.
-        files.write(out, self._mark + text.encode(self._codec, "xmlcharrefreplace"))
+        files.write(out, self._bom + text.encode(self._codec, "xmlcharrefreplace"))
 
-    def _edits(self, slot: Slot, content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    def _edits(self, slot: TranslationSlot, content: bytes) -> Iterator[tuple[int, int, bytes]]:
         raw, source = self._raw, slot.source
-        written = re.split(rb"[\s/>]", raw[source.start + 1 : source.inner], maxsplit=1)[0]
-        name = written.removesuffix(b"source") + b"target"  # with the file's own prefix
-        state = {} if self._modern else {"state": UNREVIEWED_12}
-        if self._modern:
-            opening = raw[slot.holder.start : slot.holder.inner]
-            marks = {"state": "translated", "subState": UNREVIEWED_20}
-            yield slot.holder.start, slot.holder.inner, _with(opening, marks)
+        source_tag = re.split(rb"[\s/>]", raw[source.start + 1 : source.content_start], maxsplit=1)[0]
+        name = source_tag.removesuffix(b"source") + b"target"  # with the file's own prefix
+        state = {} if self._is_version_2 else {"state": UNREVIEWED_12}
+        if self._is_version_2:
+            opening = raw[slot.holder.start : slot.holder.content_start]
+            attributes = {"state": "translated", "subState": UNREVIEWED_20}
+            yield slot.holder.start, slot.holder.content_start, _set_attributes(opening, attributes)
         if slot.target is not None and slot.target.name == "mrk":
             parent = slot.target.parent
             assert parent is not None
-            yield parent.start, parent.inner, _with(raw[parent.start : parent.inner], state)
-            yield slot.target.start, slot.target.end, _around(raw[slot.target.start : slot.target.inner], content)
+            yield parent.start, parent.content_start, _set_attributes(raw[parent.start : parent.content_start], state)
+            yield (
+                slot.target.start,
+                slot.target.end,
+                _replace_content(raw[slot.target.start : slot.target.content_start], content),
+            )
             return
         if slot.target is not None:
-            opening = re.sub(rb"\s*/>$", b">", raw[slot.target.start : slot.target.inner])
-            yield slot.target.start, slot.target.end, _with(opening, state) + content + b"</" + name + b">"
+            opening = re.sub(rb"\s*/>$", b">", raw[slot.target.start : slot.target.content_start])
+            yield slot.target.start, slot.target.end, _set_attributes(opening, state) + content + b"</" + name + b">"
             return
-        after = max([source, *slot.holder.all("seg-source")], key=lambda node: node.end).end
-        new = _with(b"<" + name + b">", state) + content + b"</" + name + b">"
-        yield after, after, _indent(raw, source.start) + new
+        insert_at = max([source, *slot.holder.children_named("seg-source")], key=lambda node: node.end).end
+        new = _set_attributes(b"<" + name + b">", state) + content + b"</" + name + b">"
+        yield insert_at, insert_at, _indent(raw, source.start) + new
 
-    def _name_target(self) -> Iterator[tuple[int, int, bytes]]:
-        key = "trgLang" if self._modern else "target-language"
-        for node in [self._root] if self._modern else self._root.all("file"):
+    def _target_language_edits(self) -> Iterator[tuple[int, int, bytes]]:
+        key = "trgLang" if self._is_version_2 else "target-language"
+        for node in [self._root] if self._is_version_2 else self._root.children_named("file"):
             if key not in node.attributes:
-                yield node.start, node.inner, _with(self._raw[node.start : node.inner], {key: self._target})
+                yield (
+                    node.start,
+                    node.content_start,
+                    _set_attributes(self._raw[node.start : node.content_start], {key: self._target}),
+                )
 
 
-def _is_blank(target: Node) -> bool:
+def _is_blank(target: XmlNode) -> bool:
     """Whether nothing stands in a target, or only the places where segments will."""
     return all(
-        child.name == "mrk" and _is_blank(child) if isinstance(child, Node) else not child.strip()
+        child.name == "mrk" and _is_blank(child) if isinstance(child, XmlNode) else not child.strip()
         for child in target.children
     )
 
 
-def _cut(unit: Node, target: Node | None) -> list[tuple[Node, Node | None]]:
+def _split_segments(unit: XmlNode, target: XmlNode | None) -> list[tuple[XmlNode, XmlNode | None]]:
     """The segments of a unit that was cut, and the place of each in its empty target; none if they do not match."""
-    whole = next(iter(unit.all("seg-source")), None)
-    if whole is None or target is None:
+    seg_source = next(iter(unit.children_named("seg-source")), None)
+    if seg_source is None or target is None:
         return []
-    sources, places = (
+    sources, targets = (
         {node.attributes.get("mid", ""): node for node in side.walk() if node.attributes.get("mtype") == "seg"}
-        for side in (whole, target)
+        for side in (seg_source, target)
     )
-    return [(node, places[mid]) for mid, node in sources.items()] if sources.keys() == places.keys() else []
+    return [(node, targets[mid]) for mid, node in sources.items()] if sources.keys() == targets.keys() else []
 
 
-def _around(opening: bytes, content: bytes) -> bytes:
+def _replace_content(opening: bytes, content: bytes) -> bytes:
     """An element of which the start tag is given, with other content."""
     name = re.split(rb"[\s/>]", opening[1:], maxsplit=1)[0]
     return re.sub(rb"\s*/>$", b">", opening) + content + b"</" + name + b">"
 
 
-def _words(node: Node) -> Iterator[str]:
+def _iter_text(node: XmlNode) -> Iterator[str]:
     for child in node.children:
         if isinstance(child, str):
             yield child
-        elif not _is_whole(child):
-            yield from _words(child)
+        elif not _is_opaque(child):
+            yield from _iter_text(child)
 
 
-def _is_whole(node: Node) -> bool:
+def _is_opaque(node: XmlNode) -> bool:
     """Whether a tag travels with all that is inside: codes, what may not be translated, and what is empty."""
     protected = node.attributes.get("translate") == "no" or node.attributes.get("mtype") == "protected"
-    return node.name in markup.CODES or protected or not node.children
+    return node.name in markup.CODE_ELEMENTS or protected or not node.children
 
 
-def _shown(source: Node, raw: bytes, words: str) -> tuple[str, dict[str, bytes]]:
+def _tag_source(source: XmlNode, raw: bytes, source_text: str) -> tuple[str, dict[str, bytes]]:
     """A source with numbered tags, and what each of them stands for."""
     tags: dict[str, bytes] = {}
-    numbers, extra = count(1), ""
+    numbers, suffix = count(1), ""
     names = {node.name for node in source.walk()}
-    while any(re.search(rf"</?{re.escape(name)}\d+{extra}/?>", words) for name in names):
-        extra += "x"  # words that look like our tags, so ours look otherwise
+    while any(re.search(rf"</?{re.escape(name)}\d+{suffix}/?>", source_text) for name in names):
+        suffix += "x"  # words that look like our tags, so ours look otherwise
 
-    def show(node: Node) -> Iterator[str]:
+    def render(node: XmlNode) -> Iterator[str]:
         for child in node.children:
             if isinstance(child, str):
                 yield child
                 continue
-            label = f"{child.name}{next(numbers)}{extra}"
-            if _is_whole(child):
+            label = f"{child.name}{next(numbers)}{suffix}"
+            if _is_opaque(child):
                 tags[f"<{label}/>"] = raw[child.start : child.end]
                 yield f"<{label}/>"
             else:
-                tags[f"<{label}>"] = raw[child.start : child.inner]
+                tags[f"<{label}>"] = raw[child.start : child.content_start]
                 yield f"<{label}>"
-                yield from show(child)
-                tags[f"</{label}>"] = raw[child.close : child.end]
+                yield from render(child)
+                tags[f"</{label}>"] = raw[child.content_end : child.end]
                 yield f"</{label}>"
 
-    return "".join(show(source)), tags
+    return "".join(render(source)), tags
 
 
-def _put(text: str, tags: dict[str, bytes], note: str) -> bytes:
+def _render_translation(text: str, tags: dict[str, bytes], location: str) -> bytes:
     """A translation as it stands in the file."""
-    bad = markup.FORBIDDEN.search(text)
-    if bad:
-        raise FormatError(f"{note}: its translation has U+{ord(bad[0]):04X}, which XML cannot hold. Leave it out.")
-    pieces = re.split("(" + "|".join(map(re.escape, tags)) + ")", text) if tags else [text]
-    seen = Counter(pieces[1::2])
-    still_open: list[str] = []
-    for tag in pieces[1::2]:
+    forbidden = markup.FORBIDDEN_CHARACTERS.search(text)
+    if forbidden:
+        raise FormatError(
+            f"{location}: its translation has U+{ord(forbidden[0]):04X}, which XML cannot hold. Leave it out."
+        )
+    parts = re.split("(" + "|".join(map(re.escape, tags)) + ")", text) if tags else [text]
+    tag_counts = Counter(parts[1::2])
+    open_tags: list[str] = []
+    for tag in parts[1::2]:
         if tag.startswith("</"):
-            if not still_open or still_open.pop() != tag.replace("</", "<"):
+            if not open_tags or open_tags.pop() != tag.replace("</", "<"):
                 raise FormatError(
-                    f"{note}: its translation closes {tag} where nothing of the kind is open. Leave it out."
+                    f"{location}: its translation closes {tag} where nothing of the kind is open. Leave it out."
                 )
         elif not tag.endswith("/>"):
-            still_open.append(tag)
+            open_tags.append(tag)
     for tag in tags:
-        if seen[tag] != 1:
-            raise FormatError(f"{note}: its translation has {tag} {seen[tag]} times; expected once. Leave it out.")
-    return b"".join(tags[piece] if place % 2 else markup.escaped(piece).encode() for place, piece in enumerate(pieces))
+        if tag_counts[tag] != 1:
+            raise FormatError(
+                f"{location}: its translation has {tag} {tag_counts[tag]} times; expected once. Leave it out."
+            )
+    return b"".join(tags[part] if index % 2 else markup.escape_text(part).encode() for index, part in enumerate(parts))
 
 
-def _indent(raw: bytes, at: int) -> bytes:
+def _indent(raw: bytes, position: int) -> bytes:
     """The line end and the white space that lead to a tag, if it is the first thing on its line."""
-    line = raw.rfind(b"\n", 0, at)
-    if line < 0 or raw[line:at].strip():
+    line = raw.rfind(b"\n", 0, position)
+    if line < 0 or raw[line:position].strip():
         return b""
-    return raw[line - (raw[line - 1 : line] == b"\r") : at]
+    return raw[line - (raw[line - 1 : line] == b"\r") : position]
 
 
-def _with(tag: bytes, attributes: dict[str, str]) -> bytes:
+def _set_attributes(tag: bytes, attributes: dict[str, str]) -> bytes:
     """A start tag with some attributes set; the others stay as they are written."""
     for name, value in attributes.items():
-        new = name.encode() + b'="' + markup.escaped(value).replace('"', "&quot;").encode() + b'"'
-        found = next((match for match in ATTRIBUTE.finditer(tag) if match[1] == name.encode()), None)
-        if found is not None:
-            tag = tag[: found.start(1)] + new + tag[found.end() :]
+        new = name.encode() + b'="' + markup.escape_text(value).replace('"', "&quot;").encode() + b'"'
+        existing = next((match for match in ATTRIBUTE.finditer(tag) if match[1] == name.encode()), None)
+        if existing is not None:
+            tag = tag[: existing.start(1)] + new + tag[existing.end() :]
         else:
             opening, end = re.split(rb"(?=\s*/?>\Z)", tag, maxsplit=1)
             tag = opening + b" " + new + end

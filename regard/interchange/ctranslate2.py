@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.config import Config
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
-from regard.interchange.trained import Trained
+from regard.interchange.trained import TrainedTranslator
 from regard.model import weights
 from regard.model.attention import Attention, masked_softmax
 from regard.model.build import build
@@ -31,14 +31,14 @@ from regard.model.layers import (
 from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
 from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
 
-PLACES = 1024
+MAX_POSITIONS = 1024
 """The longest sequence for which positions are written out, unless more are asked for."""
 ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", gelu_tanh: "GELUTanh", F.silu: "SWISH"}
-NEVER = -1e9
+FORBIDDEN_LOGIT = -1e9
 """Added to what may never be said."""
 
 
-def library() -> Any:
+def import_ctranslate2() -> Any:
     """CTranslate2 itself, which is an extra."""
     try:
         import ctranslate2
@@ -47,54 +47,68 @@ def library() -> Any:
     return ctranslate2
 
 
-def write(trained: Trained, out: Path, quantize: str = "none") -> None:
+def write(trained: TrainedTranslator, out: Path, quantize: str = "none") -> None:
     """A CTranslate2 folder, in float32 or int8, or the reason why the engine cannot run this model."""
-    c, tokenizers = trained.config, trained.tokenizers
-    model = build(c.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=tokenizers.joint, pad=PAD)
+    config, tokenizers = trained.config, trained.tokenizers
+    model = build(
+        config.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=tokenizers.joint, pad=PAD
+    )
     weights.load_into(model, trained.tensors, str(out))
-    write_model(model.eval(), tokenizers, out, quantize, places_for(c))
+    write_model(model.eval(), tokenizers, out, quantize, max_positions_for(config))
 
 
-def places_for(c: Config) -> int:
+def max_positions_for(config: Config) -> int:
     """Room for the longest line that is translated in one piece, and for what it may become."""
-    return max(PLACES, 4 * c.data.max_length)
+    return max(MAX_POSITIONS, 4 * config.data.max_length)
 
 
 def write_model(
-    model: EncoderDecoder, tokenizers: Tokenizers, folder: Path, quantize: str = "none", places: int = PLACES
+    model: EncoderDecoder,
+    tokenizers: Tokenizers,
+    folder: Path,
+    quantize: str = "none",
+    max_positions: int = MAX_POSITIONS,
 ) -> None:
     """The model as a CTranslate2 folder, in float32 or int8, for sequences of at most so many places."""
-    spec = specification(model, tokenizers, places)
+    spec = build_spec(model, tokenizers, max_positions)
     spec.validate()
     spec.optimize(quantization=None if quantize == "none" else quantize)
     folder.mkdir(parents=True, exist_ok=True)
     spec.save(str(folder))
 
 
-def specification(model: EncoderDecoder, tokenizers: Tokenizers, places: int) -> Any:
+def build_spec(model: EncoderDecoder, tokenizers: Tokenizers, max_positions: int) -> Any:
     """The model in CTranslate2's words."""
-    specs = library().specs.transformer_spec
+    specs = import_ctranslate2().specs.transformer_spec
     model = model.float().cpu()
-    encoder = specs.TransformerEncoderSpec(**_shape(model.encoder), **_scheme(model.encoder, "encoder"))
-    decoder = specs.TransformerDecoderSpec(**_shape(model.decoder), **_scheme(model.decoder, "decoder"))
+    encoder = specs.TransformerEncoderSpec(
+        **_stack_options(model.encoder), **_position_options(model.encoder, "encoder")
+    )
+    decoder = specs.TransformerDecoderSpec(
+        **_stack_options(model.decoder), **_position_options(model.decoder, "decoder")
+    )
     spec = specs.TransformerSpec(encoder, decoder)
-    _fill_stack(encoder, model.encoder, encoder.embeddings[0], places)
-    _fill_stack(decoder, model.decoder, decoder.embeddings, places)
-    decoder.projection.weight = _numbers(model.output.weight)
+    _fill_stack(encoder, model.encoder, encoder.embeddings[0], max_positions)
+    _fill_stack(decoder, model.decoder, decoder.embeddings, max_positions)
+    decoder.projection.weight = _to_numpy(model.output.weight)
     bias = torch.zeros(len(model.output.weight)) if model.output.bias is None else model.output.bias.detach().clone()
-    bias[[PAD, BOS]] = NEVER
-    decoder.projection.bias = _numbers(bias)
-    spec.config.layer_norm_epsilon = _norm_of(model.encoder).epsilon
+    bias[[PAD, BOS]] = FORBIDDEN_LOGIT
+    decoder.projection.bias = _to_numpy(bias)
+    spec.config.layer_norm_epsilon = _first_norm(model.encoder).epsilon
     spec.config.add_source_bos = spec.config.add_source_eos = False  # we put the end there ourselves
-    names = words(tokenizers.target)
-    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = names[BOS], names[EOS], names[UNK]
-    spec.config.decoder_start_token = names[BOS]
-    spec.register_source_vocabulary(words(tokenizers.source))
-    spec.register_target_vocabulary(names)
+    target_tokens = vocabulary_tokens(tokenizers.target)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = (
+        target_tokens[BOS],
+        target_tokens[EOS],
+        target_tokens[UNK],
+    )
+    spec.config.decoder_start_token = target_tokens[BOS]
+    spec.register_source_vocabulary(vocabulary_tokens(tokenizers.source))
+    spec.register_target_vocabulary(target_tokens)
     return spec
 
 
-def words(tokenizer: Tokenizer) -> list[str]:
+def vocabulary_tokens(tokenizer: Tokenizer) -> list[str]:
     """Every piece, by its id."""
     return tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
 
@@ -103,11 +117,11 @@ def _layers(stack: TransformerStack | Decoder) -> list[Any]:
     return list(stack.layers)
 
 
-def _norm_of(stack: TransformerStack | Decoder) -> Any:
+def _first_norm(stack: TransformerStack | Decoder) -> Any:
     return _layers(stack)[0].around_self.norm
 
 
-def _shape(stack: TransformerStack | Decoder) -> dict[str, Any]:
+def _stack_options(stack: TransformerStack | Decoder) -> dict[str, Any]:
     first = _layers(stack)[0]
     gated = isinstance(first.feed, GatedFeedForward)
     attentions = [layer.self for layer in _layers(stack)] + [
@@ -123,19 +137,21 @@ def _shape(stack: TransformerStack | Decoder) -> dict[str, Any]:
         "num_layers": len(_layers(stack)),
         "num_heads": first.self.heads,
         "pre_norm": isinstance(first.around_self, PreNorm),
-        "activation": getattr(library().specs.Activation, "SWISH" if gated else ACTIVATIONS[first.feed.activation]),
+        "activation": getattr(
+            import_ctranslate2().specs.Activation, "SWISH" if gated else ACTIVATIONS[first.feed.activation]
+        ),
         "ffn_glu": gated,
         "rms_norm": isinstance(first.around_self.norm, RMSNorm),
         "layernorm_embedding": isinstance(stack.embedding.norm, LayerNorm | RMSNorm),
     }
 
 
-def _scheme(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
+def _position_options(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
     """What a side's positions in attention are called there."""
     positions = _layers(stack)[0].self.positions
     if isinstance(positions, Rotary):
-        turned, interleaved = positions.rotary_dim, positions.interleaved
-        return {"rotary_dim": turned, "rotary_interleave": interleaved, "rotary_base": positions.base}
+        rotary_dim, interleaved = positions.rotary_dim, positions.interleaved
+        return {"rotary_dim": rotary_dim, "rotary_interleave": interleaved, "rotary_base": positions.base}
     if isinstance(positions, ALiBi):
         if side == "encoder":
             raise ModelError(
@@ -148,66 +164,72 @@ def _scheme(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
     return {"relative_attention_bias": True} if isinstance(positions, T5Bias | LearnedBias) else {}
 
 
-def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, places: int) -> None:
+def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, max_positions: int) -> None:
     embedding = stack.embedding
-    beside = embedding.positions.width
-    words = F.pad(embedding.tokens.weight, (0, beside))
-    embeddings.weight = _numbers(words * (embedding.scale / words.shape[1] ** 0.5))  # √D is multiplied there
+    extra_width = embedding.positions.width
+    embedding_weight = F.pad(embedding.tokens.weight, (0, extra_width))
+    embeddings.weight = _to_numpy(
+        embedding_weight * (embedding.scale / embedding_weight.shape[1] ** 0.5)
+    )  # √D is multiplied there
     if hasattr(spec, "position_encodings"):
-        spec.position_encodings.encodings = _numbers(_table(embedding.positions, words.shape[1], places))
+        spec.position_encodings.encodings = _to_numpy(
+            _position_table(embedding.positions, embedding_weight.shape[1], max_positions)
+        )
     if isinstance(embedding.norm, LayerNorm | RMSNorm):
         _fill_norm(spec.layernorm_embedding, embedding.norm)
     if isinstance(stack.norm, LayerNorm | RMSNorm):
         _fill_norm(spec.layer_norm, stack.norm)
-    for to, layer in zip(spec.layer, _layers(stack), strict=True):
-        _fill_layer(to, layer)
+    for layer_spec, layer in zip(spec.layer, _layers(stack), strict=True):
+        _fill_layer(layer_spec, layer)
 
 
-def _table(positions: Positions, dim: int, places: int) -> Tensor:
+def _position_table(positions: Positions, dim: int, max_positions: int) -> Tensor:
     """What is added to a word at each place (places, D)."""
-    at = torch.arange(min(places, positions.limit))
+    position_ids = torch.arange(min(max_positions, positions.limit))
     if not isinstance(positions, Absolute):
-        return torch.zeros(len(at), dim)
-    return positions.embed(torch.zeros(1, len(at), dim - positions.width), at[None])[0]
+        return torch.zeros(len(position_ids), dim)
+    return positions.embed(torch.zeros(1, len(position_ids), dim - positions.width), position_ids[None])[0]
 
 
-def _fill_layer(to: Any, layer: EncoderLayer | DecoderLayer) -> None:
-    own = layer.self_attn
-    _fill_norm(to.self_attention.layer_norm, layer.self_attn_residual.norm)
-    _fill_linear(to.self_attention.linear[0], own.q_proj, own.k_proj, own.v_proj)
-    _fill_linear(to.self_attention.linear[1], own.out_proj)
-    _fill_positions(to.self_attention, own.positions, causal=isinstance(layer, DecoderLayer))
+def _fill_layer(spec: Any, layer: EncoderLayer | DecoderLayer) -> None:
+    self_attn = layer.self_attn
+    _fill_norm(spec.self_attention.layer_norm, layer.self_attn_residual.norm)
+    _fill_linear(spec.self_attention.linear[0], self_attn.q_proj, self_attn.k_proj, self_attn.v_proj)
+    _fill_linear(spec.self_attention.linear[1], self_attn.out_proj)
+    _fill_positions(spec.self_attention, self_attn.positions, causal=isinstance(layer, DecoderLayer))
     if isinstance(layer, DecoderLayer):
-        cross: Attention = layer.cross_attn
-        _fill_norm(to.attention.layer_norm, layer.cross_attn_residual.norm)
-        _fill_linear(to.attention.linear[0], cross.q_proj)
-        _fill_linear(to.attention.linear[1], cross.k_proj, cross.v_proj)
-        _fill_linear(to.attention.linear[2], cross.out_proj)
-    _fill_norm(to.ffn.layer_norm, layer.feed_forward_residual.norm)
+        cross_attn: Attention = layer.cross_attn
+        _fill_norm(spec.attention.layer_norm, layer.cross_attn_residual.norm)
+        _fill_linear(spec.attention.linear[0], cross_attn.q_proj)
+        _fill_linear(spec.attention.linear[1], cross_attn.k_proj, cross_attn.v_proj)
+        _fill_linear(spec.attention.linear[2], cross_attn.out_proj)
+    _fill_norm(spec.ffn.layer_norm, layer.feed_forward_residual.norm)
     if isinstance(layer.feed_forward, GatedFeedForward):
-        _fill_linear(to.ffn.linear_0, layer.feed_forward.gate)
-        _fill_linear(to.ffn.linear_0_noact, layer.feed_forward.up)
+        _fill_linear(spec.ffn.linear_0, layer.feed_forward.gate)
+        _fill_linear(spec.ffn.linear_0_noact, layer.feed_forward.up)
     else:
         assert isinstance(layer.feed_forward, FeedForward)
-        _fill_linear(to.ffn.linear_0, layer.feed_forward.up)
-    _fill_linear(to.ffn.linear_1, layer.feed_forward.down)
+        _fill_linear(spec.ffn.linear_0, layer.feed_forward.up)
+    _fill_linear(spec.ffn.linear_1, layer.feed_forward.down)
 
 
-def _fill_positions(to: Any, positions: Positions, causal: bool) -> None:
+def _fill_positions(spec: Any, positions: Positions, causal: bool) -> None:
     if isinstance(positions, Relative):
         keys = positions.keys
-        to.relative_position_keys = _numbers(keys)
-        to.relative_position_values = _numbers(torch.zeros_like(keys) if positions.values is None else positions.values)
+        spec.relative_position_keys = _to_numpy(keys)
+        spec.relative_position_values = _to_numpy(
+            torch.zeros_like(keys) if positions.values is None else positions.values
+        )
     if isinstance(positions, T5Bias):
-        to.relative_attention_bias = _numbers(positions.table)
-        to.relative_attention_max_distance = _whole(positions.max_distance)
+        spec.relative_attention_bias = _to_numpy(positions.table)
+        spec.relative_attention_max_distance = _to_int32(positions.max_distance)
     if isinstance(positions, LearnedBias):
         # As T5's buckets, so many of them that each distance has its own.
-        to.relative_attention_bias = _numbers(_buckets(positions, causal))
-        to.relative_attention_max_distance = _whole(4 * positions.limit)
+        spec.relative_attention_bias = _to_numpy(_bias_buckets(positions, causal))
+        spec.relative_attention_max_distance = _to_int32(4 * positions.limit)
 
 
-def _buckets(positions: LearnedBias, causal: bool) -> Tensor:
+def _bias_buckets(positions: LearnedBias, causal: bool) -> Tensor:
     """Learned biases (H, 2T - 1) as T5's table of buckets (buckets, H)."""
     length = positions.table.shape[1] // 2 + 1
     behind = positions.table[:, :length].flip(1)  # distances 0, -1, -2 …
@@ -216,21 +238,21 @@ def _buckets(positions: LearnedBias, causal: bool) -> Tensor:
     return torch.cat([F.pad(side, (0, length)) for side in sides], dim=1).T
 
 
-def _fill_linear(to: Any, *linears: nn.Linear) -> None:
-    to.weight = _numbers(torch.cat([linear.weight for linear in linears]))
+def _fill_linear(spec: Any, *linears: nn.Linear) -> None:
+    spec.weight = _to_numpy(torch.cat([linear.weight for linear in linears]))
     if linears[0].bias is not None:
-        to.bias = _numbers(torch.cat([linear.bias for linear in linears]))
+        spec.bias = _to_numpy(torch.cat([linear.bias for linear in linears]))
 
 
-def _fill_norm(to: Any, norm: Any) -> None:
-    to.gamma = _numbers(norm.gain)
+def _fill_norm(spec: Any, norm: Any) -> None:
+    spec.gamma = _to_numpy(norm.gain)
     if isinstance(norm, LayerNorm):
-        to.beta = _numbers(norm.bias)
+        spec.beta = _to_numpy(norm.bias)
 
 
-def _numbers(tensor: Tensor) -> Any:
+def _to_numpy(tensor: Tensor) -> Any:
     return tensor.detach().float().contiguous().numpy()
 
 
-def _whole(value: int) -> Any:
+def _to_int32(value: int) -> Any:
     return torch.tensor(value, dtype=torch.int32).numpy()

@@ -10,53 +10,55 @@ from regard.data.tokenizer import EOS, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Limits, Search
 from regard.decode.limits import trim_loop
 from regard.errors import ConfigError
-from regard.interchange.ctranslate2 import PLACES, library, words
+from regard.interchange.ctranslate2 import MAX_POSITIONS, import_ctranslate2, vocabulary_tokens
 from regard.tasks.translate import Translation
 
-SENTENCES = 64  # of a batch
+MAX_BATCH_SIZE = 64  # of a batch
 PATIENCE = 2.0  # with 1 it stops when enough have ended, though a better one may be about to
 
 
-class Engine:
+class CTranslate2Translator:
     """A CTranslate2 folder that translates, with the face of a `Translator`."""
 
-    def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, longest: int = PLACES):
+    def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, max_length: int = MAX_POSITIONS):
         """`longest`: the longest output that the model has places for."""
         self.tokenizers = tokenizers
-        self._longest = longest
+        self._max_length = max_length
         # One thread each: it shares a batch badly, and eight-bit ones worst of all.
-        self._engine = library().Translator(str(folder), device="cpu", inter_threads=workers, intra_threads=1)
-        self._source = words(tokenizers.source)
-        self._ids = {word: i for i, word in enumerate(words(tokenizers.target))}
+        self._engine = import_ctranslate2().Translator(
+            str(folder), device="cpu", inter_threads=workers, intra_threads=1
+        )
+        self._source_tokens = vocabulary_tokens(tokenizers.source)
+        self._target_ids = {word: i for i, word in enumerate(vocabulary_tokens(tokenizers.target))}
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        found = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
-        full = [i for i, text in enumerate(texts) if text.strip()]
-        ids = self.tokenizers.source.encode([texts[i] for i in full])
-        if not full:
-            return found
+        translations = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
+        nonblank = [i for i, text in enumerate(texts) if text.strip()]
+        ids = self.tokenizers.source.encode([texts[i] for i in nonblank])
+        if not nonblank:
+            return translations
         options, limits = self._options(search or BeamSearch())
-        longest = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
+        max_length = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
         results = self._engine.translate_batch(
-            [[self._source[piece] for piece in (*row, EOS)] for row in ids],
-            max_batch_size=SENTENCES,
+            [[self._source_tokens[token_id] for token_id in (*row, EOS)] for row in ids],
+            max_batch_size=MAX_BATCH_SIZE,
             max_input_length=0,
             min_decoding_length=0,
-            max_decoding_length=min(longest, self._longest),
+            max_decoding_length=min(max_length, self._max_length),
             **options,
         )
-        for i, result in zip(full, results, strict=True):
+        for i, result in zip(nonblank, results, strict=True):
             scores = result.scores or repeat(math.nan, len(result.hypotheses))
-            found[i] = [
-                self._translation(pieces, score, limits)
-                for pieces, score in zip(result.hypotheses, scores, strict=True)
+            translations[i] = [
+                self._make_translation(tokens, score, limits)
+                for tokens, score in zip(result.hypotheses, scores, strict=True)
             ]
-        return found
+        return translations
 
-    def _translation(self, pieces: Sequence[str], score: float, limits: Limits) -> Translation:
-        ids = trim_loop([self._ids[piece] for piece in pieces], limits.loop_repeats)
+    def _make_translation(self, tokens: Sequence[str], score: float, limits: Limits) -> Translation:
+        ids = trim_loop([self._target_ids[token] for token in tokens], limits.loop_repeats)
         return Translation(self.tokenizers.target.decode(ids), score)
 
     @staticmethod

@@ -11,12 +11,12 @@ from torch import Tensor
 from regard.errors import FormatError
 from regard.model import weights
 
-CONFIG, SAFE, UNSAFE = "config.json", "model.safetensors", "pytorch_model.bin"
-MOST = 10_000_000  # of anything that a config counts: more is a mistake, and would be tried all the same
+CONFIG, SAFETENSORS, PYTORCH_BIN = "config.json", "model.safetensors", "pytorch_model.bin"
+MAX_COUNT = 10_000_000  # of anything that a config counts: more is a mistake, and would be tried all the same
 
 
 @dataclass(frozen=True)
-class Folder:
+class ModelFolder:
     """A folder on disk and what its config.json says."""
 
     path: Path
@@ -28,59 +28,61 @@ class Folder:
             raise FormatError(f"{self.path / CONFIG}: has no '{name}', so the model cannot be rebuilt; is it whole?")
         return self.config[name]
 
-    def count(self, name: str, most: int = MOST) -> int:
+    def get_count(self, name: str, maximum: int = MAX_COUNT) -> int:
         """A setting that must be there and be a whole number from 1 on."""
-        found = self.get(name)
-        if type(found) is not int or not 1 <= found <= most:
-            raise FormatError(f"{self.path / CONFIG}: {name} is {found!r}, expected a whole number from 1 to {most:,}")
-        return found
+        value = self.get(name)
+        if type(value) is not int or not 1 <= value <= maximum:
+            raise FormatError(
+                f"{self.path / CONFIG}: {name} is {value!r}, expected a whole number from 1 to {maximum:,}"
+            )
+        return value
 
-    def json(self, name: str, otherwise: list[Any] | dict[str, Any]) -> Any:
+    def load_json(self, name: str, default: list[Any] | dict[str, Any]) -> Any:
         """What a JSON file says, which is of the kind of what is meant where there is none."""
         path = self.path / name
         if not path.exists():
-            return otherwise
-        found = read_json(path)
-        if type(found) is not type(otherwise):
-            raise FormatError(f"{path}: expected {'an object' if isinstance(otherwise, dict) else 'a list'}")
-        return found
+            return default
+        value = read_json(path)
+        if type(value) is not type(default):
+            raise FormatError(f"{path}: expected {'an object' if isinstance(default, dict) else 'a list'}")
+        return value
 
-    def bytes(self, name: str) -> bytes:
+    def read_bytes(self, name: str) -> bytes:
         path = self.path / name
         if not path.is_file():
             raise FormatError(f"{path}: missing. A {self.get('model_type')} folder has it; copy the whole folder.")
         return path.read_bytes()
 
-    def text(self, name: str) -> str:
+    def read_text(self, name: str) -> str:
         try:
-            return self.bytes(name).decode("utf-8")
+            return self.read_bytes(name).decode("utf-8")
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.path / name}: not UTF-8 ({error})") from None
 
-    def tensors(self) -> dict[str, Tensor]:
+    def load_tensors(self) -> dict[str, Tensor]:
         """Every weight in float32, from safetensors or else from the older file."""
-        if (self.path / SAFE).exists():
-            found = weights.read(self.path / SAFE)
-        elif (self.path / UNSAFE).exists():
-            found = read_restricted(self.path / UNSAFE)
+        if (self.path / SAFETENSORS).exists():
+            state_dict = weights.read(self.path / SAFETENSORS)
+        elif (self.path / PYTORCH_BIN).exists():
+            state_dict = load_weights_only(self.path / PYTORCH_BIN)
         else:
-            raise FormatError(f"{self.path}: has no weights; expected {SAFE} or {UNSAFE}")
-        return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in found.items()}
+            raise FormatError(f"{self.path}: has no weights; expected {SAFETENSORS} or {PYTORCH_BIN}")
+        return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in state_dict.items()}
 
-    def refuse(self, reasons: list[str]) -> None:
+    def require_supported(self, reasons: list[str]) -> None:
         """Stop if there is a reason to."""
         if reasons:
             raise FormatError(f"{self.path}: cannot be expressed here: {'; '.join(reasons)}")
 
 
-def open_folder(path: Path) -> Folder:
+def open_model_folder(path: Path) -> ModelFolder:
     """A folder that holds a model."""
     if not path.is_dir():
         raise FormatError(f"{path}: no such folder. Give the folder that holds the model's {CONFIG}.")
     config = read_json(path / CONFIG)
     if not isinstance(config, dict):
         raise FormatError(f"{path / CONFIG}: expected an object with the model's settings")
-    return Folder(path, config)
+    return ModelFolder(path, config)
 
 
 def read_json(path: Path) -> Any:
@@ -92,13 +94,15 @@ def read_json(path: Path) -> Any:
         raise FormatError(f"{path}: not readable JSON ({error})") from None
 
 
-def read_restricted(path: Path) -> dict[str, Tensor]:
+def load_weights_only(path: Path) -> dict[str, Tensor]:
     """An older weight file by PyTorch's restricted reader, which takes tensors and plain containers and no code."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        state_dict = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds, as many as there are ways to be damaged or to hold something else
         kind = type(error).__name__  # not its message, which advises to read the file without restrictions
         raise FormatError(f"{path}: damaged, or more than weights alone, which is never run ({kind})") from None
-    if not isinstance(found, dict) or not all(isinstance(n, str) and isinstance(t, Tensor) for n, t in found.items()):
+    if not isinstance(state_dict, dict) or not all(
+        isinstance(n, str) and isinstance(t, Tensor) for n, t in state_dict.items()
+    ):
         raise FormatError(f"{path}: expected weights by their names")
-    return found
+    return state_dict

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from regard.errors import ConfigError, FormatError
 from regard.interchange import bert, ctranslate2, marian, marian_export
-from regard.interchange.folder import CONFIG, Folder
-from regard.interchange.trained import Trained, TrainedEncoder
+from regard.interchange.folder import CONFIG, ModelFolder
+from regard.interchange.trained import TrainedEncoder, TrainedTranslator
 
-Importer = Callable[[Folder], Trained | TrainedEncoder]
-Exporter = Callable[[Trained, Path], None]
+Importer = Callable[[ModelFolder], TrainedTranslator | TrainedEncoder]
+Exporter = Callable[[TrainedTranslator, Path], None]
 """Fills an empty folder, or raises with the reasons why the format cannot express the model."""
 
-IMPORTERS: dict[str, Importer] = {marian.TYPE: marian.read, bert.TYPE: bert.read}
+IMPORTERS: dict[str, Importer] = {marian.MODEL_TYPE: marian.read, bert.MODEL_TYPE: bert.read}
 """By the model_type that config.json names."""
 EXPORTERS: dict[str, dict[str, Exporter]] = {
     "marian": {"none": marian_export.write},
@@ -22,15 +22,17 @@ EXPORTERS: dict[str, dict[str, Exporter]] = {
 """By the name that `regard export --to` takes, and by how weights are held."""
 
 
-def importer(folder: Folder) -> Importer:
+def get_importer(folder: ModelFolder) -> Importer:
     """Who reads this folder."""
-    kind = str(folder.get("model_type"))
-    if kind not in IMPORTERS:
-        raise FormatError(f"{folder.path / CONFIG}: model_type is {kind}; what can be read: {', '.join(IMPORTERS)}")
-    return IMPORTERS[kind]
+    model_type = str(folder.get("model_type"))
+    if model_type not in IMPORTERS:
+        raise FormatError(
+            f"{folder.path / CONFIG}: model_type is {model_type}; what can be read: {', '.join(IMPORTERS)}"
+        )
+    return IMPORTERS[model_type]
 
 
-def exporter(name: str, quantize: str = "none") -> Exporter:
+def get_exporter(name: str, quantize: str = "none") -> Exporter:
     """Who writes this format, with weights held so."""
     if name not in EXPORTERS:
         raise ConfigError(f"--to {name}: no such format; there are: {', '.join(EXPORTERS)}")

@@ -11,7 +11,7 @@ from regard.data.wordpiece import WordPiece
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedTranslator:
     """A translator in this house's terms: settings, weights under the names of its parameters, and tokenisers."""
 
     config: Config

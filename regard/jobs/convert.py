@@ -6,9 +6,9 @@ from pathlib import Path
 from regard import config as settings
 from regard import run as runs
 from regard.errors import ConfigError
-from regard.interchange.folder import open_folder
-from regard.interchange.registry import exporter, importer
-from regard.interchange.trained import Trained, TrainedEncoder
+from regard.interchange.folder import open_model_folder
+from regard.interchange.registry import get_exporter, get_importer
+from regard.interchange.trained import TrainedEncoder, TrainedTranslator
 from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
 from regard.jobs.versions import collect_versions
 from regard.model import weights
@@ -19,8 +19,8 @@ from regard.run import Run
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
     """A run out of somebody else's folder, as if it had been trained here; what there is to say about it."""
     runs.require_free(folder, overwrite)
-    model_folder = open_folder(path)
-    imported_model = importer(model_folder)(model_folder)
+    model_folder = open_model_folder(path)
+    imported_model = get_importer(model_folder)(model_folder)
     staged_run = runs.stage(folder, imported_model.config)
     try:
         notes = _write_run(staged_run, imported_model, str(path))
@@ -31,9 +31,9 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
     return notes
 
 
-def _write_run(run: Run, imported_model: Trained | TrainedEncoder, location: str) -> list[str]:
+def _write_run(run: Run, imported_model: TrainedTranslator | TrainedEncoder, location: str) -> list[str]:
     model: EncoderDecoder | EncoderOnly
-    if isinstance(imported_model, Trained):
+    if isinstance(imported_model, TrainedTranslator):
         model, vocab_size = (
             new_model(imported_model.config, imported_model.tokenizers),
             imported_model.tokenizers.target.vocab_size,
@@ -52,17 +52,19 @@ def _write_run(run: Run, imported_model: Trained | TrainedEncoder, location: str
         weights.write(weights.tensors_of(model), temporary)
     run.record_checksums(run.weights(0))
     run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
-    capability = "translates" if isinstance(imported_model, Trained) else "embeds text"
+    capability = "translates" if isinstance(imported_model, TrainedTranslator) else "embeds text"
     return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} pieces; it {capability}"]
 
 
 def export_run(folder: Path, target_format: str, out: Path, quantize: str = "none") -> None:
     """A run as a folder that other programs read; it appears whole or not at all."""
-    write = exporter(target_format, quantize)
+    write = get_exporter(target_format, quantize)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
     translator = load(folder, "cpu")
-    exported_model = Trained(Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers)
+    exported_model = TrainedTranslator(
+        Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers
+    )
     staging_folder = out.with_name(out.name + runs.STAGING_SUFFIX)
     shutil.rmtree(staging_folder, ignore_errors=True)
     staging_folder.mkdir(parents=True)

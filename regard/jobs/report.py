@@ -11,19 +11,19 @@ from regard.jobs.look.page import CrossAttentionMatrix, compute_cross_attention
 from regard.model.transformer import count_parameters
 from regard.report import (
     Chart,
-    Facts,
+    DefinitionList,
     Figure,
-    Grid,
     Paragraph,
     Section,
     Table,
-    Translation,
-    Translations,
+    TableView,
+    TranslationCard,
+    TranslationCards,
     Value,
-    curves,
-    heatmap,
+    heatmap_chart,
     histogram,
-    page,
+    line_chart,
+    render_page,
     write_page,
 )
 from regard.run import Run
@@ -45,7 +45,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         title="Sentences by their chrF2",
         x_title="chrF2 of the sentence",
         y_title="sentences",
-    ).named("sentences")
+    ).with_name("sentences")
     attention_charts = [
         _draw_heat_map(attention_chart) for attention_chart in _select_attention(translator, evaluation.sentences)
     ]
@@ -54,7 +54,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
     steps = [record for record in records if record["kind"] == "step"]
     sections = [
         Section("Scores", [_build_scores_grid(evaluation), *_describe_test_set(set_name, evaluation)]),
-        Section("Training", [Facts(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
+        Section("Training", [DefinitionList(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
         Section(
             "Translations",
             [Paragraph(_FIRST_CAPTION), _translation_cards(evaluation.sentences[:SHOWN_SENTENCES], config)],
@@ -65,10 +65,10 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
             [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
             or [Paragraph("There was no word to look at.")],
         ),
-        Section("Settings", [Facts(_flatten_settings(config))]),
+        Section("Settings", [DefinitionList(_flatten_settings(config))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
-    write_page(run.report, page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
+    write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
 
 
 _FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not chosen ones."
@@ -90,12 +90,12 @@ def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
         }
         for record in records
     ]
-    table = Table.of(rows)
+    table = Table.from_rows(rows)
     charts = [
-        curves(table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece").named(
-            "loss"
-        ),
-        curves(
+        line_chart(
+            table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece"
+        ).with_name("loss"),
+        line_chart(
             table,
             "step",
             "accuracy",
@@ -103,17 +103,17 @@ def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
             title="Accuracy",
             x_title="step",
             y_title="share of target pieces",
-        ).named("accuracy"),
+        ).with_name("accuracy"),
     ]
     scored_validations = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
     if scored_validations:
-        bleu = Table.of({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored_validations)
+        bleu = Table.from_rows({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored_validations)
         title = "BLEU on dev, by greedy decoding"
-        charts.append(curves(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").named("bleu"))
+        charts.append(line_chart(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").with_name("bleu"))
     return charts
 
 
-def _build_scores_grid(evaluation: Evaluation) -> Grid:
+def _build_scores_grid(evaluation: Evaluation) -> TableView:
     """Every score with its signature, and below them BLEU where there is no translator at all."""
     baselines = evaluation.baselines
     named_scores = [(score.name, score) for score in evaluation.scores.values()]
@@ -125,7 +125,7 @@ def _build_scores_grid(evaluation: Evaluation) -> Grid:
         {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
         for name, score in named_scores
     ]
-    return Grid(Table.of(rows), headings={"low": "95 % low", "high": "95 % high"})
+    return TableView(Table.from_rows(rows), headings={"low": "95 % low", "high": "95 % high"})
 
 
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
@@ -160,12 +160,12 @@ def _show_extremes(sentences: list[SentenceResult], config: Config, chrf_histogr
     ]
 
 
-def _translation_cards(sentences: list[SentenceResult], config: Config) -> Translations:
+def _translation_cards(sentences: list[SentenceResult], config: Config) -> TranslationCards:
     cards = [
-        Translation(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
+        TranslationCard(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
         for s in sentences
     ]
-    return Translations(cards, config.data.source, config.data.target)
+    return TranslationCards(cards, config.data.source, config.data.target)
 
 
 def _select_attention(translator: Translator, sentences: list[SentenceResult]) -> list[CrossAttentionMatrix]:
@@ -179,14 +179,14 @@ def _select_attention(translator: Translator, sentences: list[SentenceResult]) -
 
 
 def _draw_heat_map(cross_attention: CrossAttentionMatrix) -> Chart:
-    return heatmap(
+    return heatmap_chart(
         cross_attention.word_weights.tolist(),
         cross_attention.target_words,
         cross_attention.source_words,
         title="Where the decoder looks",
         row_title="written",
         column_title="looked at",
-    ).named("attention")
+    ).with_name("attention")
 
 
 def _flatten_settings(config: Config) -> dict[str, Value]:

@@ -4,20 +4,20 @@ Every metric is a function `(hypotheses, references) -> Score`; accuracy takes c
 """
 
 from regard.metrics.accuracy import accuracy
-from regard.metrics.bleu import bleu, bleu_as_in_papers, sentence_bleu
+from regard.metrics.bleu import bleu, make_bleu_metric, sentence_bleu
 from regard.metrics.chrf import chrf, sentence_chrf
 from regard.metrics.rouge import rouge_l, sentence_rouge_l
 from regard.metrics.score import Metric, Score
-from regard.metrics.significance import Test, paired_tests
+from regard.metrics.significance import PairedTestResult, paired_tests
 from regard.metrics.ter import ter
 
 __all__ = [
     "Metric",
     "Score",
-    "Test",
+    "PairedTestResult",
     "accuracy",
     "bleu",
-    "bleu_as_in_papers",
+    "make_bleu_metric",
     "chrf",
     "paired_tests",
     "rouge_l",

@@ -16,17 +16,17 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     return corpus_score("BLEU", BLEU(force=True), hypotheses, references)
 
 
-def bleu_as_in_papers(lowercase: bool, tokenize: str) -> Metric:
+def make_bleu_metric(lowercase: bool, tokenize: str) -> Metric:
     """BLEU with other habits, under a name of its own: on text without case, or already cut into words ("none")."""
     if tokenize not in TOKENIZERS:
         raise DataError(f"no tokenisation is called {tokenize!r}; there are: {', '.join(TOKENIZERS)}")
     name = f"BLEU[{'lower-cased' if lowercase else 'cased'}, tokens {tokenize}]"
 
-    def scored(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    def compute(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
         metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
         return corpus_score(name, metric, hypotheses, references)
 
-    return scored
+    return compute
 
 
 def sentence_bleu(hypothesis: str, reference: str) -> float:

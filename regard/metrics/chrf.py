@@ -8,7 +8,7 @@ from sacrebleu.metrics.chrf import CHRF
 from regard.metrics.score import Score, corpus_score
 
 
-class Chrf(CHRF):
+class BootstrapCHRF(CHRF):
     """sacreBLEU's, whose bootstrap fails where some samples score 0: their zeros are of another type."""
 
     def _compute_score_from_stats(self, stats: list[int]) -> Any:
@@ -19,7 +19,7 @@ class Chrf(CHRF):
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus chrF2."""
-    return corpus_score("chrF2", Chrf(), hypotheses, references)
+    return corpus_score("chrF2", BootstrapCHRF(), hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:

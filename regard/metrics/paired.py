@@ -6,24 +6,24 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from regard.metrics.resample import SEED
-from regard.metrics.score import RESAMPLES, Score, paired
+from regard.metrics.score import RESAMPLES, Score, require_aligned
 
 
-def bleu_difference(hypotheses: Sequence[str], others: Sequence[str], references: Sequence[str]) -> Score:
+def bleu_difference(hypotheses: Sequence[str], other_hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """BLEU of the first system less that of the second, with the middle 95 % over sentences drawn for both at once.
 
     Koehn 2004. Statistics are sacreBLEU's, so the two values are those that `bleu` gives.
     """
-    paired(hypotheses, references)
-    paired(others, references)
+    require_aligned(hypotheses, references)
+    require_aligned(other_hypotheses, references)
     metric = BLEU()
     stats = [
-        np.array(metric._extract_corpus_statistics(list(side), [list(references)]), dtype=np.int64)
-        for side in (hypotheses, others)
+        np.array(metric._extract_corpus_statistics(list(system), [list(references)]), dtype=np.int64)
+        for system in (hypotheses, other_hypotheses)
     ]
     rng = np.random.default_rng(SEED)
-    drawn = rng.integers(len(references), size=(RESAMPLES, len(references)))
-    differences = [_score(metric, stats[0][rows]) - _score(metric, stats[1][rows]) for rows in drawn]
+    samples = rng.integers(len(references), size=(RESAMPLES, len(references)))
+    differences = [_score(metric, stats[0][rows]) - _score(metric, stats[1][rows]) for rows in samples]
     low, high = np.percentile(differences, (2.5, 97.5)).tolist()
     value = _score(metric, stats[0]) - _score(metric, stats[1])
     signature = f"paired bootstrap|bs:{RESAMPLES}|seed:{SEED}|{_signature(metric, hypotheses, references)}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from regard.metrics.resample import ratio_score
-from regard.metrics.score import Score, paired
+from regard.metrics.score import Score, require_aligned
 
 WORD = re.compile(r"\w+")
 SIGNATURE = "tok:words|case:lc|stem:no|mean:sentences"
@@ -12,25 +12,25 @@ SIGNATURE = "tok:words|case:lc|stem:no|mean:sentences"
 
 def rouge_l(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """The mean over sentences of the F-score of their longest common subsequence."""
-    paired(hypotheses, references)
+    require_aligned(hypotheses, references)
     values = [sentence_rouge_l(h, r) / 100 for h, r in zip(hypotheses, references, strict=True)]
     return ratio_score("ROUGE-L", values, [1.0] * len(values), SIGNATURE)
 
 
 def sentence_rouge_l(hypothesis: str, reference: str) -> float:
     """2 · LCS / (words of one + words of the other), from 0 to 100; two empty sentences are alike."""
-    one, two = WORD.findall(hypothesis.lower()), WORD.findall(reference.lower())
-    if not one and not two:
+    hypothesis_words, reference_words = WORD.findall(hypothesis.lower()), WORD.findall(reference.lower())
+    if not hypothesis_words and not reference_words:
         return 100.0
-    return 200 * longest_common(one, two) / (len(one) + len(two))
+    return 200 * lcs_length(hypothesis_words, reference_words) / (len(hypothesis_words) + len(reference_words))
 
 
-def longest_common(one: Sequence[str], two: Sequence[str]) -> int:
+def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the longest common subsequence, a row of the table at a time."""
-    row = [0] * (len(two) + 1)
-    for word in one:
-        before = row
+    row = [0] * (len(second) + 1)
+    for word in first:
+        previous = row
         row = [0]
-        for j, other in enumerate(two):
-            row.append(before[j] + 1 if word == other else max(row[j], before[j + 1]))
+        for j, other in enumerate(second):
+            row.append(previous[j] + 1 if word == other else max(row[j], previous[j + 1]))
     return row[-1]

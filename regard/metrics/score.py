@@ -20,8 +20,8 @@ class Score:
     signature: str
 
     def __str__(self) -> str:
-        half = (self.high - self.low) / 2
-        return f"{self.name} {self.value:.2f} ± {half:.2f} [{self.low:.2f}, {self.high:.2f}]  {self.signature}"
+        half_width = (self.high - self.low) / 2
+        return f"{self.name} {self.value:.2f} ± {half_width:.2f} [{self.low:.2f}, {self.high:.2f}]  {self.signature}"
 
     def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}
@@ -33,7 +33,7 @@ Metric = Callable[[Sequence[str], Sequence[str]], Score]
 
 def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """A sacreBLEU metric over a corpus, with its bootstrap interval (mean ± half-width, as sacreBLEU gives it)."""
-    paired(hypotheses, references)
+    require_aligned(hypotheses, references)
     result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=RESAMPLES)
     return Score(
         name=name,
@@ -44,7 +44,7 @@ def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: 
     )
 
 
-def paired(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def require_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Refuse to score lists of different lengths: sacreBLEU would cut the longer one without a word."""
     if len(hypotheses) != len(references):
         raise DataError(f"{len(hypotheses)} translations but {len(references)} references; every translation needs one")

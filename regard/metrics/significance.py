@@ -10,17 +10,17 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from regard.errors import DataError
-from regard.metrics.chrf import Chrf
-from regard.metrics.score import paired
+from regard.metrics.chrf import BootstrapCHRF
+from regard.metrics.score import require_aligned
 
-Kind = Literal["bs", "ar"]
-NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomisation"}
+PairedTestKind = Literal["bs", "ar"]
+TEST_NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomisation"}
 SIGNIFICANT = 0.05
-FEWEST = 6  # sentences that differ: fewer all fall to one side by luck alone in more than one case of twenty
+MIN_DIFFERING = 6  # sentences that differ: fewer all fall to one side by luck alone in more than one case of twenty
 
 
 @dataclass(frozen=True)
-class Test:
+class PairedTestResult:
     """One system against the first by one metric: the score, and the chance that luck alone would part them so far."""
 
     metric: str
@@ -30,49 +30,55 @@ class Test:
     signature: str
     difference: float = 0.0
     """From the score of the first system."""
-    differing: int | None = None
+    num_differing: int | None = None
     """Sentences that the two translate differently; None where the test is not one of sentences."""
 
     @property
-    def tells(self) -> bool:
+    def has_enough_sentences(self) -> bool:
         """Whether enough sentences differ: of few, sacreBLEU's p is small, since no sample is less different."""
-        return self.differing is None or self.differing >= FEWEST
+        return self.num_differing is None or self.num_differing >= MIN_DIFFERING
 
     @property
     def significant(self) -> bool:
         """Whether luck is unlikely."""
-        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0 and self.tells
+        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0 and self.has_enough_sentences
 
-    def chance(self, digits: int) -> str:
+    def format_p_value(self, digits: int) -> str:
         """The p-value in words, with what speaks against it."""
-        if self.p is None or self.differing == 0:
+        if self.p is None or self.num_differing == 0:
             return "the same translations"
-        few = "" if self.tells else f" of the only {self.differing} that differ"
-        return f"p = {self.p:.{digits}f}{few}"
+        caveat = "" if self.has_enough_sentences else f" of the only {self.num_differing} that differ"
+        return f"p = {self.p:.{digits}f}{caveat}"
 
 
 def paired_tests(
     systems: Mapping[str, Sequence[str]],
     references: Sequence[str],
-    kind: Kind,
+    kind: PairedTestKind,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
-) -> dict[str, dict[str, Test]]:
+) -> dict[str, dict[str, PairedTestResult]]:
     """System -> metric -> Test, by the bootstrap ("bs") or by approximate randomisation ("ar")."""
     if len(systems) < 2:
         raise DataError("a paired test needs two systems or more")
     for translations in systems.values():
-        paired(translations, references)
-    makers: dict[str, SacreMetric] = {"bleu": BLEU(force=True), "chrf": Chrf(), "ter": TER()}
-    chosen = {name: makers[name] for name in metrics}
-    named: list[tuple[str, Sequence[str]]] = [(name, list(translations)) for name, translations in systems.items()]
-    signatures, scores = PairedTest(named, chosen, [list(references)], test_type=kind)()
-    found: dict[str, dict[str, Test]] = {name: {} for name in systems}
+        require_aligned(translations, references)
+    sacrebleu_metrics: dict[str, SacreMetric] = {"bleu": BLEU(force=True), "chrf": BootstrapCHRF(), "ter": TER()}
+    selected_metrics = {name: sacrebleu_metrics[name] for name in metrics}
+    named_systems: list[tuple[str, Sequence[str]]] = [
+        (name, list(translations)) for name, translations in systems.items()
+    ]
+    signatures, scores = PairedTest(named_systems, selected_metrics, [list(references)], test_type=kind)()
+    tests: dict[str, dict[str, PairedTestResult]] = {name: {} for name in systems}
     first = next(iter(systems.values()))
-    differing = {name: sum(a != b for a, b in zip(first, own, strict=True)) for name, own in systems.items()}
+    num_differing = {
+        name: sum(a != b for a, b in zip(first, outputs, strict=True)) for name, outputs in systems.items()
+    }
     for (title, results), metric in zip(list(scores.items())[1:], metrics, strict=True):
         for name, result in zip(systems, results, strict=True):
             assert not isinstance(result, str)  # the column of names comes first and is left out
-            gap = float(result.score) - float(results[0].score)  # type: ignore[union-attr]
+            difference = float(result.score) - float(results[0].score)  # type: ignore[union-attr]
             signature = str(signatures[title])
-            found[name][metric] = Test(title, float(result.score), result.p_value, signature, gap, differing[name])
-    return found
+            tests[name][metric] = PairedTestResult(
+                title, float(result.score), result.p_value, signature, difference, num_differing[name]
+            )
+    return tests

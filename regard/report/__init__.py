@@ -8,64 +8,64 @@ gives the same bytes.
 """
 
 from regard.report.chart import Chart
-from regard.report.charts.curves import bars, curves, histogram
-from regard.report.charts.heads import as_csv, head_figure, head_rows, shares_lines
-from regard.report.charts.heatmap import heatmap
-from regard.report.charts.matrices import Tile, tiles
-from regard.report.charts.run_curves import distributions, overlay, panels, profile
-from regard.report.charts.senses import layers_scatter
-from regard.report.charts.sweep import frontier, parallel, pareto, slices
-from regard.report.look.page import look_page, page_and_notes
+from regard.report.charts.curves import bar_chart, histogram, line_chart
+from regard.report.charts.heads import format_head_table, format_shares, head_heatmap, to_csv
+from regard.report.charts.heatmap import heatmap_chart
+from regard.report.charts.matrices import MatrixPanel, matrix_grid
+from regard.report.charts.run_curves import category_curves, overlay_curves, small_multiples, stacked_histograms
+from regard.report.charts.senses import layer_scatter
+from regard.report.charts.sweep import parallel_coordinates, pareto_chart, pareto_front, slice_plot
+from regard.report.look.page import render_look_page, render_look_page_with_notes
 from regard.report.page import (
-    Facts,
+    DefinitionList,
     Figure,
-    Grid,
+    PagePart,
     Paragraph,
-    Part,
     Section,
-    Translation,
-    Translations,
-    page,
+    TableView,
+    TranslationCard,
+    TranslationCards,
+    render_page,
     write_page,
 )
 from regard.report.table import Table, Value
-from regard.report.terminal import alignment, sparkline
+from regard.report.terminal import format_alignment, sparkline
 
 __all__ = [
     "Chart",
-    "Facts",
+    "DefinitionList",
     "Figure",
-    "Grid",
+    "TableView",
     "Paragraph",
-    "Part",
+    "PagePart",
     "Section",
     "Table",
-    "Tile",
-    "Translation",
-    "Translations",
+    "MatrixPanel",
+    "TranslationCard",
+    "TranslationCards",
     "Value",
-    "alignment",
-    "as_csv",
-    "bars",
-    "curves",
-    "distributions",
-    "frontier",
-    "head_figure",
-    "head_rows",
-    "heatmap",
+    "format_alignment",
+    "to_csv",
+    "bar_chart",
+    "line_chart",
+    "stacked_histograms",
+    "pareto_chart",
+    "head_heatmap",
+    "format_head_table",
+    "heatmap_chart",
     "histogram",
-    "layers_scatter",
-    "look_page",
-    "overlay",
-    "page",
-    "page_and_notes",
-    "panels",
-    "parallel",
-    "pareto",
-    "profile",
-    "shares_lines",
-    "slices",
+    "layer_scatter",
+    "render_look_page",
+    "overlay_curves",
+    "render_page",
+    "render_look_page_with_notes",
+    "small_multiples",
+    "parallel_coordinates",
+    "pareto_front",
+    "category_curves",
+    "format_shares",
+    "slice_plot",
     "sparkline",
-    "tiles",
+    "matrix_grid",
     "write_page",
 ]

@@ -14,15 +14,15 @@ from xml.etree import ElementTree
 
 from regard.errors import RegardError
 from regard.report.table import Value
-from regard.report.text import clean, slug
+from regard.report.text import replace_forbidden, slugify
 from regard.report.theme import CONFIG
 
 if TYPE_CHECKING:
     import altair as alt
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-SVG = "http://www.w3.org/2000/svg"
-REFERENCE = re.compile(r"(?<=url\()#[^)]+|^#.+$")
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+ID_REFERENCE = re.compile(r"(?<=url\()#[^)]+|^#.+$")
 TITLE_WIDTH = 84  # characters in a line of the title
 
 
@@ -35,51 +35,51 @@ class Chart:
     spec: dict[str, Any]
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name):
+        if not FILE_NAME.fullmatch(self.name):
             raise RegardError(f"chart name {self.name!r} cannot name a file: use letters, digits, '-', '_' and '.'")
 
-    def named(self, name: str) -> Chart:
+    def with_name(self, name: str) -> Chart:
         return replace(self, name=name)
 
-    def svg(self) -> str:
+    def to_svg(self) -> str:
         """The picture as an SVG element that can stand beside others on a page."""
         # Late, here and wherever charts are built: a page of tables or a terminal view needs no engine.
         import vl_convert
 
         try:
-            drawn = vl_convert.vegalite_to_svg(_drawable(self.spec), allowed_base_urls=[])
+            svg_text = vl_convert.vegalite_to_svg(_clean_spec(self.spec), allowed_base_urls=[])
         except ValueError as error:
             raise RegardError(f"chart {self.name!r} could not be drawn: {error}") from error
-        root = ElementTree.fromstring(drawn)
+        root = ElementTree.fromstring(svg_text)
         for element in root.iter():  # else the writer would invent a prefix, which HTML does not understand
-            element.tag = element.tag.removeprefix(f"{{{SVG}}}")
-        root.set("xmlns", SVG)
-        _own_ids(root, self._prefix())
+            element.tag = element.tag.removeprefix(f"{{{SVG_NAMESPACE}}}")
+        root.set("xmlns", SVG_NAMESPACE)
+        _rename_ids(root, self._id_prefix())
         root.set("role", "img")
-        root.set("aria-label", clean(self.title))
+        root.set("aria-label", replace_forbidden(self.title))
         return ElementTree.tostring(root, encoding="unicode")
 
-    def png(self, scale: float = 2) -> bytes:
+    def to_png(self, scale: float = 2) -> bytes:
         import vl_convert
 
         # The engine's own font has no U+2581, and a missing sign drags its whole word into another typeface.
-        drawn = self.svg().replace("▁", "_")
-        return bytes(vl_convert.svg_to_png(drawn, scale=scale))
+        svg_text = self.to_svg().replace("▁", "_")
+        return bytes(vl_convert.svg_to_png(svg_text, scale=scale))
 
     def save(self, folder: Path) -> tuple[Path, Path]:
         """Write `<name>.png` and `<name>.svg` into the folder, and say where they are."""
         folder.mkdir(parents=True, exist_ok=True)
         png, svg = folder / f"{self.name}.png", folder / f"{self.name}.svg"
-        png.write_bytes(self.png())
-        svg.write_text(self.svg(), encoding="utf-8", newline="\n")
+        png.write_bytes(self.to_png())
+        svg.write_text(self.to_svg(), encoding="utf-8", newline="\n")
         return png, svg
 
-    def _prefix(self) -> str:
+    def _id_prefix(self) -> str:
         """Different for every chart, even when two have one name; the same whenever this one is drawn."""
         return f"{self.name}-{zlib.crc32(json.dumps(self.spec).encode()):08x}"
 
 
-def compose(
+def compose_chart(
     title: str,
     layers: alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart,
     datasets: Mapping[str, Sequence[Mapping[str, Value]]],
@@ -95,37 +95,37 @@ def compose(
     if note:
         spec["title"]["subtitle"] = textwrap.wrap(note, TITLE_WIDTH + 10)
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
-    return Chart(slug(title), title, spec)
+    return Chart(slugify(title), title, spec)
 
 
-def pick(labels: Sequence[str]) -> str:
+def label_expression(labels: Sequence[str]) -> str:
     """A Vega expression that turns a position on an axis into its label.
 
     Axes count positions, so that two equal words stay two places.
     """
-    return json.dumps([clean(label) for label in labels]) + "[datum.value]"
+    return json.dumps([replace_forbidden(label) for label in labels]) + "[datum.value]"
 
 
-def _drawable(part: Any) -> Any:
+def _clean_spec(part: Any) -> Any:
     """The spec with clean strings throughout: at a control character the engine aborts the whole process."""
     if isinstance(part, str):
-        return clean(part)
+        return replace_forbidden(part)
     if isinstance(part, dict):
-        return {name: _drawable(value) for name, value in part.items()}
-    return [_drawable(value) for value in part] if isinstance(part, list) else part
+        return {name: _clean_spec(value) for name, value in part.items()}
+    return [_clean_spec(value) for value in part] if isinstance(part, list) else part
 
 
-def _own_ids(root: ElementTree.Element, prefix: str) -> None:
+def _rename_ids(root: ElementTree.Element, prefix: str) -> None:
     """Rename every id to `<prefix>-<n>`, in order of appearance.
 
     The engine numbers ids by what it drew before in this process: two charts would share them on one page,
     and one chart drawn twice would differ.
     """
-    old = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
-    new = {name: f"{prefix}-{n}" for n, name in enumerate(old)}
+    old_ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    new_ids = {name: f"{prefix}-{n}" for n, name in enumerate(old_ids)}
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
-                element.set(key, new[value])
+                element.set(key, new_ids[value])
             elif "#" in value:
-                element.set(key, REFERENCE.sub(lambda match: "#" + new.get(match[0][1:], match[0][1:]), value))
+                element.set(key, ID_REFERENCE.sub(lambda match: "#" + new_ids.get(match[0][1:], match[0][1:]), value))

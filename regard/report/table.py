@@ -22,8 +22,8 @@ class Table:
         columns = {name: tuple(values) for name, values in self.columns.items()}
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
-            raise RegardError(f"a table's columns must be equally long: {told}")
+            lengths_text = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+            raise RegardError(f"a table's columns must be equally long: {lengths_text}")
         for name, values in columns.items():
             for row, value in enumerate(values):
                 if value is not None and not isinstance(value, str | int | float):
@@ -34,7 +34,7 @@ class Table:
         object.__setattr__(self, "columns", columns)
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Value]]) -> Table:
+    def from_rows(cls, rows: Iterable[Mapping[str, Value]]) -> Table:
         """A table of rows that all have the same names; the first row gives the order of the columns."""
         columns: dict[str, list[Value]] = {}
         for number, row in enumerate(rows):
@@ -51,8 +51,8 @@ class Table:
 
     def __getitem__(self, name: str) -> Sequence[Value]:
         if name not in self.columns:
-            near = get_close_matches(name, self.columns, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {sorted(self.columns)}"
+            matches = get_close_matches(name, self.columns, n=1)
+            hint = f"did you mean {matches[0]!r}?" if matches else f"it has {sorted(self.columns)}"
             raise RegardError(f"the table has no column {name!r}; {hint}")
         return self.columns[name]
 
@@ -62,15 +62,15 @@ class Table:
 
     def numbers(self, name: str) -> list[float | None]:
         """A column of numbers; what is missing or not finite (a loss that blew up) becomes None."""
-        return [number(value, f"table column {name!r}, row {row}") for row, value in enumerate(self[name])]
+        return [to_number(value, f"table column {name!r}, row {row}") for row, value in enumerate(self[name])]
 
 
-def number(value: Value, where: str) -> float | None:
+def to_number(value: Value, location: str) -> float | None:
     """The value as JSON holds it: an int stays one, NaN and infinity become None, a string is refused."""
     if value is None:
         return None
     if isinstance(value, str):
-        raise RegardError(f"{where}: expected a number, got {value!r}")
+        raise RegardError(f"{location}: expected a number, got {value!r}")
     if isinstance(value, int):
         return int(value)
     return float(value) if -float("inf") < value < float("inf") else None

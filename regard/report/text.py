@@ -12,28 +12,28 @@ from collections.abc import Sequence
 from regard.report.table import Value
 
 # What XML 1.0 (section 2.2) forbids even when escaped; lone surrogates also cannot be written as UTF-8.
-FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+FORBIDDEN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 MISSING = "–"
 
 
-def clean(text: str) -> str:
+def replace_forbidden(text: str) -> str:
     """The text with the replacement character in place of what XML forbids."""
-    return FORBIDDEN.sub("\ufffd", text)
+    return FORBIDDEN_XML.sub("\ufffd", text)
 
 
-def escape(text: str) -> str:
+def escape_html(text: str) -> str:
     """The text as it may stand between tags or inside a quoted attribute."""
-    return html.escape(clean(text), quote=True)
+    return html.escape(replace_forbidden(text), quote=True)
 
 
-def label(value: Value) -> str:
+def format_label(value: Value) -> str:
     """A value as a chart's label: text as it is (a blank one made visible), a number with its digits."""
     if not isinstance(value, str):
-        return figures([value])[0]
-    return clean("␣" * len(value) if value.isspace() and value.strip(" ") == "" else value)
+        return format_column([value])[0]
+    return replace_forbidden("␣" * len(value) if value.isspace() and value.strip(" ") == "" else value)
 
 
-def cells(text: str) -> int:
+def display_width(text: str) -> int:
     """Width of a text in letters: two for wide characters, none for what joins the one before."""
     return sum(
         0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
@@ -41,21 +41,21 @@ def cells(text: str) -> int:
     )
 
 
-def slug(title: str) -> str:
+def slugify(title: str) -> str:
     """A name for files and ids: lower-case ASCII words joined by hyphens, never empty."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
-    words = re.findall("[a-z0-9]+", plain.lower())
-    return "-".join(words)[:60].strip("-") or f"chart-{zlib.crc32(clean(title).encode()):08x}"
+    ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    words = re.findall("[a-z0-9]+", ascii_title.lower())
+    return "-".join(words)[:60].strip("-") or f"chart-{zlib.crc32(replace_forbidden(title).encode()):08x}"
 
 
-def figures(values: Sequence[Value]) -> list[str]:
+def format_column(values: Sequence[Value]) -> list[str]:
     """A column as text: floats share one number of decimals, so that their points stand below one another."""
     floats = [v for v in values if isinstance(v, float) and math.isfinite(v)]
-    decimals = _decimals(floats)
-    return [_written(value, decimals) for value in values]
+    decimals = _column_decimals(floats)
+    return [_format_value(value, decimals) for value in values]
 
 
-def _decimals(floats: Sequence[float]) -> int | None:
+def _column_decimals(floats: Sequence[float]) -> int | None:
     """Decimals that give the largest number four digits; None when only powers of ten can show it."""
     largest = max(map(abs, floats), default=0.0)
     if largest == 0:
@@ -66,7 +66,7 @@ def _decimals(floats: Sequence[float]) -> int | None:
     return decimals if decimals <= 6 else None
 
 
-def _written(value: Value, decimals: int | None) -> str:
+def _format_value(value: Value, decimals: int | None) -> str:
     if value is None:
         return MISSING
     if isinstance(value, str):

@@ -12,12 +12,12 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333", "#b8a800")
 
 # One hue from paper to ink, evenly spaced in lightness: equal steps of weight look equal, also in grey print.
-SHADES = ("#f7f9fc", "#d3e2f0", "#a3c5e2", "#6ba3cf", "#3579b1", "#17508a", "#08295a")
+SEQUENTIAL_COLORS = ("#f7f9fc", "#d3e2f0", "#a3c5e2", "#6ba3cf", "#3579b1", "#17508a", "#08295a")
 
-INK = "#1f2328"
-SOFT_INK = "#57606a"
-GRID = "#e7eaee"
-EMPTY = "#e4e0da"  # a cell without a value: grey with a warmth that no shade has
+TEXT_COLOR = "#1f2328"
+MUTED_COLOR = "#57606a"
+GRID_COLOR = "#e7eaee"
+EMPTY_CELL_COLOR = "#e4e0da"  # a cell without a value: grey with a warmth that no shade has
 
 WIDTH = 660
 HEIGHT = 320
@@ -35,21 +35,21 @@ CONFIG: dict[str, Any] = {
         "frame": "bounds",
         "fontSize": 16,
         "fontWeight": 600,
-        "color": INK,
+        "color": TEXT_COLOR,
         "offset": 14,
-        "subtitleColor": SOFT_INK,
+        "subtitleColor": MUTED_COLOR,
         "subtitleFontSize": FONT_SIZE,
         "subtitlePadding": 5,
     },
     "axis": {
         "labelFontSize": FONT_SIZE,
-        "labelColor": SOFT_INK,
+        "labelColor": MUTED_COLOR,
         "labelPadding": 6,
         "titleFontSize": 13,
         "titleFontWeight": "normal",
-        "titleColor": INK,
+        "titleColor": TEXT_COLOR,
         "titlePadding": 10,
-        "gridColor": GRID,
+        "gridColor": GRID_COLOR,
         "domainColor": "#aab1b9",
         "tickColor": "#aab1b9",
         "tickSize": 4,
@@ -57,11 +57,11 @@ CONFIG: dict[str, Any] = {
     "axisY": {"domain": False, "ticks": False},
     "legend": {
         "labelFontSize": 13,
-        "labelColor": INK,
+        "labelColor": TEXT_COLOR,
         "labelLimit": 320,
         "titleFontSize": FONT_SIZE,
         "titleFontWeight": "normal",
-        "titleColor": SOFT_INK,
+        "titleColor": MUTED_COLOR,
         "symbolStrokeWidth": 3,
     },
 }

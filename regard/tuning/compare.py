@@ -13,7 +13,7 @@ from regard.formats import Pair, read_lines, read_pairs
 from regard.jobs.evaluate import as_dict, evaluate_translator
 from regard.jobs.load import load
 from regard.jobs.train.prepare import tokenize_corpora
-from regard.metrics import Test, paired_tests
+from regard.metrics import PairedTestResult, paired_tests
 from regard.run import Run, open_run
 from regard.training import log
 from regard.tuning.measure import RunSummary, count_parameters, summarize_run
@@ -55,8 +55,8 @@ class Comparison:
     name: str
     pairs: Sequence[Pair]
     systems: Sequence[System]
-    bootstrap: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
-    randomized: Mapping[str, Mapping[str, Test]] = field(default_factory=dict)
+    bootstrap: Mapping[str, Mapping[str, PairedTestResult]] = field(default_factory=dict)
+    randomized: Mapping[str, Mapping[str, PairedTestResult]] = field(default_factory=dict)
 
     @property
     def baseline(self) -> System:

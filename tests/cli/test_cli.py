@@ -10,8 +10,8 @@ import pytest
 
 from regard import __version__
 from regard import config as settings
-from regard.cli import main, spread
-from regard.cli.translate import _standard_input
+from regard.cli import main, repeat_options
+from regard.cli.translate import _decode_stdin
 from tests.jobs.conftest import TINY
 
 QUICK = [word for change in TINY for word in ("--set", change)]
@@ -79,7 +79,7 @@ def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path
 
 
 def test_a_byte_order_mark_is_no_text():
-    assert list(_standard_input([b"\xef\xbb\xbfOne.\r\n", b"Two.\n"])) == ["One.", "Two."]
+    assert list(_decode_stdin([b"\xef\xbb\xbfOne.\r\n", b"Two.\n"])) == ["One.", "Two."]
 
 
 @pytest.mark.parametrize("how", [("--beam", 3), ("--sample", "--seed", 5)], ids=str)
@@ -293,7 +293,7 @@ def test_a_reader_that_leaves_ends_it_quietly(run: Path):
 
 
 def test_options_with_several_values_are_spread():
-    assert spread(["train", "a", "--dev", "b", "c", "--out", "r"]) == [
+    assert repeat_options(["train", "a", "--dev", "b", "c", "--out", "r"]) == [
         "train",
         "a",
         "--dev",
@@ -303,7 +303,11 @@ def test_options_with_several_values_are_spread():
         "--out",
         "r",
     ]
-    assert spread(["--dev"]) == ["--dev"] and spread(["--test", "x.tsv", "-h"]) == ["--test", "x.tsv", "-h"]
+    assert repeat_options(["--dev"]) == ["--dev"] and repeat_options(["--test", "x.tsv", "-h"]) == [
+        "--test",
+        "x.tsv",
+        "-h",
+    ]
 
 
 def test_the_doctor_says_what_is_wrong_and_writes_a_clean_copy(files: Path, tmp_path: Path):

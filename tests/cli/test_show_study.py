@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from regard.cli.study_progress import StudyDisplay, watched
+from regard.cli.study_progress import StudyDisplay, poll_workers
 from regard.data.batch import DataPosition
 from regard.jobs.train.events import TrainingProgress, ValidationFinished
 from regard.metrics import Score
@@ -42,7 +42,7 @@ def shown(terminal: bool, *more: object) -> str:
     display, sink = made(terminal)
     with display:
         for event in (*HAPPENED, *more):
-            display.take(event)
+            display.handle(event)
         if terminal:
             display._draw(force=True)
     return sink.getvalue()
@@ -69,7 +69,7 @@ def test_a_terminal_has_a_table_with_everything_in_it():
 def test_settings_can_be_read_in_a_narrow_terminal():
     display, sink = made(True, width=80)
     many = POINT | {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
-    display.take(StudyStarted("mine", "bleu", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
+    display.handle(StudyStarted("mine", "bleu", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
     display.console.print(display._table(5))
     assert "encoder_layers=128" in "".join(sink.getvalue().split()) and "…" not in sink.getvalue()
 
@@ -90,7 +90,7 @@ def test_trials_of_other_workers_are_seen_as_they_go_and_ours_is_left_alone():
     with display:
         for event in HAPPENED:
             display.show(event)
-        display.show_others((stale, theirs))
+        display.show_other_workers((stale, theirs))
     ours, other = (line.split() for line in sink.getvalue().split("trial  name")[-1].split("\n")[1:3])
     assert ours[-4:] == ["42", "3.456", "12.3", "1:01"]
     assert other[-5:] == ["running", "1,234", "2.718", "9.5", "2:05"]
@@ -104,13 +104,13 @@ def test_the_storage_is_looked_at_while_nothing_happens_here_and_not_without_a_t
         raise OSError("the server is away for a moment")  # which the table outlives
 
     display, _ = made(True)
-    with display, watched(display, peek, 0.01):
+    with display, poll_workers(display, peek, 0.01):
         for _ in range(2):
             assert looked.wait(30)
             looked.clear()
     assert threading.active_count() == threads
     display, _ = made(False)
-    with display, watched(display, peek, 0.01):
+    with display, poll_workers(display, peek, 0.01):
         assert threading.active_count() == threads
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.cli.tune import _from_options
+from regard.cli.tune import _study_from_options
 from regard.run import is_run
 from regard.tuning import open_study
 from tests.jobs.conftest import TINY
@@ -79,9 +79,9 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
 def test_what_goes_by_steps_is_counted():
     fields = {"trials": None}
     over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
-    found = _from_options([Path("a.en"), Path("a.fr")], over, [], {}, fields)
+    found = _study_from_options([Path("a.en"), Path("a.fr")], over, [], {}, fields)
     assert found.sampler == "grid" and found.num_trials() == 12
-    assert _from_options([Path("a.en")], ["model.dropout=0.1..0.4"], [], {}, fields).sampler == "tpe"
+    assert _study_from_options([Path("a.en")], ["model.dropout=0.1..0.4"], [], {}, fields).sampler == "tpe"
 
 
 def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
@@ -209,7 +209,7 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
 
 
 def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
-    found = _from_options([tmp_path / "données.en"], ["model.layers=1,2"], [], {}, {"trials": None})
+    found = _study_from_options([tmp_path / "données.en"], ["model.layers=1,2"], [], {}, {"trials": None})
     assert found.name == "donn-es"
 
 

@@ -169,7 +169,7 @@ def test_duplicates_are_counted_and_dropped_only_on_demand():
     notes = {f.kind.name: [example.note for example in f.examples] for f in diagnosis.findings}
     assert notes == {"duplicate": ["train:5", "train:7", "train:8", "train:9"], "variant": ["train:6"]}
     once = Doctor(DoctorSettings(drop=frozenset({"duplicate"}))).examine(stream(texts))
-    assert [pair.note for pair in once.clean(stream(texts).read())] == [f"train:{n}" for n in (1, 2, 3, 4, 6)]
+    assert [pair.location for pair in once.clean(stream(texts).read())] == [f"train:{n}" for n in (1, 2, 3, 4, 6)]
 
 
 def test_where_copying_is_the_task_copies_stay():

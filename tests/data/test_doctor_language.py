@@ -115,7 +115,7 @@ def test_the_right_order_is_no_finding_with_codes_or_without(source: str, target
 
 def test_a_few_pairs_the_wrong_way_round_are_found_without_codes():
     pairs = corpus("en", "fr")
-    pairs[10], pairs[30] = (Pair(pairs[n].target, pairs[n].source, pairs[n].note) for n in (10, 30))
+    pairs[10], pairs[30] = (Pair(pairs[n].target, pairs[n].source, pairs[n].location) for n in (10, 30))
     (finding,) = examine(pairs).findings
     assert [(e.note, e.detail) for e in finding.examples] == [
         ("f:11", "source looks like fr, target looks like en"),

@@ -19,7 +19,7 @@ def test_lines_are_cut_at_line_feeds_alone(tmp_path_factory, rows, final_newline
         (folder / name).write_bytes(text.encode() if final_newline or not rows[-1][side] else text[:-1].encode())
     pairs = list(read_pairs([folder / "a.en", folder / "a.fr"]))
     assert [(p.source, p.target) for p in pairs] == rows
-    assert pairs[-1].note == f"{folder / 'a.en'}:{len(rows)}"
+    assert pairs[-1].location == f"{folder / 'a.en'}:{len(rows)}"
 
 
 def test_marks_inside_a_line_do_not_cut_it(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.errors import FormatError
 from regard.formats import Pair, Segment, open_document, read_pairs
-from regard.formats.po import Catalog
+from regard.formats.po import PoCatalog
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 TAME = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), min_size=1)
@@ -124,7 +124,7 @@ def test_plural_forms_follow_the_formula(tmp_path, forms, expected):
     assert [segment.source for segment in document.segments] == [source for source, _ in expected]
     document.fill([target for _, target in expected])
     document.write(tmp_path / "out.po")
-    entry = Catalog(tmp_path / "out.po").entries[-1]
+    entry = PoCatalog(tmp_path / "out.po").entries[-1]
     count = int(forms[9]) if forms else 2
     many = expected[-1][1]
     ones = {int(target[1]): target for source, target in expected if source == "one"}
@@ -312,7 +312,7 @@ def test_any_text_goes_in_and_comes_back(tmp_path_factory, rows):
     ]
     document.fill([target for _, target, _ in rows])
     document.write(folder / "out.po")
-    found = Catalog(folder / "out.po").entries[1:]
+    found = PoCatalog(folder / "out.po").entries[1:]
     assert [(e.source, e.targets[0], e.context) for e in found] == rows
     (folder / "y.po").write_bytes((folder / "out.po").read_bytes().replace(b"#, fuzzy\n", b""))
     assert pairs(folder / "y.po") == [row[:2] for row in rows]

@@ -37,7 +37,7 @@ def test_json_lines_hold_any_text(tmp_path_factory, rows, escaped):
     path.write_bytes("\n".join(lines).encode())
     pairs = list(read_pairs([path]))
     assert [(p.source, p.target) for p in pairs] == rows
-    assert pairs[-1].note == f"{path}:{len(rows)}"
+    assert pairs[-1].location == f"{path}:{len(rows)}"
 
 
 def test_json_lines_keep_their_texts_in_three_places(tmp_path):

@@ -9,8 +9,8 @@ import polib
 import pytest
 
 from regard.errors import FormatError
-from regard.formats import broken, open_document, read_pairs
-from regard.formats.po import Catalog
+from regard.formats import check_translation, open_document, read_pairs
+from regard.formats.po import PoCatalog
 
 pytestmark = pytest.mark.corpora
 needs_gettext = pytest.mark.skipif(
@@ -23,16 +23,18 @@ def test_the_documentation_of_python(corpora: Path):
     pairs = list(read_pairs([folder], "en", "fr"))
     assert len(pairs) == 26_627
     assert all(pair.source and pair.target for pair in pairs)
-    entries = [entry for path in folder.rglob("*.po") for entry in Catalog(path).entries]
+    entries = [entry for path in folder.rglob("*.po") for entry in PoCatalog(path).entries]
     assert sum("fuzzy" in entry.flags for entry in entries if not entry.is_header) == 4_459
     # The marks that translators keep are those that we would insist on.
     some = pairs[::5]
-    assert sum(bool(broken(pair.source, pair.target)) for pair in some) / len(some) < 0.02
+    assert sum(bool(check_translation(pair.source, pair.target)) for pair in some) / len(some) < 0.02
 
 
 def test_the_messages_of_django(corpora: Path):
     folder = corpora / "l10n" / "po_django"
-    entries = [entry for path in sorted(folder.glob("*.po")) for entry in Catalog(path).entries if not entry.is_header]
+    entries = [
+        entry for path in sorted(folder.glob("*.po")) for entry in PoCatalog(path).entries if not entry.is_header
+    ]
     assert len(entries) == 944
     assert len(list(read_pairs([folder], "en", "fr"))) == 1_002  # plural entries give two
 
@@ -47,7 +49,7 @@ def test_another_parser_finds_the_same(corpora: Path, folder: str):
         ]
         ours = [
             (e.context, e.source, e.plural, list(e.targets.values()), list(e.flags))
-            for e in Catalog(path).entries
+            for e in PoCatalog(path).entries
             if not e.is_header
         ]
         assert ours == theirs
@@ -56,7 +58,7 @@ def test_another_parser_finds_the_same(corpora: Path, folder: str):
 def test_the_messages_of_symfony(corpora: Path):
     pairs = list(read_pairs([corpora / "l10n" / "xliff_symfony"], "en", "fr"))
     assert len(pairs) == 168
-    assert not any(broken(pair.source, pair.target) for pair in pairs)
+    assert not any(check_translation(pair.source, pair.target) for pair in pairs)
 
 
 def test_memories_are_read_or_refused_in_a_sentence(corpora: Path):
@@ -112,10 +114,12 @@ def test_django_comes_back_as_it_was(corpora: Path, tmp_path: Path):
         path.write_text(emptied(original.read_text(encoding="utf-8")), encoding="utf-8")
         document = open_document(path, "en", "fr")
         texts = [dummy(segment.source) for segment in document.segments]
-        assert not any(broken(s.source, text, s.flags) for s, text in zip(document.segments, texts, strict=True))
+        assert not any(
+            check_translation(s.source, text, s.flags) for s, text in zip(document.segments, texts, strict=True)
+        )
         document.fill(texts)
         document.write(out)
-        count += sum(entry.is_translated and not entry.is_header for entry in Catalog(out).entries)
+        count += sum(entry.is_translated and not entry.is_header for entry in PoCatalog(out).entries)
         checked = subprocess.run(
             ["msgfmt", "--check", "--use-fuzzy", "-o", tmp_path / "x.mo", out], capture_output=True, text=True
         )

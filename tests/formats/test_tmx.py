@@ -11,7 +11,7 @@ from regard.errors import FormatError
 from regard.formats import Pair, markup, read_pairs
 
 # What XML can hold; a bare carriage return would be read as a line feed, so writers turn it into &#13;.
-XML = st.text(st.characters(exclude_categories=["Cs"]).filter(lambda char: not markup.FORBIDDEN.match(char)))
+XML = st.text(st.characters(exclude_categories=["Cs"]).filter(lambda char: not markup.FORBIDDEN_CHARACTERS.match(char)))
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -169,7 +169,7 @@ def test_nothing_outside_the_file_is_loaded(tmp_path):
 def test_memory_stays_flat(tmp_path):
     """Of all the units before, a tree that only grows would hold each; here none but the last is left."""
     path = put(tmp_path, memory(*[GOOD] * 500))
-    standing = [len(list(unit.itersiblings(preceding=True))) for unit in markup.units(path, "tmx", ("tu",))]
+    standing = [len(list(unit.itersiblings(preceding=True))) for unit in markup.iter_elements(path, "tmx", ("tu",))]
     assert len(standing) == 500 and max(standing) == 1
 
 

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from regard.errors import FormatError
-from regard.formats import Pair, broken, markup, open_document, read_pairs
+from regard.formats import Pair, check_translation, markup, open_document, read_pairs
 
 WORDS = st.text(
-    st.characters(exclude_categories=["Cs"]).filter(lambda char: not markup.FORBIDDEN.match(char)), min_size=1
+    st.characters(exclude_categories=["Cs"]).filter(lambda char: not markup.FORBIDDEN_CHARACTERS.match(char)),
+    min_size=1,
 )
 NS12, NS20 = "urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:2.0"
 
@@ -155,7 +156,7 @@ def test_what_is_not_sound_is_refused(tmp_path, content, message):
 def test_groups_are_forgotten_too(tmp_path):
     group = f"<group>{unit('a', '<target>b</target>')}</group>"
     path = put(tmp_path, old(*[group] * 300))
-    units = markup.units(path, "xliff", ("trans-unit",), ("group", "file"))
+    units = markup.iter_elements(path, "xliff", ("trans-unit",), ("group", "file"))
     standing = [len(list(element.getparent().itersiblings(preceding=True))) for element in units]
     assert len(standing) == 300 and max(standing) == 1
 
@@ -181,7 +182,7 @@ def test_the_first_version_is_filled_for_review(tmp_path):
         *[(letter, "1") for letter in "cde"],
         ("g", "9"),
     ]
-    assert document.segments[0].note == f"{tmp_path / 'x.xlf'}:6"
+    assert document.segments[0].location == f"{tmp_path / 'x.xlf'}:6"
     marked = '<target state="needs-review-translation">'
     expected = (
         content.replace("a &amp; b</source>", f"a &amp; b</source>\n        {marked}&lt;A&gt; &amp; B</target>")
@@ -238,7 +239,7 @@ def test_inline_tags_travel_as_they_are(tmp_path):
     (one,) = open_document(put(tmp_path, content)).segments
     assert one.source == "Press <g1>the <x2/> key</g1><ph3/> <mrk4/>"
     translation = "<mrk4/><ph3/> : la <g1>touche <x2/></g1>"
-    assert broken(one.source, translation) == ""
+    assert check_translation(one.source, translation) == ""
     result = filled(tmp_path, content, [translation])
     assert (
         '<mrk mtype="protected">Enter</mrk><ph id="3">&lt;br/></ph> : la '
@@ -258,7 +259,7 @@ def test_inline_tags_travel_as_they_are(tmp_path):
 )
 def test_a_translation_that_would_break_the_file_is_refused(tmp_path, translation, message):
     document = open_document(put(tmp_path, old(unit(INLINE))))
-    assert broken(document.segments[0].source, translation)
+    assert check_translation(document.segments[0].source, translation)
     with pytest.raises(FormatError, match=message):
         document.fill([translation])
 
@@ -268,7 +269,7 @@ def test_tags_may_not_cross(tmp_path):
     assert document.segments[0].source == "<g1>a</g1> <g2>b</g2>"
     with pytest.raises(FormatError, match=r"its translation closes </g1> where nothing of the kind is open"):
         document.fill(["<g1>a <g2>b</g1></g2>"])
-    assert broken("<g1>a</g1> <g2>b</g2>", "<g1>a <g2>b</g1></g2>")
+    assert check_translation("<g1>a</g1> <g2>b</g2>", "<g1>a <g2>b</g1></g2>")
 
 
 def test_words_that_look_like_our_tags_are_told_from_them(tmp_path):

@@ -12,9 +12,9 @@ from regard.data import tokenizer as tokenizers_room
 from regard.data.tokenizer import BOS, PAD, Tokenizers
 from regard.errors import ConfigError, FormatError
 from regard.interchange import marian, marian_export
-from regard.interchange.folder import open_folder, read_restricted
-from regard.interchange.registry import exporter, importer
-from regard.interchange.trained import Trained
+from regard.interchange.folder import load_weights_only, open_model_folder
+from regard.interchange.registry import get_exporter, get_importer
+from regard.interchange.trained import TrainedTranslator
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
 from regard.jobs.train.init_from import inherit_settings
@@ -27,7 +27,7 @@ ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g"] * 5
 FRENCH = ["le chat voit le chien", "les chiens voient un chat", "l'été de l'élève"] * 5
 
 
-def some(joint: bool, **changes: object) -> tuple[Trained, EncoderDecoder]:
+def some(joint: bool, **changes: object) -> tuple[TrainedTranslator, EncoderDecoder]:
     """A translator that Marian's format can express, with weights that mean nothing."""
     sizes = {"dim": 22, "heads": 2, "ffn": 13, "encoder_layers": 2, "decoder_layers": 3}
     model = {**sizes, "norm": "post", "positions": {"waves": "halves"}, "output_bias": True, **changes}
@@ -37,16 +37,16 @@ def some(joint: bool, **changes: object) -> tuple[Trained, EncoderDecoder]:
     tokenizers = Tokenizers(both, other)
     made = new_model(config, tokenizers).eval()
     randomise(made)
-    return Trained(config, weights.tensors_of(made), tokenizers), made
+    return TrainedTranslator(config, weights.tensors_of(made), tokenizers), made
 
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_what_is_exported_and_imported_says_the_same(tmp_path: Path, joint: bool):
     trained, before = some(joint)
-    exporter("marian")(trained, tmp_path)
-    folder = open_folder(tmp_path)
-    back = importer(folder)(folder)
-    assert isinstance(back, Trained) and back.tokenizers.joint == joint
+    get_exporter("marian")(trained, tmp_path)
+    folder = open_model_folder(tmp_path)
+    back = get_importer(folder)(folder)
+    assert isinstance(back, TrainedTranslator) and back.tokenizers.joint == joint
     after = new_model(back.config, back.tokenizers).eval()
     weights.load_into(after, back.tensors, "back")
     source = torch.randint(4, trained.tokenizers.source.vocab_size, (3, 7))
@@ -65,7 +65,7 @@ def test_what_is_exported_and_imported_says_the_same(tmp_path: Path, joint: bool
 def test_imported_tokenisers_are_kept_in_a_run(tmp_path: Path, joint: bool):
     trained, _ = some(joint)
     marian_export.write(trained, tmp_path)
-    back = marian.read(open_folder(tmp_path))
+    back = marian.read(open_model_folder(tmp_path))
     run = stage(tmp_path / "run", back.config)
     save_tokenizers(run, back.tokenizers)
     kept = load_tokenizers(run, back.config)
@@ -104,7 +104,7 @@ def test_files_that_are_damaged_or_missing_are_named(tmp_path: Path):
         else:
             (tmp_path / name).write_bytes(damage)
         with pytest.raises(FormatError, match=message):
-            marian.read(open_folder(tmp_path))
+            marian.read(open_model_folder(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -123,21 +123,21 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path, changes: dict, mess
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | changes))
     with pytest.raises(FormatError, match=message):
-        marian.read(open_folder(tmp_path))
+        marian.read(open_model_folder(tmp_path))
 
 
 def test_older_weights_need_names(tmp_path: Path):
     torch.save({1: torch.zeros(2)}, tmp_path / "w.bin")
     with pytest.raises(FormatError, match=r"w.bin: expected weights by their names"):
-        read_restricted(tmp_path / "w.bin")
+        load_weights_only(tmp_path / "w.bin")
     (tmp_path / "w.bin").write_text("version https://git-lfs.github.com/spec/v1")
     with pytest.raises(FormatError, match=r"w.bin: damaged, or more than weights alone, which is never run \(\w+\)$"):
-        read_restricted(tmp_path / "w.bin")
+        load_weights_only(tmp_path / "w.bin")
 
 
 def test_an_import_is_fine_tuned_gently(tmp_path: Path):
     trained, _ = some(True)
-    exporter("marian")(trained, tmp_path)
+    get_exporter("marian")(trained, tmp_path)
     import_folder(tmp_path, tmp_path / "run")
     assert inherit_settings(Run(tmp_path / "run"), Config()).train.learning_rate == 5e-5
 
@@ -150,6 +150,6 @@ def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):
     assert written["activation_function"] == "swish" and written["scale_embedding"] is True
     short = {k: v for k, v in written.items() if k not in ("activation_function", "scale_embedding", "dropout")}
     (tmp_path / "config.json").write_text(json.dumps(short))
-    read = marian.read(open_folder(tmp_path)).config
+    read = marian.read(open_model_folder(tmp_path)).config
     assert isinstance(read, Config)
     assert (read.model.activation, read.model.scale_embeddings, read.model.dropout) == ("gelu", False, 0.1)

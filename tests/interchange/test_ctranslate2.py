@@ -21,7 +21,7 @@ from tests.model.conftest import SCHEMES, positions
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
 
 from regard.interchange import ctranslate2
-from regard.interchange.engine import Engine
+from regard.interchange.engine import CTranslate2Translator
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
 
@@ -67,8 +67,11 @@ def gap(model: EncoderDecoder, source: list[int], said: list[int]) -> float:
 def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[tuple[list[int], list[int]]]:
     """What we say and what CTranslate2 says, greedily, as ids."""
     ctranslate2.write_model(model, tokenizers, folder)
-    theirs = ctranslate2.library().Translator(str(folder), intra_threads=1, inter_threads=1)
-    names, number = ctranslate2.words(tokenizers.source), ctranslate2.words(tokenizers.target).index
+    theirs = ctranslate2.import_ctranslate2().Translator(str(folder), intra_threads=1, inter_threads=1)
+    names, number = (
+        ctranslate2.vocabulary_tokens(tokenizers.source),
+        ctranslate2.vocabulary_tokens(tokenizers.target).index,
+    )
     sources = tokenizers.source.encode(TEXTS)
     rows = [[names[i] for i in (*source, EOS)] for source in sources]
     lengths = {"min_decoding_length": 0, "max_decoding_length": LONGEST, "max_input_length": 0}
@@ -153,16 +156,16 @@ def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
 def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
     model = model_of(tokenizers, dim=128)
     for quantize in ("none", "int8"):
-        ctranslate2.write_model(model, tokenizers, tmp_path / quantize, quantize, places=60)
+        ctranslate2.write_model(model, tokenizers, tmp_path / quantize, quantize, max_positions=60)
     small, large = ((tmp_path / name / "model.bin").stat().st_size for name in ("int8", "none"))
     assert small < 0.5 * large
-    engine = Engine(tmp_path / "int8", tokenizers, workers=1, longest=60)
+    engine = CTranslate2Translator(tmp_path / "int8", tokenizers, workers=1, max_length=60)
     assert len({found[0].text for found in engine.candidates(TEXTS, GreedySearch())}) > 2
 
 
 def test_a_score_that_nobody_wants_is_not_computed(tokenizers, tmp_path):
-    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, places=60)
-    engine = Engine(tmp_path, tokenizers, workers=1, longest=60)
+    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, max_positions=60)
+    engine = CTranslate2Translator(tmp_path, tokenizers, workers=1, max_length=60)
     scored, plain = (
         [one for (one,) in engine.candidates(TEXTS, GreedySearch(scored=wanted))] for wanted in (True, False)
     )

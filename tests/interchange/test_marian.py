@@ -19,7 +19,7 @@ from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decode import BeamSearch, GreedySearch
 from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError
-from regard.interchange.marian import NEVER, Vocabulary
+from regard.interchange.marian import PADDING_LOGIT, MarianVocabulary
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.look.page import compute_cross_attention
 from regard.jobs.train import fit
@@ -102,9 +102,9 @@ def run(folder: Path, tmp_path_factory) -> Path:
 def numbers(folder: Path, file: str = "vocab.json") -> torch.Tensor:
     """Our id of each of theirs."""
     ids = json.loads((folder / file).read_text(encoding="utf-8"))
-    vocabulary = Vocabulary(tuple(sorted(ids, key=ids.get)), ids["<pad>"], ids["<unk>"], ids["</s>"])
+    vocabulary = MarianVocabulary(tuple(sorted(ids, key=ids.get)), ids["<pad>"], ids["<unk>"], ids["</s>"])
     ours = torch.empty(len(ids), dtype=torch.long)
-    ours[vocabulary.rows] = torch.arange(1, len(ids) + 1)
+    ours[vocabulary.row_order] = torch.arange(1, len(ids) + 1)
     return ours
 
 
@@ -181,7 +181,7 @@ def agree(folder: Path, translator: Translator) -> torch.Tensor:
 def test_states_and_logits_are_theirs_whatever_is_padded(opus: Path, tmp_path):
     import_folder(opus, tmp_path / "run")
     logits = agree(opus, load(tmp_path / "run", "cpu"))
-    assert (logits[:, PAD] == NEVER).all() and bool((logits.softmax(-1)[:, PAD] < 1e-20).all())
+    assert (logits[:, PAD] == PADDING_LOGIT).all() and bool((logits.softmax(-1)[:, PAD] < 1e-20).all())
 
 
 def test_greedy_search_finds_what_theirs_finds(opus: Path, tmp_path):
@@ -383,12 +383,12 @@ def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Pa
     ],
 )
 def test_a_run_that_the_format_cannot_express_is_refused_with_every_reason(changes, reasons):
-    from regard.interchange.marian_export import reasons_against
+    from regard.interchange.marian_export import unsupported_features
 
-    found = "; ".join(reasons_against(settings.ModelConfig(**changes)))
+    found = "; ".join(unsupported_features(settings.ModelConfig(**changes)))
     assert all(reason in found for reason in reasons)
     good = settings.ModelConfig(norm="post", positions={"waves": "halves"})
-    assert not list(reasons_against(good))
+    assert not list(unsupported_features(good))
 
 
 def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Path, run: Path, tmp_path, capsys):

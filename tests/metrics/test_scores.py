@@ -9,8 +9,8 @@ import pytest
 from regard.errors import DataError
 from regard.evaluation import TeacherForcingResult, evaluate, score_with_pads
 from regard.formats import Pair
-from regard.metrics import accuracy, bleu, bleu_as_in_papers, chrf, rouge_l, sentence_bleu, sentence_rouge_l, ter
-from regard.metrics.rouge import longest_common
+from regard.metrics import accuracy, bleu, chrf, make_bleu_metric, rouge_l, sentence_bleu, sentence_rouge_l, ter
+from regard.metrics.rouge import lcs_length
 
 REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas?" for i in range(37)]
 HYPOTHESES = [r.replace("dort", "mange") if i % 3 else r.replace("rouge", "") for i, r in enumerate(REFERENCES)]
@@ -54,7 +54,7 @@ def test_bleu_of_other_habits_is_the_commands_and_is_not_called_bleu(tmp_path, l
     habits = ["-tok", tokenize, "--force", *(["-lc"] if lowercase else [])]
     command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-w", "8", *habits]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    ours, plain = bleu_as_in_papers(lowercase, tokenize)(hypotheses, REFERENCES), bleu(hypotheses, REFERENCES)
+    ours, plain = make_bleu_metric(lowercase, tokenize)(hypotheses, REFERENCES), bleu(hypotheses, REFERENCES)
     assert ours.value == pytest.approx(json.loads(out.stdout)["score"], abs=1e-5)
     assert ours.value != pytest.approx(plain.value, abs=0.01)
     assert ours.name != "BLEU" and tokenize in ours.name and f"tok:{tokenize}" in ours.signature
@@ -62,7 +62,7 @@ def test_bleu_of_other_habits_is_the_commands_and_is_not_called_bleu(tmp_path, l
 
 def test_a_tokenisation_that_does_not_exist_is_refused():
     with pytest.raises(DataError, match="13a, none"):
-        bleu_as_in_papers(False, "moses")
+        make_bleu_metric(False, "moses")
 
 
 def test_translations_that_share_nothing_with_their_references_score_zero():
@@ -97,7 +97,7 @@ def test_any_function_can_be_evaluated():
 
 
 def test_rouge_is_the_longest_common_subsequence():
-    assert longest_common(["a", "b", "c", "d"], ["b", "x", "d", "a"]) == 2
+    assert lcs_length(["a", "b", "c", "d"], ["b", "x", "d", "a"]) == 2
     assert sentence_rouge_l("The cat sat!", "the cat slept") == pytest.approx(200 * 2 / 6)
     assert sentence_rouge_l("", "") == 100 and sentence_rouge_l("", "x") == 0
     score = rouge_l(HYPOTHESES, REFERENCES)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.errors import RegardError
-from regard.report import Chart, Table, bars, curves, heatmap, histogram
+from regard.report import Chart, Table, bar_chart, heatmap_chart, histogram, line_chart
 
 NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same", "]]>", "${x}", "\\u0041", 'id="k"']
 
@@ -16,8 +16,8 @@ NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same
 def loss_chart(count: int = 50) -> Chart:
     rows = [{"step": n, "loss": 9 / (n + 1), "set": "train"} for n in range(count)]
     rows += [{"step": n, "loss": 8 / (n + 1), "set": "dev"} for n in range(0, count, 10)]
-    return curves(
-        Table.of(rows),
+    return line_chart(
+        Table.from_rows(rows),
         "step",
         "loss",
         "set",
@@ -29,7 +29,9 @@ def loss_chart(count: int = 50) -> Chart:
 
 
 def head_map() -> Chart:
-    return heatmap([[0.25, 0.75], [1.0, 0.0]], ["a", "b"], ["x", "y"], title="Map", row_title="t", column_title="s")
+    return heatmap_chart(
+        [[0.25, 0.75], [1.0, 0.0]], ["a", "b"], ["x", "y"], title="Map", row_title="t", column_title="s"
+    )
 
 
 def texts(svg: str) -> list[str]:
@@ -62,24 +64,24 @@ def test_a_long_curve_is_thinned_between_its_ends_and_says_so():
     assert train[0] == (0, 9.0)
     assert train[-1] == (3000, pytest.approx(9 / 3000, rel=0.01))  # the mean of its last few points
     assert len(points(chart, "dev")) == 301
-    assert any("train: mean of about 4 points" in text for text in texts(chart.svg()))
+    assert any("train: mean of about 4 points" in text for text in texts(chart.to_svg()))
 
 
 def test_points_are_drawn_in_order_of_x_and_gaps_are_left_where_a_loss_is_not_finite():
     table = Table({"x": [3, 1, 2], "y": [0.3, 0.1, math.nan]})
-    chart = curves(table, "x", "y", title="Gap", x_title="x", y_title="y")
+    chart = line_chart(table, "x", "y", title="Gap", x_title="x", y_title="y")
     assert points(chart, "") == [(1, 0.1), (2, None), (3, 0.3)]
-    chart.svg()
+    chart.to_svg()
 
 
 def test_curves_without_a_finite_point_are_refused():
     with pytest.raises(RegardError, match="curves of 'y' over 'x': the table has no finite point"):
-        curves(Table({"x": [1], "y": [None]}), "x", "y", title="t", x_title="x", y_title="y")
+        line_chart(Table({"x": [1], "y": [None]}), "x", "y", title="t", x_title="x", y_title="y")
 
 
 def test_more_series_than_colours_are_told_apart_by_dashes():
     rows = [{"x": x, "y": x * k, "run": f"run {k}"} for k in range(11) for x in range(3)]
-    svg = curves(Table.of(rows), "x", "y", "run", title="Runs", x_title="x", y_title="y").svg()
+    svg = line_chart(Table.from_rows(rows), "x", "y", "run", title="Runs", x_title="x", y_title="y").to_svg()
     assert {f"run {k}" for k in range(11)} <= set(texts(svg))
     looks = {
         (element.get("stroke"), element.get("stroke-dasharray"))
@@ -94,8 +96,8 @@ def test_more_series_than_colours_are_told_apart_by_dashes():
 def test_bars_show_every_category_and_every_value(long):
     names = [name + " with much to say about itself" * long for name in NASTY if name != "same"]
     table = Table({"name": names, "score": [n + 0.25 for n in range(len(names))]})
-    chart = bars(table, "name", "score", title="Bars", x_title="name", y_title="score")
-    shown = texts(chart.svg())
+    chart = bar_chart(table, "name", "score", title="Bars", x_title="name", y_title="score")
+    shown = texts(chart.to_svg())
     assert [row["value"] for row in chart.spec["datasets"]["bars"]] == list(table["score"])
     for name, value in zip(names, table["score"], strict=True):
         assert name.strip() in shown or name == ""
@@ -113,7 +115,7 @@ def test_bars_hold_series_and_intervals():
         }
     )
     options = {"title": "B", "x_title": "set", "y_title": "v"}
-    chart = bars(table, "set", "v", series="run", interval=("l", "h"), **options)
+    chart = bar_chart(table, "set", "v", series="run", interval=("l", "h"), **options)
     rows = chart.spec["datasets"]["bars"]
     assert [(row["place"], row["part"], row["low"], row["value"], row["high"]) for row in rows] == [
         (0, 0, 2, 3, 4),
@@ -121,16 +123,16 @@ def test_bars_hold_series_and_intervals():
         (0, 1, 6, 7, 8),
         (1, 1, 10, 11, 13),
     ]
-    svg = chart.svg()
+    svg = chart.to_svg()
     assert {"a", "b", "dev", "test"} <= set(texts(svg))
     whiskers = [
         group for group in ElementTree.fromstring(svg).iter() if "mark-rule role-mark" in group.get("class", "")
     ]
     assert [len(group) for group in whiskers] == [4]
     with pytest.raises(RegardError, match=r"'dev' comes twice in column 'set'; name a series"):
-        bars(table, "set", "v", **options)
+        bar_chart(table, "set", "v", **options)
     with pytest.raises(RegardError, match="the table has no row to draw"):
-        bars(Table({"set": [], "v": []}), "set", "v", **options)
+        bar_chart(Table({"set": [], "v": []}), "set", "v", **options)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_a_histogram_counts_every_value_once_in_a_bin_that_holds_it(values):
 
 def test_a_histogram_tells_what_is_missing_and_refuses_nothing_at_all():
     chart = histogram(Table({"n": [1, None, math.nan, 2]}), "n", title="H", x_title="n")
-    assert "2 without a value" in texts(chart.svg())
+    assert "2 without a value" in texts(chart.to_svg())
     with pytest.raises(RegardError, match="column 'n' has no finite value"):
         histogram(Table({"n": [None]}), "n", title="H", x_title="n")
 
@@ -181,29 +183,31 @@ def test_drawings_are_well_formed_named_and_the_same_each_time(make, tmp_path):
 
 def test_a_png_is_twice_the_size_of_its_svg():
     chart = loss_chart()
-    png = chart.png()
+    png = chart.to_png()
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", png[16:24])
-    root = ElementTree.fromstring(chart.svg())
+    root = ElementTree.fromstring(chart.to_svg())
     assert (width, height) == (2 * float(root.attrib["width"]), 2 * float(root.attrib["height"]))
     assert width > 1200
 
 
 def test_two_charts_share_no_id_and_every_reference_finds_its_own():
     first = head_map()
-    second = heatmap([[0.5]], ["a"], ["x"], title="Map", row_title="t", column_title="s")
+    second = heatmap_chart([[0.5]], ["a"], ["x"], title="Map", row_title="t", column_title="s")
     assert first.name == second.name
-    assert ids(first.svg())
-    assert not set(ids(first.svg())) & set(ids(second.svg()))
+    assert ids(first.to_svg())
+    assert not set(ids(first.to_svg())) & set(ids(second.to_svg()))
     for chart in (first, second):
-        svg = chart.svg()
+        svg = chart.to_svg()
         assert all(f"url(#{name})" in svg for name in ids(svg))
         assert svg.count("url(#") == len(ids(svg))
 
 
 def test_a_label_that_looks_like_a_reference_is_left_alone():
-    chart = heatmap([[1.0]], ["url(#gradient_0)"], ['id="gradient_0"'], title="#1", row_title="t", column_title="s")
-    assert {"url(#gradient_0)", 'id="gradient_0"', "#1"} <= set(texts(chart.svg()))
+    chart = heatmap_chart(
+        [[1.0]], ["url(#gradient_0)"], ['id="gradient_0"'], title="#1", row_title="t", column_title="s"
+    )
+    assert {"url(#gradient_0)", 'id="gradient_0"', "#1"} <= set(texts(chart.to_svg()))
 
 
 def test_a_name_that_cannot_be_a_file_is_refused():
@@ -214,4 +218,4 @@ def test_a_name_that_cannot_be_a_file_is_refused():
 
 def test_a_broken_spec_is_named_in_the_error():
     with pytest.raises(RegardError, match="chart 'bad' could not be drawn"):
-        Chart("bad", "t", {"mark": "nothing"}).svg()
+        Chart("bad", "t", {"mark": "nothing"}).to_svg()

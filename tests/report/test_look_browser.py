@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from regard.report.look.page import look_page
+from regard.report.look.page import render_look_page
 from regard.report.page import write_page
 from tests.report.look_sample import look_data
 
@@ -18,7 +18,7 @@ DRAWN = "#map:has(button):not(:has(button:not([data-drawn])))"  # a wait by scri
 @pytest.fixture(scope="module")
 def file(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("look") / "look.html"
-    write_page(path, look_page(DATA))
+    write_page(path, render_look_page(DATA))
     return path
 
 
@@ -301,7 +301,7 @@ def test_a_head_that_the_other_model_lacks_is_said_to_be_lacking(visit, tmp_path
     data = look_data()
     for key in ("then", "change"):
         data["kinds"]["encoder"][key][1][2] = np.nan
-    write_page(tmp_path / "lacking.html", look_page(data))
+    write_page(tmp_path / "lacking.html", render_look_page(data))
     for address in ("q=3&k=2", "q=3", "q=3&words=1"):
         page = visit(f"#kind=encoder&heads=1.2&view=heat&measure=change&{address}", path=tmp_path / "lacking.html")
         told = page.locator("#now").inner_text()
@@ -313,7 +313,7 @@ def test_a_page_without_a_corpus_says_that_roles_of_now_are_not_known(visit, tmp
     data["corpus"] = {"sentences": 0}
     for head in (head for given in data["kinds"].values() for layer in given["heads"] for head in layer):
         head |= {"role": None, "letter": "·", "best": None, "lift": None}
-    write_page(tmp_path / "unmeasured.html", look_page(data))
+    write_page(tmp_path / "unmeasured.html", render_look_page(data))
     page = visit("#kind=encoder", path=tmp_path / "unmeasured.html")
     assert page.locator("#when").inner_text() == "now, not measured"
     assert page.locator("#map button").first.get_attribute("aria-label").endswith("not measured")
@@ -402,7 +402,7 @@ def test_pruned_heads_are_hatched_and_the_others_keep_their_numbers(visit, tmp_p
                 layers[1] = np.delete(layers[1], 2, axis=0)
     del encoder["heads"][1][2]
     row = encoder["weights"][1][2, 2]
-    write_page(tmp_path / "pruned.html", look_page(data))
+    write_page(tmp_path / "pruned.html", render_look_page(data))
     page = visit(f"#kind=encoder&heads=1.3&view=heat&q=2&k={row.argmax()}", path=tmp_path / "pruned.html")
     assert (page.locator("#map button").count(), page.locator("#map .gone").count()) == (11, 1)
     assert now(page) == telling(row.max())
@@ -418,7 +418,7 @@ def test_a_page_of_weights_alone_works(visit, tmp_path):
         head.update(keep)
     for name in ("flow", "history", "caveats"):
         del data[name]
-    write_page(tmp_path / "few.html", look_page(data))
+    write_page(tmp_path / "few.html", render_look_page(data))
     page = visit("#q=3&k=2", path=tmp_path / "few.html")
     assert page.locator("#map button").count() == 12
     assert now(page) == telling(data["kinds"]["encoder"]["weights"][0][0, 3, 2])
@@ -428,7 +428,7 @@ def test_the_largest_page_is_small_and_says_what_it_keeps(visit, tmp_path):
     tokens = [f"▁w{i}" for i in range(127)] + ["</s>"]
     data = look_data(6, 8, tokens, tokens)
     path = tmp_path / "large.html"
-    write_page(path, look_page(data))
+    write_page(path, render_look_page(data))
     assert path.stat().st_size < 5_000_000
     row = data["kinds"]["decoder"]["weights"][5][7, 100]
     page = visit(f"#kind=decoder&heads=5.7&view=heat&q=100&k={row.argmax()}", path=path)

@@ -6,17 +6,17 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 from regard.report import (
-    Facts,
+    DefinitionList,
     Figure,
-    Grid,
     Paragraph,
     Section,
     Table,
-    Translation,
-    Translations,
-    curves,
-    heatmap,
-    page,
+    TableView,
+    TranslationCard,
+    TranslationCards,
+    heatmap_chart,
+    line_chart,
+    render_page,
     write_page,
 )
 
@@ -62,17 +62,17 @@ def read(html: str) -> Reader:
 
 def whole_page(word: str = EVIL) -> str:
     table = Table({"step": [1, 2, 3], "loss": [3.0, 2.0, 1.5], "set": [word, word, "dev"]})
-    loss = curves(table, "step", "loss", "set", title=word, x_title=word, y_title=word, rules={word: 2.5})
-    looks = heatmap([[0.5, 0.5]], [word], [word, word], title="Looks", row_title=word, column_title=word)
-    other = heatmap([[0.1]], ["a"], ["b"], title="Looks", row_title="t", column_title="s")
-    return page(
+    loss = line_chart(table, "step", "loss", "set", title=word, x_title=word, y_title=word, rules={word: 2.5})
+    looks = heatmap_chart([[0.5, 0.5]], [word], [word, word], title="Looks", row_title=word, column_title=word)
+    other = heatmap_chart([[0.1]], ["a"], ["b"], title="Looks", row_title="t", column_title="s")
+    return render_page(
         word,
         word,
         [
-            Section(word, [Paragraph(word), Facts({word: word, "pairs": 30000, "none": None})]),
+            Section(word, [Paragraph(word), DefinitionList({word: word, "pairs": 30000, "none": None})]),
             Section("Charts", [Figure(loss, word), Figure(looks), Figure(other)]),
-            Section("Tables", [Grid(table, word, {"set": word})]),
-            Section("Text", [Translations([Translation(word, word, word, word)], word, word)]),
+            Section("Tables", [TableView(table, word, {"set": word})]),
+            Section("Text", [TranslationCards([TranslationCard(word, word, word, word)], word, word)]),
         ],
         language="en",
     )
@@ -115,16 +115,16 @@ def test_nothing_is_loaded_and_the_page_forbids_it():
 
 
 def test_a_page_says_its_language_title_and_contents():
-    reader = read(page("Title", "Subtitle", [Section("One", []), Section("Two", [])], language="fr"))
+    reader = read(render_page("Title", "Subtitle", [Section("One", []), Section("Two", [])], language="fr"))
     assert ("html", "lang", "fr") in reader.attributes
     assert {"Title", "Subtitle", "One", "Two"} <= set(reader.text)
     assert reader.tags["nav"] == 1
-    assert read(page("Title", "", [Section("One", [])])).tags["nav"] == 0
+    assert read(render_page("Title", "", [Section("One", [])])).tags["nav"] == 0
 
 
 def test_the_style_lies_in_the_package_and_inside_the_page():
     css = (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8")
-    assert css in page("t", "", [])
+    assert css in render_page("t", "", [])
     assert css.count("{") == css.count("}")
     for need in ("prefers-color-scheme: dark", "@media print", "overflow-x: auto"):
         assert need in css
@@ -132,7 +132,7 @@ def test_the_style_lies_in_the_package_and_inside_the_page():
 
 def test_numbers_stand_right_with_their_digits_and_heads_have_a_scope():
     table = Table({"set": ["dev", "test"], "pairs": [30000, None], "BLEU": [31.4212, 8.5]})
-    html = Grid(table, "Scores", {"pairs": "sentence pairs"}).html()
+    html = TableView(table, "Scores", {"pairs": "sentence pairs"}).html()
     assert html.count('<th scope="col"') == 3
     assert '<td class="number">30,000</td>' in html
     assert '<td class="number">–</td>' in html
@@ -143,14 +143,16 @@ def test_numbers_stand_right_with_their_digits_and_heads_have_a_scope():
 
 
 def test_figures_are_named_for_those_who_cannot_see_them():
-    chart = heatmap([[0.1]], ["a"], ["b"], title='Who "looks"', row_title="t", column_title="s")
+    chart = heatmap_chart([[0.1]], ["a"], ["b"], title='Who "looks"', row_title="t", column_title="s")
     html = Figure(chart, "A caption").html()
     assert 'role="img" aria-label="Who &quot;looks&quot;"' in html
     assert "<figcaption>A caption</figcaption>" in html
 
 
 def test_translations_show_what_they_have():
-    card = Translations([Translation("Hallo Welt", "hello world", "Hello, world", "chrF 61.2")], "de", "en").html()
+    card = TranslationCards(
+        [TranslationCard("Hallo Welt", "hello world", "Hello, world", "chrF 61.2")], "de", "en"
+    ).html()
     reader = read(card)
     assert reader.text == [
         "chrF 61.2",
@@ -162,7 +164,7 @@ def test_translations_show_what_they_have():
         "hello world",
     ]
     assert [value for _, name, value in reader.attributes if name == "lang"] == ["de", "en", "en"]
-    bare = read(Translations([Translation("a", "b")]).html())
+    bare = read(TranslationCards([TranslationCard("a", "b")]).html())
     assert bare.text == ["source", "a", "translation", "b"]
 
 

@@ -16,12 +16,12 @@ def test_what_is_not_plain_is_refused_with_its_place():
 
 def test_rows_with_other_columns_are_refused():
     with pytest.raises(RegardError, match=r"row 1 has columns \['a'\], but row 0 has \['a', 'b'\]"):
-        Table.of([{"a": 1, "b": 2}, {"a": 3}])
+        Table.from_rows([{"a": 1, "b": 2}, {"a": 3}])
 
 
 def test_rows_come_back_as_they_went_in():
     rows = [{"b": 2, "a": "x", "c": None}, {"b": 3.5, "a": "", "c": "▁"}]
-    table = Table.of(iter(rows))
+    table = Table.from_rows(iter(rows))
     assert list(table.rows()) == rows
     assert list(table.columns) == ["b", "a", "c"]
     assert len(table) == 2
@@ -29,7 +29,7 @@ def test_rows_come_back_as_they_went_in():
 
 def test_an_empty_table_has_no_rows():
     assert len(Table({})) == 0
-    assert list(Table.of([]).rows()) == []
+    assert list(Table.from_rows([]).rows()) == []
     assert len(Table({"a": []})) == 0
 
 

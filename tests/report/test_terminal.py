@@ -3,8 +3,8 @@ import math
 import pytest
 
 from regard.errors import RegardError
-from regard.report import alignment, sparkline
-from regard.report.text import cells
+from regard.report import format_alignment, sparkline
+from regard.report.text import display_width
 
 SOURCE = ["Die", "kleine", "Katze", "schläft", "heute"]
 TARGET = ["The", "little", "cat", "is", "sleeping", "today"]
@@ -17,12 +17,12 @@ def linked(text: str, source: list[str], target: list[str]) -> set[tuple[int, in
     corners = [line.index("┌") for line in lines[: len(source)]]
     rows = lines[len(source) : len(source) + len(target)]
     # A wide character takes two cells of the terminal but one place in the string.
-    shift = [cells(word) - len(word) for word in target]
+    shift = [display_width(word) - len(word) for word in target]
     return {(s, t) for t, row in enumerate(rows) for s, corner in enumerate(corners) if row[corner - shift[t]] == "█"}
 
 
 def test_every_aligned_pair_is_shown_and_no_other():
-    text = alignment(SOURCE, TARGET, pairs=PAIRS)
+    text = format_alignment(SOURCE, TARGET, pairs=PAIRS)
     assert linked(text, SOURCE, TARGET) == set(PAIRS)
     for word, line in zip(SOURCE, text.split("\n"), strict=False):
         assert line.endswith(f"┌ {word}")
@@ -30,7 +30,7 @@ def test_every_aligned_pair_is_shown_and_no_other():
 
 
 def test_weights_become_shades_and_the_heaviest_are_named_first():
-    text = alignment(
+    text = format_alignment(
         ["a", "b", "c", "d", "e"], ["x", "y"], weights=[[0.05, 0.1, 0.25, 0.5, 0.8], [0.01, 0.02, 0, 0, 0]]
     )
     assert "x  · ░ ▒ ▓ █  e, d, c" in text
@@ -41,9 +41,9 @@ def test_weights_become_shades_and_the_heaviest_are_named_first():
 def test_wide_and_combining_characters_keep_the_columns_straight():
     source, target = ["猫", "が", "寝ている"], ["cafe\u0301", "猫さん", "x"]
     pairs = [(0, 1), (1, 0), (2, 2)]
-    assert linked(alignment(source, target, pairs=pairs), source, target) == set(pairs)
-    assert cells("猫さん") == 6
-    assert cells("cafe\u0301") == 4
+    assert linked(format_alignment(source, target, pairs=pairs), source, target) == set(pairs)
+    assert display_width("猫さん") == 6
+    assert display_width("cafe\u0301") == 4
 
 
 @pytest.mark.parametrize("count", [1, 7, 38, 41, 97])
@@ -51,8 +51,8 @@ def test_no_line_is_wider_than_the_terminal_and_no_pair_is_lost(count):
     source = [f"wort{n}" + "lang" * (n % 9) for n in range(count)]
     target = [f"word{n}" for n in range(count)]
     pairs = [(n, count - 1 - n) for n in range(count)]
-    text = alignment(source, target, pairs=pairs)
-    assert max(map(cells, text.split("\n"))) <= 100
+    text = format_alignment(source, target, pairs=pairs)
+    assert max(map(display_width, text.split("\n"))) <= 100
     if "┌" in text:
         assert linked(text, source, target) == set(pairs)
     else:
@@ -62,13 +62,13 @@ def test_no_line_is_wider_than_the_terminal_and_no_pair_is_lost(count):
 
 def test_a_long_list_of_links_wraps_below_itself():
     source = [f"wort{n}" for n in range(60)]
-    text = alignment(source, ["all"], pairs=[(s, 0) for s in range(60)])
-    assert max(map(cells, text.split("\n"))) <= 100
+    text = format_alignment(source, ["all"], pairs=[(s, 0) for s in range(60)])
+    assert max(map(display_width, text.split("\n"))) <= 100
     assert text.split() == ["all", "←", *(f"{s + 1}:wort{s}" for s in range(60))]
 
 
 def test_words_that_would_break_the_lines_are_tamed():
-    text = alignment(["a\nb", "\u2028", "\x1b[31m"], ["t\tu", "v" * 50], pairs=[(0, 0), (1, 1), (2, 1)])
+    text = format_alignment(["a\nb", "\u2028", "\x1b[31m"], ["t\tu", "v" * 50], pairs=[(0, 0), (1, 1), (2, 1)])
     assert len(text.split("\n")) == 5
     assert len(text.splitlines()) == 5
     assert "\x1b" not in text
@@ -76,8 +76,8 @@ def test_words_that_would_break_the_lines_are_tamed():
 
 
 def test_empty_sentences_are_no_trouble():
-    assert alignment([], [], pairs=[]) == ""
-    assert alignment([], ["a"], pairs=[]) == "a"
+    assert format_alignment([], [], pairs=[]) == ""
+    assert format_alignment([], ["a"], pairs=[]) == "a"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_empty_sentences_are_no_trouble():
 )
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(RegardError, match=message):
-        alignment(["a", "b", "c"], ["x", "y"], **options)
+        format_alignment(["a", "b", "c"], ["x", "y"], **options)
 
 
 def test_a_sparkline_follows_its_values():

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.errors import RegardError
-from regard.report import Tile, tiles
-from regard.report.charts.matrices import DIVERGING
-from regard.report.theme import EMPTY
+from regard.report import MatrixPanel, matrix_grid
+from regard.report.charts.matrices import DIVERGING_COLORS
+from regard.report.theme import EMPTY_CELL_COLOR
 
 
 def tile(title="one", top=None, values=((1.0, -3.0, 0.5), (0.0, 2.0, math.nan))):
-    return Tile(title, values, range(len(values)), range(3), "query", "key", top)
+    return MatrixPanel(title, values, range(len(values)), range(3), "query", "key", top)
 
 
 def scales(spec) -> list[list[float]]:
@@ -24,21 +24,23 @@ def scales(spec) -> list[list[float]]:
 
 
 def test_nought_is_in_the_middle_and_the_largest_of_both_signs_at_the_end():
-    (domain,) = scales(tiles("t", [[tile()]]).spec)
-    assert domain == [-3, -1.5, 0, 1.5, 3] and len(domain) == len(DIVERGING)
-    flat = tiles("t", [[tile(values=((0.0, 0.0, 0.0),))]])
+    (domain,) = scales(matrix_grid("t", [[tile()]]).spec)
+    assert domain == [-3, -1.5, 0, 1.5, 3] and len(domain) == len(DIVERGING_COLORS)
+    flat = matrix_grid("t", [[tile(values=((0.0, 0.0, 0.0),))]])
     assert scales(flat.spec)[0][-1] == 1  # nothing to tell apart is no division by nought
 
 
 def test_tiles_with_one_top_have_one_legend_and_others_their_own():
-    assert len(scales(tiles("t", [[tile("a"), tile("b")]]).spec)) == 2
-    assert scales(tiles("t", [[tile("a", 5.0), tile("b", 5.0)]]).spec) == [[-5, -2.5, 0, 2.5, 5]]
+    assert len(scales(matrix_grid("t", [[tile("a"), tile("b")]]).spec)) == 2
+    assert scales(matrix_grid("t", [[tile("a", 5.0), tile("b", 5.0)]]).spec) == [[-5, -2.5, 0, 2.5, 5]]
 
 
 def test_a_cell_without_a_value_is_grey_and_every_title_is_there():
-    drawn = tiles("Places", [[tile("first")], [tile("second")]], "a note").svg()
+    drawn = matrix_grid("Places", [[tile("first")], [tile("second")]], "a note").to_svg()
     ElementTree.fromstring(drawn)
-    assert EMPTY in drawn and all(word in drawn for word in ("Places", "first", "second", "a note", "query", "key"))
+    assert EMPTY_CELL_COLOR in drawn and all(
+        word in drawn for word in ("Places", "first", "second", "a note", "query", "key")
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,9 +48,12 @@ def test_a_cell_without_a_value_is_grey_and_every_title_is_there():
     [
         ([], "at least one tile in every line"),
         ([[tile()], []], "at least one tile in every line"),
-        ([[Tile("odd", [[1.0, 2.0]], [0], [0, 1, 2], "a", "b")]], "tile 'odd': expected 1 rows of 3 values each"),
+        (
+            [[MatrixPanel("odd", [[1.0, 2.0]], [0], [0, 1, 2], "a", "b")]],
+            "tile 'odd': expected 1 rows of 3 values each",
+        ),
     ],
 )
 def test_tiles_that_do_not_fit_are_told(lines, match):
     with pytest.raises(RegardError, match=match):
-        tiles("t", lines)
+        matrix_grid("t", lines)

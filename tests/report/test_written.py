@@ -1,6 +1,6 @@
 import pytest
 
-from regard.report.text import clean, escape, figures, label, slug
+from regard.report.text import escape_html, format_column, format_label, replace_forbidden, slugify
 
 
 @pytest.mark.parametrize(
@@ -18,26 +18,26 @@ from regard.report.text import clean, escape, figures, label, slug
     ],
 )
 def test_numbers_get_sensible_digits(values, texts):
-    assert figures(values) == texts
+    assert format_column(values) == texts
 
 
 def test_what_xml_forbids_is_replaced_and_all_else_kept():
-    assert clean("a\x00b\x1fc\ud800d\uffff") == "a\ufffdb\ufffdc\ufffdd\ufffd"
+    assert replace_forbidden("a\x00b\x1fc\ud800d\uffff") == "a\ufffdb\ufffdc\ufffdd\ufffd"
     kept = "tab\t line\n <b>&\"' ▁ 😀 \u2028 שלום"
-    assert clean(kept) == kept
+    assert replace_forbidden(kept) == kept
 
 
 def test_escaping_covers_text_and_attributes():
-    assert escape("<a href=\"x\" b='y'>&\x00") == "&lt;a href=&quot;x&quot; b=&#x27;y&#x27;&gt;&amp;\ufffd"
+    assert escape_html("<a href=\"x\" b='y'>&\x00") == "&lt;a href=&quot;x&quot; b=&#x27;y&#x27;&gt;&amp;\ufffd"
 
 
 def test_blank_labels_are_made_visible_and_empty_ones_stay_empty():
-    assert label("  ") == "␣␣"
-    assert label("") == ""
-    assert label(3) == "3"
+    assert format_label("  ") == "␣␣"
+    assert format_label("") == ""
+    assert format_label(3) == "3"
 
 
 def test_names_of_files_are_plain_and_never_empty():
-    assert slug("Loss — Übung & Prüfung: 3/5") == "loss-ubung-prufung-3-5"
-    assert slug("注意") != slug("注目")
-    assert slug("注意").startswith("chart-")
+    assert slugify("Loss — Übung & Prüfung: 3/5") == "loss-ubung-prufung-3-5"
+    assert slugify("注意") != slugify("注目")
+    assert slugify("注意").startswith("chart-")

@@ -42,7 +42,7 @@ def comparison(tmp_path_factory) -> Comparison:
 def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
     charts = draw_charts(comparison)
     for name in ("loss", "accuracy", "bleu"):
-        told = charts[name].svg()
+        told = charts[name].to_svg()
         assert all(f">{system}<" in told for system in QUALITY)
 
 
@@ -50,7 +50,7 @@ def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(compari
     charts = draw_charts(comparison)
     assert {"parameters-quality", "minutes-quality"} <= set(charts)
     for name in ("parameters-quality", "minutes-quality"):
-        told = charts[name].svg()
+        told = charts[name].to_svg()
         assert all(system in told for system in ("small", "waste", "large"))
         assert "broken" not in told and "file.txt" not in told
 

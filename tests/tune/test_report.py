@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.metrics import Test as Significance
+from regard.metrics import PairedTestResult as Significance
 from regard.model import weights
 from regard.run import Run, write_text
 from regard.training.validate import Validation

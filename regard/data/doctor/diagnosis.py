@@ -25,7 +25,7 @@ class FindingExample:
 
     @classmethod
     def from_pair(cls, pair: Pair, detail: str = "") -> "FindingExample":
-        return cls(pair.note, clip(pair.source), clip(pair.target), detail)
+        return cls(pair.location, clip(pair.source), clip(pair.target), detail)
 
 
 def clip(text: str) -> str:

@@ -11,7 +11,7 @@ from regard.data.doctor.kinds import FINDING_KINDS, Action
 from regard.data.doctor.repeats import BitSet, DuplicateFinder
 from regard.data.doctor.settings import DoctorSettings
 from regard.formats import Pair, read_pairs
-from regard.formats.xliff import ENDINGS as XLIFF
+from regard.formats.xliff import SUFFIXES as XLIFF
 
 PairDetail = Callable[[str, str], str]
 NON_LINE_SUFFIXES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})

@@ -90,7 +90,7 @@ class HeadTable:
 
     def as_table(self) -> Table:
         """A row a head."""
-        return Table.of(self._row(facts) for facts in self.facts)
+        return Table.from_rows(self._row(facts) for facts in self.facts)
 
     def _row(self, facts: HeadAnalysis) -> dict[str, Value]:
         best, runner_up, cost = facts.best, facts.runner_up, self.costs.get(facts.head)

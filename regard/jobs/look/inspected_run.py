@@ -129,7 +129,7 @@ def load_file_examples(
     corpus_name = " ".join(Path(text).name for text in paths)
     if (
         len(paths) == 1
-        and files.suffix(Path(paths[0])) == ".tsv"
+        and files.format_suffix(Path(paths[0])) == ".tsv"
         and (gold := _read_gold_pairs(Path(paths[0]), max_examples))
     ):
         return [

@@ -219,7 +219,7 @@ def tabulate_head(data: Mapping[str, Any], kind: str, layer: int, head_index: in
                     },
                 }
             )
-    return Table.of(rows)
+    return Table.from_rows(rows)
 
 
 def _side_data(side: TokenizedText) -> dict[str, Any]:

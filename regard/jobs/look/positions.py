@@ -9,7 +9,7 @@ from regard.errors import ConfigError
 from regard.inspection.example import MAX_TOKENS
 from regard.inspection.positions import PositionEffect, PositionTable, StackPositions, analyze_positions
 from regard.jobs.look.inspected_run import InspectedRun
-from regard.report import Chart, Table, Tile, Value, tiles
+from regard.report import Chart, MatrixPanel, Table, Value, matrix_grid
 
 MAX_COLUMNS = 128
 """Columns of a table that a figure shows; the file has all of them."""
@@ -41,7 +41,7 @@ def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> T
                     "by distance": float(effect.distance_share[h]) if uniform_ratio >= MIN_UNIFORM_RATIO else None,
                 }
             )
-    return Table.of(rows)
+    return Table.from_rows(rows)
 
 
 def describe_distance(distance: int) -> str:
@@ -63,7 +63,7 @@ def tabulate_position_scores(stack_positions: Sequence[StackPositions]) -> Table
         for h, head_id in enumerate(effect.head_ids)
         for i, j in np.argwhere(~np.isnan(effect.scores[h]))
     ]
-    return Table.of(rows)
+    return Table.from_rows(rows)
 
 
 def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mapping[str, Any]:
@@ -89,14 +89,14 @@ def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mappin
 def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[StackPositions], layer: int = 0) -> Chart:
     """What each stack holds, with its Gram matrix, and below it what that does to the scores of one layer."""
     note = "Below the tables: what places alone add to scores, if all words are one and the same."
-    return tiles(
+    return matrix_grid(
         f"Positions of {inspected_run.run.folder.resolve().name}", build_position_matrices(stack_positions, layer), note
     )
 
 
-def build_position_matrices(stack_positions: Sequence[StackPositions], layer: int = 0) -> list[list[Tile]]:
+def build_position_matrices(stack_positions: Sequence[StackPositions], layer: int = 0) -> list[list[MatrixPanel]]:
     """The figure's lines of tiles; tables that two stacks share are shown once."""
-    rows: list[list[Tile]] = []
+    rows: list[list[MatrixPanel]] = []
     shown_tables: list[PositionTable] = []
     for stack in stack_positions:
         for position_table in _select_layer_tables(stack, layer):
@@ -118,20 +118,20 @@ def _select_layer_tables(stack: StackPositions, layer: int) -> list[PositionTabl
     ]
 
 
-def _table_matrices(scheme: str, position_table: PositionTable) -> list[Tile]:
+def _table_matrices(scheme: str, position_table: PositionTable) -> list[MatrixPanel]:
     columns = range(min(MAX_COLUMNS, position_table.values.shape[1]))
     truncation_note = (
         ""
         if len(columns) == position_table.values.shape[1]
         else f", first {len(columns)} of {position_table.values.shape[1]}"
     )
-    matrix = Tile(
+    matrix = MatrixPanel(
         f"{scheme}: {position_table.name}", _to_rows(position_table.values[:, : len(columns)]), position_table.row_labels, columns, position_table.row_axis,
         position_table.column_axis + truncation_note,
     )  # fmt: skip
     return [
         matrix,
-        Tile(
+        MatrixPanel(
             "Gram matrix",
             _to_rows(position_table.gram),
             position_table.row_labels,
@@ -142,13 +142,13 @@ def _table_matrices(scheme: str, position_table: PositionTable) -> list[Tile]:
     ]
 
 
-def _effect_matrices(effect: PositionEffect) -> list[Tile]:
+def _effect_matrices(effect: PositionEffect) -> list[MatrixPanel]:
     position_ids = range(effect.scores.shape[1])
     max_score = float(np.nanmax(np.abs(effect.scores)))
     if max_score < 1e-4:  # rounding, where no place differs from another
         max_score = 1.0
     return [
-        Tile(f"{effect.name}.{head_id}", _to_rows(scores), position_ids, position_ids, "query", "key", max_score)
+        MatrixPanel(f"{effect.name}.{head_id}", _to_rows(scores), position_ids, position_ids, "query", "key", max_score)
         for head_id, scores in zip(effect.head_ids, effect.scores, strict=True)
     ]
 

@@ -46,7 +46,7 @@ class SenseAnalysis:
 
     def as_table(self) -> Table:
         """A row a layer: every number raw and standardised."""
-        return Table.of(
+        return Table.from_rows(
             {
                 "layer": layer.layer,
                 **_similarity_columns("raw", layer.raw),
@@ -110,7 +110,7 @@ def analyze_senses(
             Occurrence(s, sense, int(similarities[i].argmax()))
             for i, (s, sense) in enumerate(zip(texts, matching_senses, strict=True))
         ],
-        Table.of(rows),
+        Table.from_rows(rows),
     )
 
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from regard.interchange.ctranslate2 import places_for
-from regard.interchange.engine import Engine
+from regard.interchange.ctranslate2 import max_positions_for
+from regard.interchange.engine import CTranslate2Translator
 from regard.jobs.convert import export_run
 from regard.jobs.load import count_cores, load_tokenizers
 from regard.run import Run, open_run
@@ -14,7 +14,7 @@ from regard.run import Run, open_run
 PROVENANCE_FILE = "made_from.json"
 
 
-def open_engine(folder: Path, quantize: str, workers: int) -> Engine:
+def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Translator:
     """The engine of a run: written on first use, and again whenever the run has found better weights."""
     run = open_run(folder)
     config, path = run.load_config(), run.ctranslate2_model(quantize)
@@ -23,8 +23,8 @@ def open_engine(folder: Path, quantize: str, workers: int) -> Engine:
         export_run(folder, "ctranslate2", path, quantize)
         run.write_json(path / PROVENANCE_FILE, _describe_best_weights(run))
     decoder_positions = config.model.decoder.positions or config.model.positions
-    max_length = min(places_for(config), decoder_positions.max_positions or sys.maxsize)
-    return Engine(path, load_tokenizers(run, config), workers or count_cores(), max_length)
+    max_length = min(max_positions_for(config), decoder_positions.max_positions or sys.maxsize)
+    return CTranslate2Translator(path, load_tokenizers(run, config), workers or count_cores(), max_length)
 
 
 def _describe_best_weights(run: Run) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard.decode import Search
 from regard.errors import DataError
-from regard.formats import Document, broken
+from regard.formats import Document, check_translation
 from regard.jobs.translate.stream import read_chunks
 from regard.jobs.translate.worker_pool import TranslationBackend
 from regard.tasks.translate import Translation
@@ -89,18 +89,18 @@ def translate_document(
     translator: TranslationBackend, document: Document, out: Path, search: Search, length_limit: LengthLimit
 ) -> DocumentResult:
     """Translate a PO, XLIFF or text file; a translation that would break its entry is left out and counted."""
-    lines = [(line, segment.note) for segment in document.segments for line in segment.source.split("\n")]
+    lines = [(line, segment.location) for segment in document.segments for line in segment.source.split("\n")]
     candidates = translate_lines(
         translator, (line for line, _ in lines), search, length_limit, lambda n: lines[n - 1][1]
     )
     result, translations = DocumentResult(), []
     for number, segment in enumerate(document.segments):
         text = "\n".join(next(candidates)[0].text for _ in segment.source.split("\n"))
-        reason = broken(segment.source, text, segment.flags) or document.objection(number, text)
+        reason = check_translation(segment.source, text, segment.flags) or document.check_segment(number, text)
         translations.append(None if reason else text)
         result.num_translated += not reason
         if reason:
-            result.skipped_segments.append((segment.note, reason))
+            result.skipped_segments.append((segment.location, reason))
     document.fill(translations)
     document.write(out)
     return result

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
-from regard.report.chart import Chart, compose, pick
-from regard.report.charts.downsample import Point, thin
+from regard.report.chart import Chart, compose_chart, label_expression
+from regard.report.charts.downsample import Point, downsample_points
 from regard.report.table import Table, Value
-from regard.report.text import cells, figures, label
-from regard.report.theme import HEIGHT, INK, PALETTE, SOFT_INK, WIDTH
+from regard.report.text import display_width, format_column, format_label
+from regard.report.theme import HEIGHT, MUTED_COLOR, PALETTE, TEXT_COLOR, WIDTH
 
 if TYPE_CHECKING:
     import altair as alt
 
-MOST_POINTS = 800  # more than there are pixels to show them
-FEW_POINTS = 60  # so few that each deserves its dot
+MAX_POINTS = 800  # more than there are pixels to show them
+MAX_DOTS = 60  # so few that each deserves its dot
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2])
 
 
-def curves(
+def line_chart(
     table: Table,
     x: str,
     y: str,
@@ -38,33 +38,33 @@ def curves(
     """
     import altair as alt
 
-    lines = line_points(table, x, y, series)
-    thinned = {name: thin(points, MOST_POINTS) for name, points in lines.items()}
-    dense = {name: points for name, points in thinned.items() if len(points) > FEW_POINTS}
-    sparse = {name: points for name, points in thinned.items() if len(points) <= FEW_POINTS}
+    lines = series_points(table, x, y, series)
+    downsampled = {name: downsample_points(points, MAX_POINTS) for name, points in lines.items()}
+    dense = {name: points for name, points in downsampled.items() if len(points) > MAX_DOTS}
+    sparse = {name: points for name, points in downsampled.items() if len(points) <= MAX_DOTS}
 
     across = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(grid=False))
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False))
-    ink = _series_ink(list(lines), legend=series is not None)
+    style = _series_style(list(lines), legend=series is not None)
     layers: list[alt.Chart] = []
     if dense:
         base = alt.Chart(alt.NamedData("dense"))
-        layers.append(base.mark_line(strokeWidth=1.2, strokeJoin="round").encode(across, up, **ink))
+        layers.append(base.mark_line(strokeWidth=1.2, strokeJoin="round").encode(across, up, **style))
     if sparse:
         base = alt.Chart(alt.NamedData("sparse"))
-        layers.append(base.mark_line(strokeWidth=2, strokeJoin="round").encode(across, up, **ink))
-        layers.append(base.mark_point(filled=True, size=38, opacity=1).encode(across, up, color=ink["color"]))
+        layers.append(base.mark_line(strokeWidth=2, strokeJoin="round").encode(across, up, **style))
+        layers.append(base.mark_point(filled=True, size=38, opacity=1).encode(across, up, color=style["color"]))
     layers += _rule_layers(up) if rules else []
     datasets: dict[str, list[dict[str, Value]]] = {
-        "dense": _long(dense),
-        "sparse": _long(sparse),
+        "dense": _long_rows(dense),
+        "sparse": _long_rows(sparse),
         "rules": [{"y": height, "name": name} for name, height in (rules or {}).items()],
     }
     picture = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    return compose(title, picture, datasets, note=_thinning_note(lines, thinned))
+    return compose_chart(title, picture, datasets, note=_downsampling_note(lines, downsampled))
 
 
-def bars(
+def bar_chart(
     table: Table,
     x: str,
     y: str,
@@ -83,20 +83,20 @@ def bars(
     import altair as alt
 
     rows, categories, names = _bar_rows(table, x, y, series, interval)
-    wide = len(categories) * max(len(names) * 34 + 20, max(map(cells, categories)) * 8 + 16)
-    upright = wide <= WIDTH
-    size = (max(320, wide), HEIGHT - 40) if upright else (460, len(categories) * (len(names) * 20 + 12))
+    needed_width = len(categories) * max(len(names) * 34 + 20, max(map(display_width, categories)) * 8 + 16)
+    upright = needed_width <= WIDTH
+    size = (max(320, needed_width), HEIGHT - 40) if upright else (460, len(categories) * (len(names) * 20 + 12))
 
-    base = alt.Chart(alt.NamedData("bars")).encode(**_places(upright, categories, x_title))
-    ink = _series_ink(names, legend=series is not None)["color"]
-    layers = [base.mark_bar().encode(color=ink, **_values(upright, y_title, "value"))]
+    base = alt.Chart(alt.NamedData("bars")).encode(**_category_encoding(upright, categories, x_title))
+    color = _series_style(names, legend=series is not None)["color"]
+    layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, y_title, "value"))]
     if interval:
-        whisker = base.mark_rule(strokeWidth=1.4, color=INK)
-        layers.append(whisker.encode(**_values(upright, y_title, "low", "high")))
+        whisker = base.mark_rule(strokeWidth=1.4, color=TEXT_COLOR)
+        layers.append(whisker.encode(**_value_encoding(upright, y_title, "low", "high")))
     text: dict[str, Any] = {"dy": -5, "baseline": "bottom"} if upright else {"dx": 5, "align": "left"}
-    written = base.mark_text(fontSize=12, color=INK, **text)
-    layers.append(written.encode(text=alt.Text("written:N"), **_values(upright, y_title, "top")))
-    return compose(title, alt.layer(*layers).properties(width=size[0], height=size[1]), {"bars": rows})
+    value_labels = base.mark_text(fontSize=12, color=TEXT_COLOR, **text)
+    layers.append(value_labels.encode(text=alt.Text("written:N"), **_value_encoding(upright, y_title, "top")))
+    return compose_chart(title, alt.layer(*layers).properties(width=size[0], height=size[1]), {"bars": rows})
 
 
 def histogram(
@@ -125,41 +125,41 @@ def histogram(
         )
     ).properties(width=WIDTH, height=HEIGHT - 60)
     missing = len(table) - len(values)
-    return compose(title, picture, {"bins": rows}, note=f"{missing:,} without a value" if missing else "")
+    return compose_chart(title, picture, {"bins": rows}, note=f"{missing:,} without a value" if missing else "")
 
 
-def line_points(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
+def series_points(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
     """The points of each series in order of x; series in order of appearance."""
-    names = [label(value) for value in table[series]] if series is not None else [""] * len(table)
+    names = [format_label(value) for value in table[series]] if series is not None else [""] * len(table)
     lines: dict[str, list[Point]] = {}
-    for name, at, value in zip(names, table.numbers(x), table.numbers(y), strict=True):
-        if at is not None:
-            lines.setdefault(name, []).append((at, value))
+    for name, x_value, value in zip(names, table.numbers(x), table.numbers(y), strict=True):
+        if x_value is not None:
+            lines.setdefault(name, []).append((x_value, value))
     if not any(value is not None for points in lines.values() for _, value in points):
         raise RegardError(f"curves of {y!r} over {x!r}: the table has no finite point to draw")
     return {name: sorted(points, key=lambda point: point[0]) for name, points in lines.items()}
 
 
-def _long(lines: Mapping[str, Sequence[Point]]) -> list[dict[str, Value]]:
+def _long_rows(lines: Mapping[str, Sequence[Point]]) -> list[dict[str, Value]]:
     return [{"x": x, "y": y, "series": name} for name, points in lines.items() for x, y in points]
 
 
-def _thinning_note(lines: Mapping[str, Sequence[Point]], thinned: Mapping[str, Sequence[Point]]) -> str:
+def _downsampling_note(lines: Mapping[str, Sequence[Point]], downsampled: Mapping[str, Sequence[Point]]) -> str:
     """A mean is not a measurement: a line of means says so."""
     notes = [
-        f"{name + ': ' if name else ''}mean of about {len(points) / len(thinned[name]):.0f} points at a time"
+        f"{name + ': ' if name else ''}mean of about {len(points) / len(downsampled[name]):.0f} points at a time"
         for name, points in lines.items()
-        if len(points) > len(thinned[name])
+        if len(points) > len(downsampled[name])
     ]
     return "; ".join(notes)
 
 
-def _series_ink(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
+def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     """Colour for each series; past the palette's end the colours return with dashes."""
     import altair as alt
 
-    longest = max(map(cells, names), default=0)
-    key = (
+    longest = max(map(display_width, names), default=0)
+    legend_options = (
         alt.Legend(
             title=None,
             orient="top",
@@ -170,22 +170,24 @@ def _series_ink(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
         if legend
         else None
     )
-    colours = [PALETTE[n % len(PALETTE)] for n in range(len(names))]
-    scale = alt.Scale(domain=list(names), range=colours)
-    ink: dict[str, Any] = {"color": alt.Color("series:N", scale=scale, legend=key)}
+    colors = [PALETTE[n % len(PALETTE)] for n in range(len(names))]
+    scale = alt.Scale(domain=list(names), range=colors)
+    style: dict[str, Any] = {"color": alt.Color("series:N", scale=scale, legend=legend_options)}
     if len(names) > len(PALETTE):
         dashes = [DASHES[n // len(PALETTE) % len(DASHES)] for n in range(len(names))]
-        ink["strokeDash"] = alt.StrokeDash("series:N", scale=alt.Scale(domain=list(names), range=dashes), legend=key)
-    return ink
+        style["strokeDash"] = alt.StrokeDash(
+            "series:N", scale=alt.Scale(domain=list(names), range=dashes), legend=legend_options
+        )
+    return style
 
 
 def _rule_layers(up: alt.Y) -> list[alt.Chart]:
     import altair as alt
 
     base = alt.Chart(alt.NamedData("rules"))
-    text = base.mark_text(align="right", baseline="bottom", dy=-4, color=SOFT_INK, fontSize=12)
+    text = base.mark_text(align="right", baseline="bottom", dy=-4, color=MUTED_COLOR, fontSize=12)
     return [
-        base.mark_rule(strokeDash=[5, 4], color=SOFT_INK, strokeWidth=1.2).encode(up),
+        base.mark_rule(strokeDash=[5, 4], color=MUTED_COLOR, strokeWidth=1.2).encode(up),
         text.encode(up, x=alt.value("width"), text=alt.Text("name:N")),
     ]
 
@@ -196,20 +198,20 @@ def _bar_rows(
     """One row per bar, with its place among the categories and its part in the group; categories; series."""
     if not len(table):
         raise RegardError(f"bars of {y!r} over {x!r}: the table has no row to draw")
-    places = [label(value) for value in table[x]]
-    parts = [label(value) for value in table[series]] if series is not None else [""] * len(table)
-    categories, names = list(dict.fromkeys(places)), list(dict.fromkeys(parts))
+    row_categories = [format_label(value) for value in table[x]]
+    row_series = [format_label(value) for value in table[series]] if series is not None else [""] * len(table)
+    categories, names = list(dict.fromkeys(row_categories)), list(dict.fromkeys(row_series))
     values = table.numbers(y)
     low, high = (table.numbers(name) for name in interval) if interval else (values, values)
-    texts = figures(values)
-    seen: set[tuple[str, str]] = set()
+    texts = format_column(values)
+    used_keys: set[tuple[str, str]] = set()
     rows: list[dict[str, Value]] = []
-    for n, key in enumerate(zip(places, parts, strict=True)):
-        if key in seen:
+    for n, key in enumerate(zip(row_categories, row_series, strict=True)):
+        if key in used_keys:
             raise RegardError(
                 f"bars of {y!r}: {key[0]!r} comes twice in column {x!r}; name a series that tells them apart"
             )
-        seen.add(key)
+        used_keys.add(key)
         ends = [end for end in (0, values[n], low[n], high[n]) if end is not None]
         row: dict[str, Value] = {
             "place": categories.index(key[0]),
@@ -220,38 +222,43 @@ def _bar_rows(
     return rows, categories, names
 
 
-def _places(upright: bool, categories: Sequence[str], title: str) -> dict[str, Any]:
+def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> dict[str, Any]:
     """Where the bars of a category stand, and which of them comes first, whichever way they run."""
     import altair as alt
 
     axis = alt.Axis(
-        labelExpr=pick(categories), labelAngle=0, labelLimit=300, labelOverlap=False, ticks=False, grid=False
+        labelExpr=label_expression(categories),
+        labelAngle=0,
+        labelLimit=300,
+        labelOverlap=False,
+        ticks=False,
+        grid=False,
     )
     scale = alt.Scale(paddingInner=0.3, paddingOuter=0.2)
     if upright:
-        place: dict[str, Any] = {"x": alt.X("place:O", title=title, axis=axis, scale=scale)}
-        return place | {"xOffset": alt.XOffset("part:O")}
-    place = {"y": alt.Y("place:O", title=title, axis=axis, scale=scale)}
-    return place | {"yOffset": alt.YOffset("part:O")}
+        encoding: dict[str, Any] = {"x": alt.X("place:O", title=title, axis=axis, scale=scale)}
+        return encoding | {"xOffset": alt.XOffset("part:O")}
+    encoding = {"y": alt.Y("place:O", title=title, axis=axis, scale=scale)}
+    return encoding | {"yOffset": alt.YOffset("part:O")}
 
 
-def _values(upright: bool, title: str, start: str, stop: str | None = None) -> dict[str, Any]:
+def _value_encoding(upright: bool, title: str, start: str, stop: str | None = None) -> dict[str, Any]:
     """A mark that begins at `start` on the axis of values and, where given, ends at `stop`."""
     import altair as alt
 
     if upright:
-        ends: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=title)}
-        return ends | ({"y2": alt.Y2(stop)} if stop else {})
-    ends = {"x": alt.X(f"{start}:Q", title=title, axis=alt.Axis(tickCount=6))}
-    return ends | ({"x2": alt.X2(stop)} if stop else {})
+        encoding: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=title)}
+        return encoding | ({"y2": alt.Y2(stop)} if stop else {})
+    encoding = {"x": alt.X(f"{start}:Q", title=title, axis=alt.Axis(tickCount=6))}
+    return encoding | ({"x2": alt.X2(stop)} if stop else {})
 
 
 def _bins(values: Sequence[float], bins: int) -> list[dict[str, Value]]:
     low, high = min(values), max(values)
-    whole = all(isinstance(value, int) for value in values)
-    step = _round_step((high - low) / max(1, bins), least=1 if whole else 0)
+    all_integers = all(isinstance(value, int) for value in values)
+    step = _round_step((high - low) / max(1, bins), minimum=1 if all_integers else 0)
     # Whole numbers counted one by one stand in the middle of their bar.
-    start = low - 0.5 if whole and step == 1 else math.floor(low / step) * step
+    start = low - 0.5 if all_integers and step == 1 else math.floor(low / step) * step
     counts = [0] * (math.floor((high - start) / step) + 1)
     for value in values:
         # Held inside: rounding may put the lowest value a hair below the first border.
@@ -260,9 +267,9 @@ def _bins(values: Sequence[float], bins: int) -> list[dict[str, Value]]:
     return [{"start": borders[n], "stop": borders[n + 1], "count": count} for n, count in enumerate(counts)]
 
 
-def _round_step(step: float, least: float) -> float:
+def _round_step(step: float, minimum: float) -> float:
     """The next step of the kind that people count in: 1, 2 or 5 times a power of ten."""
-    if step <= least:
-        return least or 1.0
+    if step <= minimum:
+        return minimum or 1.0
     power = 10.0 ** math.floor(math.log10(step))
-    return max(least, next(power * digit for digit in (1, 2, 5, 10) if power * digit >= step * (1 - 1e-9)))
+    return max(minimum, next(power * digit for digit in (1, 2, 5, 10) if power * digit >= step * (1 - 1e-9)))

@@ -8,7 +8,7 @@ from itertools import pairwise
 Point = tuple[float, float | None]
 
 
-def thin(points: Sequence[Point], limit: int) -> list[Point]:
+def downsample_points(points: Sequence[Point], limit: int) -> list[Point]:
     """At most `limit` points: the first as it is, then the means of equal windows, the last one standing at the end.
 
     Means, not every n-th point: a noisy loss thinned by picking shows the noise of the picked steps, not its
@@ -16,17 +16,17 @@ def thin(points: Sequence[Point], limit: int) -> list[Point]:
     """
     if len(points) <= max(limit, 2):
         return list(points)
-    means = [_mean(window) for window in split(points[1:], max(limit, 2) - 1)]
+    means = [_window_mean(window) for window in split_windows(points[1:], max(limit, 2) - 1)]
     return [points[0], *means[:-1], (points[-1][0], means[-1][1])]
 
 
-def split(items: Sequence[Point], parts: int) -> list[Sequence[Point]]:
+def split_windows(items: Sequence[Point], parts: int) -> list[Sequence[Point]]:
     """Consecutive windows whose lengths differ by at most one."""
     cuts = [len(items) * part // parts for part in range(parts + 1)]
     return [items[start:stop] for start, stop in pairwise(cuts) if stop > start]
 
 
-def _mean(window: Sequence[Point]) -> Point:
+def _window_mean(window: Sequence[Point]) -> Point:
     values = [value for _, value in window if value is not None]
-    at = sum(x for x, _ in window) / len(window)
-    return at, sum(values) / len(values) if values else None
+    mean_x = sum(x for x, _ in window) / len(window)
+    return mean_x, sum(values) / len(values) if values else None

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
-from regard.report.chart import Chart, compose, pick
-from regard.report.table import Table, Value, number
-from regard.report.text import MISSING, cells, label
-from regard.report.theme import EMPTY, INK, SHADES
+from regard.report.chart import Chart, compose_chart, label_expression
+from regard.report.table import Table, Value, to_number
+from regard.report.text import MISSING, display_width, format_label
+from regard.report.theme import EMPTY_CELL_COLOR, SEQUENTIAL_COLORS, TEXT_COLOR
 
 if TYPE_CHECKING:
     import altair as alt
 
-DARK = 0.6  # part of the domain above which white reads better than ink
-WRITTEN = 15  # rows and columns up to which the weights are written into the cells
+DARK_THRESHOLD = 0.6  # part of the domain above which white reads better than ink
+MAX_ANNOTATED = 15  # rows and columns up to which the weights are written into the cells
 
 
-def heatmap(
+def heatmap_chart(
     weights: Sequence[Sequence[float | None]] | Table,
     rows: Sequence[str],
     columns: Sequence[str],
@@ -35,16 +35,16 @@ def heatmap(
     Cells without a finite value are grey; small maps have their weights written out, but for those that would
     read 0.00.
     """
-    entries = _entries(weights, rows, columns, domain)
-    side = _side(len(rows), len(columns))
-    return compose(
+    entries = _cell_entries(weights, rows, columns, domain)
+    cell_size = _cell_size(len(rows), len(columns))
+    return compose_chart(
         title,
-        _picture(rows, columns, side, (row_title, column_title, value_title), domain),
+        _heatmap_layers(rows, columns, cell_size, (row_title, column_title, value_title), domain),
         {"cells": entries},
     )
 
 
-def _entries(
+def _cell_entries(
     weights: Sequence[Sequence[float | None]] | Table,
     rows: Sequence[str],
     columns: Sequence[str],
@@ -56,19 +56,19 @@ def _entries(
         raise RegardError(f"a heat map needs rows and columns; got {len(rows)} and {len(columns)}")
     if len(lines) != len(rows):
         raise RegardError(f"the heat map has {len(rows)} row labels but {len(lines)} rows of weights")
-    dark = domain[0] + DARK * (domain[1] - domain[0])
+    dark = domain[0] + DARK_THRESHOLD * (domain[1] - domain[0])
     entries: list[dict[str, Value]] = []
     for r, line in enumerate(lines):
         if len(line) != len(columns):
             raise RegardError(f"row {r} of the heat map has {len(line)} weights for {len(columns)} column labels")
         for c, value in enumerate(line):
-            weight = number(value, f"heat map row {r}, column {c}")
-            place: dict[str, Value] = {"row": r, "column": c, "weight": weight}
-            entries.append(place | _text(weight, dark))
+            weight = to_number(value, f"heat map row {r}, column {c}")
+            entry: dict[str, Value] = {"row": r, "column": c, "weight": weight}
+            entries.append(entry | _annotation(weight, dark))
     return entries
 
 
-def _text(weight: float | None, dark: float) -> dict[str, Value]:
+def _annotation(weight: float | None, dark: float) -> dict[str, Value]:
     """What a cell says, and whether on dark ground."""
     if weight is None:
         return {"text": MISSING, "dark": 0}
@@ -76,60 +76,60 @@ def _text(weight: float | None, dark: float) -> dict[str, Value]:
     return {"text": "" if float(text) == 0 else text, "dark": int(weight > dark)}
 
 
-def _side(rows: int, columns: int) -> int:
+def _cell_size(rows: int, columns: int) -> int:
     """Pixels of a cell: room for four characters where weights are written, always for a line of label."""
     most = max(rows, columns)
-    return 40 if most <= WRITTEN else max(15, min(28, 720 // most))
+    return 40 if most <= MAX_ANNOTATED else max(15, min(28, 720 // most))
 
 
-def _picture(
+def _heatmap_layers(
     rows: Sequence[str],
     columns: Sequence[str],
-    side: int,
+    cell_size: int,
     titles: tuple[str, str, str],
     domain: tuple[float, float],
 ) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     base = alt.Chart(alt.NamedData("cells"))
-    tall, wide = side * len(rows), side * len(columns)
+    tall, wide = cell_size * len(rows), cell_size * len(columns)
     down = alt.Y("row:O", title=titles[0], axis=_axis(rows), scale=alt.Scale(padding=0))
-    top = _axis(columns, orient="top", **_column_angle(columns, side))
+    top = _axis(columns, orient="top", **_column_angle(columns, cell_size))
     across = alt.X("column:O", title=titles[1], axis=top, scale=alt.Scale(padding=0))
     legend = alt.Legend(title=titles[2], gradientLength=max(80, min(200, tall)), gradientThickness=12)
     shade = alt.Color(
         "weight:Q",
-        scale=alt.Scale(domain=list(domain), range=list(SHADES), interpolate="lab", clamp=True),
+        scale=alt.Scale(domain=list(domain), range=list(SEQUENTIAL_COLORS), interpolate="lab", clamp=True),
         legend=legend,
     )
-    cell: dict[str, Any] = {"stroke": "white", "strokeWidth": 1 if side > 20 else 0.4}
+    cell: dict[str, Any] = {"stroke": "white", "strokeWidth": 1 if cell_size > 20 else 0.4}
     layers = [
-        base.mark_rect(color=EMPTY, **cell).transform_filter("!isValid(datum.weight)").encode(across, down),
+        base.mark_rect(color=EMPTY_CELL_COLOR, **cell).transform_filter("!isValid(datum.weight)").encode(across, down),
         base.mark_rect(**cell).transform_filter("isValid(datum.weight)").encode(across, down, shade),
     ]
-    if max(len(rows), len(columns)) <= WRITTEN:
-        colour = alt.condition("datum.dark == 1", alt.value("white"), alt.value(INK))
-        layers.append(base.mark_text(fontSize=12).encode(across, down, text="text:N", color=colour))
+    if max(len(rows), len(columns)) <= MAX_ANNOTATED:
+        color = alt.condition("datum.dark == 1", alt.value("white"), alt.value(TEXT_COLOR))
+        layers.append(base.mark_text(fontSize=12).encode(across, down, text="text:N", color=color))
     return alt.layer(*layers).properties(width=wide, height=tall)
 
 
-def _axis(words: Sequence[str], **more: Any) -> alt.Axis:
+def _axis(labels: Sequence[str], **options: Any) -> alt.Axis:
     import altair as alt
 
     return alt.Axis(
-        labelExpr=pick([label(word) for word in words]),
+        labelExpr=label_expression([format_label(word) for word in labels]),
         labelOverlap=False,  # every token is named, however many there are
         labelLimit=240,
-        labelColor=INK,
+        labelColor=TEXT_COLOR,
         domain=False,
         ticks=False,
         grid=False,
-        **more,
+        **options,
     )
 
 
-def _column_angle(words: Sequence[str], side: int) -> dict[str, Any]:
+def _column_angle(labels: Sequence[str], cell_size: int) -> dict[str, Any]:
     """Level where all words fit their columns, else slanted, else upright where slanted lines would touch."""
-    if max(map(cells, words)) * 8 <= side - 4:
+    if max(map(display_width, labels)) * 8 <= cell_size - 4:
         return {"labelAngle": 0}
-    return {"labelAngle": -45 if side >= 24 else -90, "labelAlign": "left", "labelBaseline": "middle"}
+    return {"labelAngle": -45 if cell_size >= 24 else -90, "labelAlign": "left", "labelBaseline": "middle"}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from regard.report.chart import Chart, compose
+from regard.report.chart import Chart, compose_chart
 from regard.report.table import Table, Value
-from regard.report.theme import PALETTE, SOFT_INK
+from regard.report.theme import MUTED_COLOR, PALETTE
 
-SIDE = 170
+PANEL_SIZE = 170
 COLUMNS = 4
 SHAPES = ("circle", "triangle-up", "square", "diamond", "cross")
 
 
-def layers_scatter(table: Table, *, title: str) -> Chart:
+def layer_scatter(table: Table, *, title: str) -> Chart:
     """A small picture for each layer of a table with columns layer, x, y and sense; senses differ in colour and shape.
 
     Each layer has axes of its own: what counts is who stands with whom, not how far apart.
@@ -24,8 +24,8 @@ def layers_scatter(table: Table, *, title: str) -> Chart:
     for row in rows:
         row["place"] = order.index(str(row["layer"]))
     blank = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
-    told = len(senses) > 1
-    legend = alt.Legend(title=None, orient="top", symbolSize=90) if told else None
+    show_legend = len(senses) > 1
+    legend = alt.Legend(title=None, orient="top", symbolSize=90) if show_legend else None
     points = (
         alt.Chart()
         .mark_point(filled=True, size=70, opacity=0.85)
@@ -39,14 +39,14 @@ def layers_scatter(table: Table, *, title: str) -> Chart:
                 "sense:N", legend=legend, scale=alt.Scale(domain=senses, range=list(SHAPES[: len(senses)]))
             ),
         )
-        .properties(width=SIDE, height=SIDE)
+        .properties(width=PANEL_SIZE, height=PANEL_SIZE)
     )
-    frame = alt.Chart().mark_rect(fill=None, stroke=SOFT_INK, strokeOpacity=0.25)
+    frame = alt.Chart().mark_rect(fill=None, stroke=MUTED_COLOR, strokeOpacity=0.25)
     labels = alt.Header(labelExpr=f"{order!r}[datum.value]", labelFontSize=13, title=None)
     chart = (
         alt.layer(frame, points)
-        .properties(width=SIDE, height=SIDE)
+        .properties(width=PANEL_SIZE, height=PANEL_SIZE)
         .facet(facet=alt.Facet("place:O", header=labels), data=alt.NamedData("points"), columns=COLUMNS)
         .resolve_scale(x="independent", y="independent")
     )
-    return compose(title, chart, {"points": rows}).named("word")
+    return compose_chart(title, chart, {"points": rows}).with_name("word")

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
-from regard.report.chart import Chart, compose, pick
+from regard.report.chart import Chart, compose_chart, label_expression
 from regard.report.table import Table, Value
-from regard.report.text import figures
-from regard.report.theme import HEIGHT, INK, PALETTE, SHADES, WIDTH
+from regard.report.text import format_column
+from regard.report.theme import HEIGHT, PALETTE, SEQUENTIAL_COLORS, TEXT_COLOR, WIDTH
 
 if TYPE_CHECKING:
     import altair as alt
 
-BEST = PALETTE[1]
-DOT = 70
-CROWD = 12  # dots that can stand together without covering one another, and be named
+BEST_COLOR = PALETTE[1]
+DOT_SIZE = 70
+MAX_LABELED_DOTS = 12  # dots that can stand together without covering one another, and be named
 
 
-def slices(
+def slice_plot(
     table: Table,
     settings: Sequence[str],
     value: str,
@@ -28,70 +28,82 @@ def slices(
     title: str,
     y_title: str,
     best: int | None,
-    logs: Sequence[str] = (),
+    log_scaled: Sequence[str] = (),
 ) -> Chart:
     """A panel for each setting: every trial at the setting's value and its score, the best one marked."""
     import altair as alt
 
     names = [name for name in settings if len(set(table[name])) > 1] or list(settings)
     scores = table.numbers(value)
-    drawn: list[Any] = []
+    panels: list[Any] = []
     datasets: dict[str, list[dict[str, Value]]] = {}
-    low, high = _span([score for score in scores if score is not None])
-    crowded = len(table) > CROWD
+    low, high = _score_range([score for score in scores if score is not None])
+    crowded = len(table) > MAX_LABELED_DOTS
     for number, name in enumerate(names):
         column = table[name]
-        continuous = _continuous(column)
-        order = sorted(set(column), key=_sortable)
-        kept = [(at, score, n) for n, (at, score) in enumerate(zip(column, scores, strict=True)) if score is not None]
+        continuous = _is_continuous(column)
+        order = sorted(set(column), key=_sort_key)
+        scored_trials = [
+            (setting_value, score, n)
+            for n, (setting_value, score) in enumerate(zip(column, scores, strict=True))
+            if score is not None
+        ]
         datasets[f"slice{number}"] = [
             {
-                "x": at if continuous else order.index(at) + (0.3 * _aside(n) if crowded else 0),
+                "x": setting_value if continuous else order.index(setting_value) + (0.3 * _jitter(n) if crowded else 0),
                 "y": score,
                 "best": n == best,
             }
-            for at, score, n in kept
+            for setting_value, score, n in scored_trials
         ]
-        means = {at: [score for other, score, _ in kept if other == at] for at in order}
+        scores_by_value = {
+            setting_value: [score for other, score, _ in scored_trials if other == setting_value]
+            for setting_value in order
+        }
         datasets[f"mean{number}"] = [
-            {"x": order.index(at), "y": sum(found) / len(found)} for at, found in means.items() if found
+            {"x": order.index(setting_value), "y": sum(value_scores) / len(value_scores)}
+            for setting_value, value_scores in scores_by_value.items()
+            if value_scores
         ]
-        log = name in logs
+        log = name in log_scaled
         scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
         across = (
             alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
             if continuous
             else alt.X(
-                "x:Q", title=name, scale=alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False), axis=_steps(order)
+                "x:Q",
+                title=name,
+                scale=alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False),
+                axis=_category_axis(order),
             )
         )
         up = alt.Y("y:Q", title=y_title if number % 3 == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
-        ink = alt.condition("datum.best", alt.value(BEST), alt.value(PALETTE[0]))
-        mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT, opacity=0.75)
-        dots = mark.encode(across, up, color=ink)
+        color = alt.condition("datum.best", alt.value(BEST_COLOR), alt.value(PALETTE[0]))
+        mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT_SIZE, opacity=0.75)
+        dots = mark.encode(across, up, color=color)
         if not continuous:  # a bar at the mean of each value
             bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(
-                orient="horizontal", color=INK, thickness=2, size=34
+                orient="horizontal", color=TEXT_COLOR, thickness=2, size=34
             )
             dots = alt.layer(dots, bar.encode(across, up))
-        drawn.append(dots.properties(width=190, height=180))
-    if not drawn:
+        panels.append(dots.properties(width=190, height=180))
+    if not panels:
         raise RegardError("slices: no setting varies, so there is nothing to draw")
-    picture = alt.concat(*drawn, columns=3, spacing=18)
+    picture = alt.concat(*panels, columns=3, spacing=18)
     note = "orange: the best trial; black bars: means" if best is not None else "black bars: means"
-    return compose(title, picture, datasets, note=note)
+    return compose_chart(title, picture, datasets, note=note)
 
 
-def parallel(
+def parallel_coordinates(
     table: Table,
     settings: Sequence[str],
     value: str,
     *,
     title: str,
     value_title: str,
-    higher: bool,
+    higher_is_better: bool,
     best: int | None,
-    logs: Sequence[str] = (),
+    log_scaled: Sequence[str] = (),
 ) -> Chart:
     """A line for each trial through its value of every setting to its score; dark is good, the best in orange."""
     import altair as alt
@@ -99,37 +111,41 @@ def parallel(
     axes = [*settings, value]
     ticks: list[dict[str, Value]] = []
     heights: dict[str, list[float | None]] = {}
-    for place, name in enumerate(axes):
-        heights[name], marks = _scaled(table[name], name in logs, few=1 if name == value else 6)
-        ticks += [{"axis": place, "y": y, "text": text} for y, text in marks]
-    goodness = [y if y is None or higher else 1 - y for y in heights[value]]
+    for axis_index, name in enumerate(axes):
+        heights[name], marks = _axis_heights(table[name], name in log_scaled, max_categories=1 if name == value else 6)
+        ticks += [{"axis": axis_index, "y": y, "text": text} for y, text in marks]
+    goodness = [y if y is None or higher_is_better else 1 - y for y in heights[value]]
     rows: list[dict[str, Value]] = []
     order = sorted(range(len(table)), key=lambda n: (n == best, goodness[n] or 0.0))
     for rank, n in enumerate(order):
-        shade = BEST if n == best else SHADES[2 + round((goodness[n] or 0.0) * (len(SHADES) - 3))]
+        shade = (
+            BEST_COLOR
+            if n == best
+            else SEQUENTIAL_COLORS[2 + round((goodness[n] or 0.0) * (len(SEQUENTIAL_COLORS) - 3))]
+        )
         rows += [{"axis": i, "y": heights[name][n], "z": rank, "colour": shade} for i, name in enumerate(axes)]
-    wide = max(120, min(WIDTH, 150 * (len(axes) - 1)))
+    width = max(120, min(WIDTH, 150 * (len(axes) - 1)))
     across = alt.X(
         "axis:Q",
         title=None,
         scale=alt.Scale(domain=[0, max(1, len(axes) - 1)], nice=False),
         axis=alt.Axis(
             values=list(range(len(axes))),
-            labelExpr=pick([*settings, value_title]),
+            labelExpr=label_expression([*settings, value_title]),
             orient="top",
             domain=False,
             ticks=False,
             grid=True,
             gridColor="#9aa3ad",
             labelFontSize=12,
-            labelColor=INK,
+            labelColor=TEXT_COLOR,
             labelFontWeight=600,
             labelOverlap=False,
         ),
     )
     up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.08, 1.08], nice=False))
     line = alt.Chart(alt.NamedData("lines")).mark_line(opacity=0.85, strokeWidth=1.6, strokeJoin="round")
-    text = alt.Chart(alt.NamedData("ticks")).mark_text(align="left", dx=6, fontSize=11, color=INK)
+    text = alt.Chart(alt.NamedData("ticks")).mark_text(align="left", dx=6, fontSize=11, color=TEXT_COLOR)
     halo = alt.Chart(alt.NamedData("ticks")).mark_text(
         align="left", dx=6, fontSize=11, stroke="white", strokeWidth=4, strokeJoin="round"
     )
@@ -137,12 +153,14 @@ def parallel(
         line.encode(across, up, alt.Detail("z:O"), color=alt.Color("colour:N", scale=None)),
         halo.encode(across, up, text=alt.Text("text:N")),
         text.encode(across, up, text=alt.Text("text:N")),
-    ).properties(width=wide, height=HEIGHT - 40)
+    ).properties(width=width, height=HEIGHT - 40)
     note = f"dark: better {value_title}" + ("; orange: the best trial" if best is not None else "")
-    return compose(title, layers, {"lines": rows, "ticks": ticks}, note=note)
+    return compose_chart(title, layers, {"lines": rows, "ticks": ticks}, note=note)
 
 
-def frontier(table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher: bool) -> Chart:
+def pareto_chart(
+    table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher_is_better: bool
+) -> Chart:
     """Cost against quality: every system a dot with its name, those that none beats in both joined by a line."""
     import altair as alt
 
@@ -153,36 +171,40 @@ def frontier(table: Table, x: str, y: str, name: str, *, title: str, x_title: st
     ]
     if not points:
         raise RegardError(f"frontier {title!r}: there is no finite point to draw")
-    front = pareto([(a, b) for a, b, _ in points], higher)
-    few = len(points) <= CROWD
+    front = pareto_front([(a, b) for a, b, _ in points], higher_is_better)
+    label_all = len(points) <= MAX_LABELED_DOTS
     rows: list[dict[str, Value]] = [
-        {"x": a, "y": b, "name": n if few or i in front else "", "front": i in front}
+        {"x": a, "y": b, "name": n if label_all or i in front else "", "front": i in front}
         for i, (a, b, n) in enumerate(points)
     ]
     line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1]} for i in front]
     scale = alt.Scale(zero=False, nice=True, padding=30)
-    thousands: dict[str, Any] = (
+    axis_format: dict[str, Any] = (
         {"format": "~s"} if max(a for a, _, _ in points) >= 1000 else {}
     )  # below, ~s would write milli
-    axis = alt.Axis(grid=False, tickCount=6, **thousands)
+    axis = alt.Axis(grid=False, tickCount=6, **axis_format)
     across = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False, padding=24))
-    ink = alt.condition("datum.front", alt.value(BEST), alt.value(PALETTE[0]))
+    color = alt.condition("datum.front", alt.value(BEST_COLOR), alt.value(PALETTE[0]))
     base = alt.Chart(alt.NamedData("points"))
     path = alt.Chart(alt.NamedData("front")).mark_line(
-        interpolate="step-after", color=BEST, strokeWidth=1.4, strokeDash=[5, 4]
+        interpolate="step-after", color=BEST_COLOR, strokeWidth=1.4, strokeDash=[5, 4]
     )
     layers = alt.layer(
         path.encode(across, up),
-        base.mark_point(filled=True, size=DOT, opacity=1).encode(across, up, color=ink),
-        base.mark_text(align="left", dx=8, dy=-8, fontSize=12, color=INK).encode(across, up, text=alt.Text("name:N")),
+        base.mark_point(filled=True, size=DOT_SIZE, opacity=1).encode(across, up, color=color),
+        base.mark_text(align="left", dx=8, dy=-8, fontSize=12, color=TEXT_COLOR).encode(
+            across, up, text=alt.Text("name:N")
+        ),
     ).properties(width=560, height=HEIGHT - 20)
-    return compose(title, layers, {"points": rows, "front": line}, note="orange: nothing is both cheaper and better")
+    return compose_chart(
+        title, layers, {"points": rows, "front": line}, note="orange: nothing is both cheaper and better"
+    )
 
 
-def pareto(points: Sequence[tuple[float, float]], higher: bool) -> list[int]:
+def pareto_front(points: Sequence[tuple[float, float]], higher_is_better: bool) -> list[int]:
     """The points that none beats in cost and in quality, cheapest first."""
-    sign = -1 if higher else 1
+    sign = -1 if higher_is_better else 1
     order = sorted(range(len(points)), key=lambda n: (points[n][0], sign * points[n][1]))
     front: list[int] = []
     for n in order:
@@ -191,57 +213,59 @@ def pareto(points: Sequence[tuple[float, float]], higher: bool) -> list[int]:
     return front
 
 
-def _steps(order: Sequence[Value]) -> alt.Axis:
+def _category_axis(order: Sequence[Value]) -> alt.Axis:
     """An axis whose values stand at equal distances."""
     import altair as alt
 
-    labels = figures(order)
+    labels = format_column(order)
     angle = 0 if sum(map(len, labels)) < 26 else -35
-    return alt.Axis(labelExpr=pick(labels), values=list(range(len(order))), labelAngle=angle, grid=False)
+    return alt.Axis(labelExpr=label_expression(labels), values=list(range(len(order))), labelAngle=angle, grid=False)
 
 
-def _aside(n: int) -> float:
+def _jitter(n: int) -> float:
     """How far from the middle the n-th dot stands: no two neighbours alike, and the same every time."""
     return 0.8 * (2 * ((n * 0.618034) % 1) - 1)
 
 
-def _continuous(column: Sequence[Value]) -> bool:
+def _is_continuous(column: Sequence[Value]) -> bool:
     """Whether values are drawn to scale: fractions of which there are many; others stand at equal distances."""
     return all(isinstance(value, float) for value in column) and len(set(column)) > 6
 
 
-def _sortable(value: Value) -> tuple[bool, float, str]:
+def _sort_key(value: Value) -> tuple[bool, float, str]:
     return (isinstance(value, str), 0.0 if isinstance(value, str) or value is None else float(value), str(value))
 
 
-def _scaled(column: Sequence[Value], log: bool, few: int) -> tuple[list[float | None], list[tuple[float, str]]]:
+def _axis_heights(
+    column: Sequence[Value], log: bool, max_categories: int
+) -> tuple[list[float | None], list[tuple[float, str]]]:
     """A column as heights from 0 to 1, and where its labels stand; a few values evenly, equal ones a little apart."""
-    known = [float(v) for v in column if isinstance(v, float)]
-    if len(set(known)) > few:
-        low, high = min(known), max(known)
-        heights = [None if v is None else _share(float(v), low, high, log) for v in column]
+    numbers = [float(v) for v in column if isinstance(v, float)]
+    if len(set(numbers)) > max_categories:
+        low, high = min(numbers), max(numbers)
+        heights = [None if v is None else _to_unit_interval(float(v), low, high, log) for v in column]
         shares = (0.0, 0.25, 0.5, 0.75, 1.0)
-        return heights, [(share, f"{_at(share, low, high, log):.3g}") for share in shares]
-    order = sorted(set(column), key=_sortable)
+        return heights, [(share, f"{_from_unit_interval(share, low, high, log):.3g}") for share in shares]
+    order = sorted(set(column), key=_sort_key)
     top = max(1, len(order) - 1)
     middle = 0.5 if len(order) == 1 else 0.0
-    width = min(0.08, 0.25 / len(order)) if len(column) > CROWD else 0.0
-    heights = [order.index(value) / top + middle + width * _aside(n) for n, value in enumerate(column)]
-    return heights, [(n / top + middle, text) for n, text in enumerate(figures(order))]
+    width = min(0.08, 0.25 / len(order)) if len(column) > MAX_LABELED_DOTS else 0.0
+    heights = [order.index(value) / top + middle + width * _jitter(n) for n, value in enumerate(column)]
+    return heights, [(n / top + middle, text) for n, text in enumerate(format_column(order))]
 
 
-def _share(value: float, low: float, high: float, log: bool) -> float:
+def _to_unit_interval(value: float, low: float, high: float, log: bool) -> float:
     if log:
         return math.log(value / low) / (math.log(high / low) or 1.0)
     return (value - low) / ((high - low) or 1.0)
 
 
-def _at(share: float, low: float, high: float, log: bool) -> float:
+def _from_unit_interval(share: float, low: float, high: float, log: bool) -> float:
     return float(low * (high / low) ** share) if log else low + share * (high - low)
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
+def _score_range(values: Sequence[float]) -> tuple[float, float]:
     if not values:
         raise RegardError("slices: no trial has a score to draw")
-    room = 0.08 * (max(values) - min(values)) or 0.5
-    return min(values) - room, max(values) + room
+    margin = 0.08 * (max(values) - min(values)) or 0.5
+    return min(values) - margin, max(values) + margin

@@ -20,86 +20,92 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 
-FINEST = 65  # k where there is room: weights then lie within 1/130,000 of the truth
+MAX_SUBDIVISIONS = 65  # k where there is room: weights then lie within 1/130,000 of the truth
 DECIMALS = 3
 
 
 @dataclass(frozen=True)
-class Packed:
+class QuantizedArrays:
     """Arrays as texts: base64 of deflated codes, all low bytes before all higher ones; all on one grid.
 
     The largest code of all is kept for cells without a number: masked, or left out.
     """
 
     blobs: tuple[str, ...]
-    parts: int
-    lowest: int
+    steps_per_unit: int
+    offset: int
     decimals: int
-    width: int  # bytes of a code
+    code_bytes: int  # bytes of a code
 
     @property
     def size(self) -> int:
         return sum(map(len, self.blobs))
 
     @property
-    def error(self) -> float:
+    def max_error(self) -> float:
         """How far a kept number may be from the true one."""
-        return 0.5 / self.parts
+        return 0.5 / self.steps_per_unit
 
 
-def pack(arrays: Sequence[Array], finest: int = FINEST) -> Packed:
+def quantize_arrays(arrays: Sequence[Array], max_subdivisions: int = MAX_SUBDIVISIONS) -> QuantizedArrays:
     """The arrays on the finest grid that two bytes hold, `finest` at most; NaN and ±∞ become missing."""
-    real = [np.isfinite(array) for array in arrays]
-    numbers = np.concatenate([np.asarray(array[mask], np.float64) for array, mask in zip(arrays, real, strict=True)])
+    finite = [np.isfinite(array) for array in arrays]
+    numbers = np.concatenate([np.asarray(array[mask], np.float64) for array, mask in zip(arrays, finite, strict=True)])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
-    decimals, k, width = _grid(low, high, finest)
-    parts = 10**decimals * k
-    lowest = math.floor(low * parts)
-    texts = []
-    for array, mask in zip(arrays, real, strict=True):
-        codes = np.full(array.shape, 256**width - 1, dtype=np.uint32)
-        codes[mask] = (np.rint(np.asarray(array[mask], np.float64) * parts) - lowest).astype(np.uint32)
-        texts.append(_text(codes, width))
-    return Packed(tuple(texts), parts, lowest, decimals, width)
+    decimals, k, code_bytes = _choose_grid(low, high, max_subdivisions)
+    steps_per_unit = 10**decimals * k
+    offset = math.floor(low * steps_per_unit)
+    blobs = []
+    for array, mask in zip(arrays, finite, strict=True):
+        codes = np.full(array.shape, 256**code_bytes - 1, dtype=np.uint32)
+        codes[mask] = (np.rint(np.asarray(array[mask], np.float64) * steps_per_unit) - offset).astype(np.uint32)
+        blobs.append(_encode_codes(codes, code_bytes))
+    return QuantizedArrays(tuple(blobs), steps_per_unit, offset, decimals, code_bytes)
 
 
-def unpack(packed: Packed) -> list[Array]:
+def dequantize_arrays(quantized: QuantizedArrays) -> list[Array]:
     """What the page will see: every array flat."""
-    found = []
-    for blob in packed.blobs:
-        planes = np.frombuffer(zlib.decompress(base64.b64decode(blob)), dtype=np.uint8).reshape(packed.width, -1)
+    arrays = []
+    for blob in quantized.blobs:
+        planes = np.frombuffer(zlib.decompress(base64.b64decode(blob)), dtype=np.uint8).reshape(
+            quantized.code_bytes, -1
+        )
         codes = sum(plane.astype(np.int64) << (8 * n) for n, plane in enumerate(planes))
-        found.append(np.where(codes == 256**packed.width - 1, np.nan, (codes + packed.lowest) / packed.parts))
-    return found
+        arrays.append(
+            np.where(
+                codes == 256**quantized.code_bytes - 1, np.nan, (codes + quantized.offset) / quantized.steps_per_unit
+            )
+        )
+    return arrays
 
 
-def top_keys(weights: Array, keep: int) -> NDArray[np.bool_]:
+def top_key_mask(weights: Array, top_k: int) -> NDArray[np.bool_]:
     """For numbers (…, Tq, Tk), which keys are among the `keep` largest of their row, whatever their sign."""
-    if keep >= weights.shape[-1]:
+    if top_k >= weights.shape[-1]:
         return np.ones(weights.shape, dtype=bool)
-    chosen = np.argpartition(-np.nan_to_num(np.abs(weights)), keep - 1, axis=-1)[..., :keep]
+    indices = np.argpartition(-np.nan_to_num(np.abs(weights)), top_k - 1, axis=-1)[..., :top_k]
     mask = np.zeros(weights.shape, dtype=bool)
-    np.put_along_axis(mask, chosen, True, axis=-1)
+    np.put_along_axis(mask, indices, True, axis=-1)
     return mask
 
 
-def _grid(low: float, high: float, finest: int) -> tuple[int, int, int]:
+def _choose_grid(low: float, high: float, max_subdivisions: int) -> tuple[int, int, int]:
     """Decimals, k and bytes of a code: three decimals, then as fine as two bytes allow; three bytes where they must."""
     decimals = DECIMALS
-    while decimals > 0 and _codes(low, high, 10**decimals) >= 256**3:
+    while decimals > 0 and _num_codes(low, high, 10**decimals) >= 256**3:
         decimals -= 1
-    k = finest
-    while k > 1 and _codes(low, high, 10**decimals * k) >= 256**2:
+    k = max_subdivisions
+    while k > 1 and _num_codes(low, high, 10**decimals * k) >= 256**2:
         k -= 4
-    return decimals, k, 2 if _codes(low, high, 10**decimals * k) < 256**2 else 3
+    return decimals, k, 2 if _num_codes(low, high, 10**decimals * k) < 256**2 else 3
 
 
-def _codes(low: float, high: float, parts: int) -> int:
-    return math.ceil(high * parts) - math.floor(low * parts) + 1
+def _num_codes(low: float, high: float, steps_per_unit: int) -> int:
+    return math.ceil(high * steps_per_unit) - math.floor(low * steps_per_unit) + 1
 
 
-def _text(codes: NDArray[np.uint32], width: int) -> str:
+def _encode_codes(codes: NDArray[np.uint32], code_bytes: int) -> str:
     """Byte planes squeeze better than whole codes: high bytes of small weights are all alike."""
     flat = codes.ravel()
-    planes = np.concatenate([(flat >> (8 * n)) & 255 for n in range(width)]).astype(np.uint8)
+    planes = np.concatenate([(flat >> (8 * n)) & 255 for n in range(code_bytes)]).astype(np.uint8)
     return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from regard.report import Chart, Table, Value, frontier
+from regard.report import Chart, Table, Value, pareto_chart
 from regard.tuning.measure import RunSummary
 
 COST_TITLES = {
@@ -26,15 +26,15 @@ def draw_cost_charts(rows: Sequence[dict[str, Value]], score: str, y_title: str,
             {name: row[name] for name in ("name", score, cost)} for row in rows if row.get(cost) is not None
         ]
         if len(rows_with_cost) > 1:
-            chart = frontier(
-                Table.of(rows_with_cost),
+            chart = pareto_chart(
+                Table.from_rows(rows_with_cost),
                 cost,
                 score,
                 "name",
                 title=title,
                 x_title=x_title,
                 y_title=y_title,
-                higher=higher_is_better,
+                higher_is_better=higher_is_better,
             )
-            charts.append(chart.named(f"{cost}-quality"))
+            charts.append(chart.with_name(f"{cost}-quality"))
     return charts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.metrics import Test, paired_tests
+from regard.metrics import PairedTestResult, paired_tests
 from regard.run import Run
 from regard.training import log
 from regard.tuning.analysis.findings import LossCurve, StudyAnalysis
@@ -87,7 +87,7 @@ def read_dev_sentences(result: TrialResult) -> list[dict[str, str]] | None:
     return read_sentences(path) if path is not None and path.exists() else None
 
 
-def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, Test]:
+def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
     """Every trial against the best one by BLEU on dev, where both translated the same sentences."""
     sentences_by_trial = {
         result.number: sentences for result in ranking[:MAX_TESTED_TRIALS] if (sentences := read_dev_sentences(result))
@@ -107,11 +107,11 @@ def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, Test]:
     return {int(number): sentences["bleu"] for number, sentences in tests.items() if int(number) != ranking[0].number}
 
 
-def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, Test]:
+def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
     """Every trial against the best one by the scores of its seeds: what they are ranked by is what is tested."""
     best, name = ranking[0] if ranking else None, METRIC_NAMES[study.metric]
     return {
-        result.number: Test(
+        result.number: PairedTestResult(
             name, value, welch_t_test(best.values, result.values), "Welch's t", value - (best.value or 0.0)
         )
         for result in ranking[1:MAX_TESTED_TRIALS]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean, stdev
 
-from regard.metrics import Test
-from regard.report import pareto
+from regard.metrics import PairedTestResult
+from regard.report import pareto_front
 from regard.tuning.analysis.effects import (
     build_blocks,
     find_confounders,
@@ -56,7 +56,7 @@ class StudyAnalysis:
     """By the number of the trial, at its looks at dev."""
     unit: str = "steps"
     """What the curves are drawn over."""
-    tests: Mapping[int, Test] = field(default_factory=dict)
+    tests: Mapping[int, PairedTestResult] = field(default_factory=dict)
     """By the number of the trial: against the best one, on the dev sentences, or by seeds where there are several."""
     importances: Mapping[str, float] = field(default_factory=dict)
 
@@ -155,9 +155,13 @@ def describe_significance(analysis: StudyAnalysis) -> str:
     return " ".join(sentences)
 
 
-def _format_gap(test: Test, digits: int) -> str:
+def _format_gap(test: PairedTestResult, digits: int) -> str:
     """How far from the best, and what luck has to do with it."""
-    return f"{test.difference:+.{digits}f}, {test.chance(3)}" if test.differing != 0 else "the same translations"
+    return (
+        f"{test.difference:+.{digits}f}, {test.format_p_value(3)}"
+        if test.num_differing != 0
+        else "the same translations"
+    )
 
 
 def _tested_metric(analysis: StudyAnalysis) -> str:
@@ -335,7 +339,7 @@ def _recommend_for(
     cheapest_equivalent = min((r for r in equivalent_trials if r.number in costs), key=lambda r: costs[r.number])
     pareto_front = [
         trials_with_cost[n]
-        for n in pareto([(costs[r.number], r.value or 0.0) for r in trials_with_cost], analysis.study.maximize)
+        for n in pareto_front([(costs[r.number], r.value or 0.0) for r in trials_with_cost], analysis.study.maximize)
     ]
     if costs[cheapest_equivalent.number] < CLEAR_COST_RATIO * costs[best.number]:
         equal = f"no significant difference in {_tested_metric(analysis)}"

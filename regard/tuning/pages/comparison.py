@@ -3,23 +3,23 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from regard.metrics import Test, bleu
+from regard.metrics import PairedTestResult, bleu
 from regard.report import (
     Chart,
     Figure,
-    Grid,
+    PagePart,
     Paragraph,
-    Part,
     Section,
     Table,
-    Translation,
-    Translations,
+    TableView,
+    TranslationCard,
+    TranslationCards,
     Value,
-    bars,
-    distributions,
-    overlay,
-    page,
-    profile,
+    bar_chart,
+    category_curves,
+    overlay_curves,
+    render_page,
+    stacked_histograms,
     write_page,
 )
 from regard.run import write_text
@@ -74,7 +74,7 @@ def describe_tests(comparison: Comparison, system: System) -> list[str]:
         )
         p_values = (
             f" (paired bootstrap p = {bootstrap_test.p:.4f}, approximate randomisation p = {randomization_test.p:.4f})"
-            if bootstrap_test.tells
+            if bootstrap_test.has_enough_sentences
             else ""
         )
         difference = f"{bootstrap_test.metric} {bootstrap_test.difference:+.2f} against {comparison.baseline.name}"
@@ -82,11 +82,11 @@ def describe_tests(comparison: Comparison, system: System) -> list[str]:
     return sentences
 
 
-def _describe_verdict(bootstrap_test: Test, randomization_test: Test) -> str:
-    if bootstrap_test.differing == 0:
+def _describe_verdict(bootstrap_test: PairedTestResult, randomization_test: PairedTestResult) -> str:
+    if bootstrap_test.num_differing == 0:
         return "the same translations"
-    if not bootstrap_test.tells:
-        return f"only {bootstrap_test.differing} of the translations differ, too few to tell"
+    if not bootstrap_test.has_enough_sentences:
+        return f"only {bootstrap_test.num_differing} of the translations differ, too few to tell"
     if bootstrap_test.significant != randomization_test.significant:
         return "the two tests disagree"
     return "significant by both tests" if bootstrap_test.significant else "noise by both tests"
@@ -126,14 +126,18 @@ def draw_charts(comparison: Comparison) -> dict[str, Chart]:
     """Every chart by its name."""
     charts = {"scores": _draw_scores(comparison)} | _draw_curves(comparison) | _draw_costs(comparison)
     sentences = {s.name: s.evaluation.sentences for s in comparison.systems}
-    table = Table.of({"bleu": one.bleu, "system": name} for name, found in sentences.items() for one in found)
-    histogram = distributions(table, "bleu", "system", title="Sentences by their BLEU", x_title="BLEU of the sentence")
-    charts["sentence-bleu"] = histogram.named("sentence-bleu")
+    table = Table.from_rows({"bleu": one.bleu, "system": name} for name, found in sentences.items() for one in found)
+    histogram = stacked_histograms(
+        table, "bleu", "system", title="Sentences by their BLEU", x_title="BLEU of the sentence"
+    )
+    charts["sentence-bleu"] = histogram.with_name("sentence-bleu")
     rows = [row for name, found in sentences.items() for row in bleu_by_length(name, [vars(one) for one in found])]
     if len({row["words"] for row in rows}) > 1:
         title, x_title = "BLEU by the length of the source", "words of the source"
-        chart = profile(Table.of(rows), "words", "bleu", "system", title=title, x_title=x_title, y_title="BLEU")
-        charts["length-bleu"] = chart.named("length-bleu")
+        chart = category_curves(
+            Table.from_rows(rows), "words", "bleu", "system", title=title, x_title=x_title, y_title="BLEU"
+        )
+        charts["length-bleu"] = chart.with_name("length-bleu")
     return charts
 
 
@@ -154,11 +158,11 @@ def _draw_scores(comparison: Comparison) -> Chart:
     for system in comparison.systems:
         score = system.evaluation.scores["bleu"]
         rows.append({"system": system.name, "BLEU": score.value, "low": score.low, "high": score.high})
-    table = Table.of(rows)
+    table = Table.from_rows(rows)
     title = "BLEU with 95 % intervals"
-    return bars(table, "system", "BLEU", interval=("low", "high"), title=title, x_title="", y_title="BLEU").named(
-        "scores"
-    )
+    return bar_chart(
+        table, "system", "BLEU", interval=("low", "high"), title=title, x_title="", y_title="BLEU"
+    ).with_name("scores")
 
 
 def _draw_curves(comparison: Comparison) -> dict[str, Chart]:
@@ -181,11 +185,13 @@ def _draw_curves(comparison: Comparison) -> dict[str, Chart]:
                 if column in point
             ]
             if rows:
-                tables[head] = Table.of(rows)
+                tables[head] = Table.from_rows(rows)
         if tables:
             names = list(log_curves)
-            chart = overlay(tables, "x", column, "system", title=title, x_title="minutes", y_title=y_title, named=names)
-            charts[column] = chart.named(column)
+            chart = overlay_curves(
+                tables, "x", column, "system", title=title, x_title="minutes", y_title=y_title, highlighted=names
+            )
+            charts[column] = chart.with_name(column)
     return charts
 
 
@@ -207,7 +213,7 @@ def _draw_costs(comparison: Comparison) -> dict[str, Chart]:
 def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
     names = " · ".join(system.name for system in comparison.systems)
     figures = {name: Figure(chart) for name, chart in charts.items()}
-    paragraphs: list[Part] = [Paragraph(text) for text in _describe_systems(comparison)]
+    paragraphs: list[PagePart] = [Paragraph(text) for text in _describe_systems(comparison)]
     curves = [figures[name] for name in ("loss", "accuracy", "bleu") if name in figures]
     costs = [figure for name, figure in figures.items() if name.endswith("-quality")]
     shapes = [figures[name] for name in ("sentence-bleu", "length-bleu") if name in figures]
@@ -223,7 +229,7 @@ def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
         Section("Sentences", shapes),
         Section("Largest differences", _build_differences(comparison)),
     ]
-    return page(f"Comparison: {names}", f"{len(comparison.pairs):,} sentences of {comparison.name}", sections)
+    return render_page(f"Comparison: {names}", f"{len(comparison.pairs):,} sentences of {comparison.name}", sections)
 
 
 def _describe_systems(comparison: Comparison) -> list[str]:
@@ -243,7 +249,7 @@ def _describe_systems(comparison: Comparison) -> list[str]:
     return sentences
 
 
-def _build_score_table(comparison: Comparison) -> Grid:
+def _build_score_table(comparison: Comparison) -> TableView:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems:
         row: dict[str, Value] = {"system": system.name}
@@ -251,7 +257,7 @@ def _build_score_table(comparison: Comparison) -> Grid:
             score = system.evaluation.scores[name]
             row[score.name] = f"{score.value:.2f} ± {(score.high - score.low) / 2:.2f}"
         rows.append(row | {"length ratio": round(length_ratio(system), 3), "works": _format_works(system)})
-    return Grid(Table.of(rows), "± is half of the 95 % interval; TER is better when lower.")
+    return TableView(Table.from_rows(rows), "± is half of the 95 % interval; TER is better when lower.")
 
 
 def _format_works(system: System) -> str:
@@ -263,7 +269,7 @@ def _build_signatures(comparison: Comparison) -> Paragraph:
     return Paragraph("\n\n".join(f"{scores[name].name}: {scores[name].signature}" for name in METRICS))
 
 
-def _build_test_table(comparison: Comparison) -> Grid:
+def _build_test_table(comparison: Comparison) -> TableView:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems[1:]:
         for name in METRICS:
@@ -280,21 +286,23 @@ def _build_test_table(comparison: Comparison) -> Grid:
                     "approximate randomisation": _format_p_value(randomization_test),
                 }
             )
-    return Grid(Table.of(rows), f"Against {comparison.baseline.name}. Below 0.05, marked *, luck alone is unlikely.")
+    return TableView(
+        Table.from_rows(rows), f"Against {comparison.baseline.name}. Below 0.05, marked *, luck alone is unlikely."
+    )
 
 
-def _format_p_value(test: Test) -> str:
-    return f"{test.chance(4)}{' *' if test.significant else ''}"
+def _format_p_value(test: PairedTestResult) -> str:
+    return f"{test.format_p_value(4)}{' *' if test.significant else ''}"
 
 
-def _build_cost_table(comparison: Comparison) -> Part:
+def _build_cost_table(comparison: Comparison) -> PagePart:
     rows: list[dict[str, Value]] = [
         {"system": s.name, "parameters": s.parameters, **_training_cost(s.summary)}
         for s in comparison.systems
         if s.parameters is not None
     ]
     note = "Minutes and pieces a second of training; a sentence as it took greedily at looks at dev."
-    return Grid(Table.of(rows), note) if rows else Paragraph("Nothing is known of what these systems cost.")
+    return TableView(Table.from_rows(rows), note) if rows else Paragraph("Nothing is known of what these systems cost.")
 
 
 def _training_cost(summary: RunSummary | None) -> dict[str, Value]:
@@ -308,8 +316,8 @@ def _training_cost(summary: RunSummary | None) -> dict[str, Value]:
     }
 
 
-def _build_differences(comparison: Comparison) -> list[Part]:
-    parts: list[Part] = []
+def _build_differences(comparison: Comparison) -> list[PagePart]:
+    parts: list[PagePart] = []
     for system in comparison.systems[1:]:
         cards = []
         for n in largest_differences(comparison, system, MAX_SHOWN_DIFFERENCES):
@@ -320,7 +328,7 @@ def _build_differences(comparison: Comparison) -> list[Part]:
             )
             translations = f"{comparison.baseline.name}: {baseline_sentence.translation}\n{system.name}: {system_sentence.translation}"
             cards.append(
-                Translation(
+                TranslationCard(
                     pair.source,
                     translations,
                     pair.target,
@@ -328,7 +336,7 @@ def _build_differences(comparison: Comparison) -> list[Part]:
                 )
             )
         title = f"{system.name} against {comparison.baseline.name}: the sentences whose chrF2 differs most."
-        parts += [Paragraph(title), Translations(cards)] if cards else [Paragraph(f"{title} None differs.")]
+        parts += [Paragraph(title), TranslationCards(cards)] if cards else [Paragraph(f"{title} None differs.")]
     return parts or [Paragraph("One system alone.")]
 
 

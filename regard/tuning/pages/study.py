@@ -6,22 +6,22 @@ from pathlib import Path
 from regard import config as settings
 from regard.report import (
     Chart,
-    Facts,
+    DefinitionList,
     Figure,
-    Grid,
+    PagePart,
     Paragraph,
-    Part,
     Section,
     Table,
+    TableView,
     Value,
-    bars,
-    distributions,
-    overlay,
-    page,
-    panels,
-    parallel,
-    profile,
-    slices,
+    bar_chart,
+    category_curves,
+    overlay_curves,
+    parallel_coordinates,
+    render_page,
+    slice_plot,
+    small_multiples,
+    stacked_histograms,
     write_page,
 )
 from regard.run import Run
@@ -90,22 +90,28 @@ class StudyPage:
             Section("Cost and quality", [Figure(chart) for chart in self._cost_charts] or [Paragraph(_TOO_FEW_TRIALS)]),
             Section("Sentences", [*(Figure(chart) for chart in self._sentence_charts), Paragraph(_SENTENCES_NOTE)]),
             Section("Each trial", self._build_trial_facts()),
-            Section("What all trials share", [Facts(self._shared_settings())]),
+            Section("What all trials share", [DefinitionList(self._shared_settings())]),
         ]
-        return page(f"Study: {self.study.name}", subtitle, sections)
+        return render_page(f"Study: {self.study.name}", subtitle, sections)
 
-    def _build_tables(self) -> list[Part]:
+    def _build_tables(self) -> list[PagePart]:
         """Those that work, best first; below them the others, with the reason."""
-        parts: list[Part] = []
+        parts: list[PagePart] = []
         if self.ranking:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the chosen one alone."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores were asked for: choose by dev all the same."
             caption += f" ± is half of the 95 % interval.{_seed_note(self.study.seeds)}"
             parts.append(
-                Grid(Table.of(self._score_row(rank, r) for rank, r in enumerate(self.ranking, start=1)), caption)
+                TableView(
+                    Table.from_rows(self._score_row(rank, r) for rank, r in enumerate(self.ranking, start=1)), caption
+                )
             )
-            parts.append(Grid(Table.of(map(self._cost_row, self.ranking)), "What they cost, and other scores on dev."))
+            parts.append(
+                TableView(
+                    Table.from_rows(map(self._cost_row, self.ranking)), "What they cost, and other scores on dev."
+                )
+            )
         unranked_results = [result for result in self.analysis.results if not result.is_ranked]
         if unranked_results:
             rows: list[dict[str, Value]] = [
@@ -117,7 +123,7 @@ class StudyPage:
                 }
                 for r in unranked_results
             ]
-            parts.append(Grid(Table.of(rows), "Not ranked."))
+            parts.append(TableView(Table.from_rows(rows), "Not ranked."))
         return parts
 
     def _score_row(self, rank: int, result: TrialResult) -> dict[str, Value]:
@@ -160,11 +166,11 @@ class StudyPage:
         """Every setting that varies in the study, in one order for all rows."""
         return {name: _format_cell(result.params.get(name)) for name in self.study.search_space()}
 
-    def _build_best_trial(self) -> list[Part]:
+    def _build_best_trial(self) -> list[PagePart]:
         if not self.ranking:
             return [Paragraph(f"{explain_no_ranking(self.analysis)}, so none is chosen.")]
         best = self.ranking[0]
-        parts: list[Part] = [Paragraph(f"{_trial_name(best)}: {format_params(best.params)}")]
+        parts: list[PagePart] = [Paragraph(f"{_trial_name(best)}: {format_params(best.params)}")]
         parts += [Paragraph(f"Translate with it: regard translate {folder}") for folder in best.folders[:1]]
         scores = _read_test_scores(best)
         if not scores and (self.study.base.data.test or not best.folders):
@@ -176,10 +182,10 @@ class StudyPage:
             for name, s in scores.items()
         ]
         caption = "On test, which chose nothing." + (" Of its first seed." if self.study.seeds > 1 else "")
-        grid = Grid(Table.of(rows), caption, {"low": "95 % low", "high": "95 % high"})
+        grid = TableView(Table.from_rows(rows), caption, {"low": "95 % low", "high": "95 % high"})
         return [*parts, grid]
 
-    def _build_pads_counted(self) -> list[Part]:
+    def _build_pads_counted(self) -> list[PagePart]:
         """Every trial that was scored, those that do not work included: they gain most from padding."""
         rows: list[dict[str, Value]] = []
         for result in self.analysis.results:
@@ -194,7 +200,7 @@ class StudyPage:
                 row |= {"dev loss": summary.loss, "looser loss": padded_scores["loss"]}
                 rows.append(row | {"places": padded_scores["places"], "pads": padded_scores["pads"]})
         headings = {"looser %": "pads counted", "looser loss": "pads counted", "pads": "of them pads %"}
-        grid = Grid(Table.of(rows), "On dev; places are those of each sentence.", headings)
+        grid = TableView(Table.from_rows(rows), "On dev; places are those of each sentence.", headings)
         return [Paragraph(_PADS_NOTE), grid] if rows else [Paragraph("No trial has been scored for this.")]
 
     def _draw_curves(self) -> list[Chart]:
@@ -222,7 +228,7 @@ class StudyPage:
             }
             nonempty_tables = {head: table for head, table in tables.items() if len(table)}
             charts.append(
-                overlay(
+                overlay_curves(
                     nonempty_tables,
                     "x",
                     column,
@@ -230,13 +236,13 @@ class StudyPage:
                     title=title,
                     x_title=self.analysis.unit,
                     y_title=y_title,
-                    named=curve_names,
-                ).named(column)
+                    highlighted=curve_names,
+                ).with_name(column)
             )
         bleu_table = self._curve_table(trial_numbers, "checks", "bleu")
         if len(bleu_table):
             title = "BLEU on dev, by greedy decoding"
-            chart = overlay(
+            chart = overlay_curves(
                 {"dev": bleu_table},
                 "x",
                 "bleu",
@@ -244,9 +250,9 @@ class StudyPage:
                 title=title,
                 x_title=self.analysis.unit,
                 y_title="BLEU",
-                named=curve_names,
+                highlighted=curve_names,
             )
-            charts.append(chart.named("bleu"))
+            charts.append(chart.with_name("bleu"))
         return [*charts, self._draw_small_multiples(trial_numbers)]
 
     def _draw_small_multiples(self, trial_numbers: Sequence[int]) -> Chart:
@@ -256,10 +262,10 @@ class StudyPage:
             for kind, points in (("training", curves.steps), ("dev", curves.validations)):
                 rows += [{"x": p["x"], "loss": p["loss"], "set": kind, "trial": self.names[number]} for p in points]
         title, y_title = "Loss of every trial, best first", "nats per target piece"
-        chart = panels(
-            Table.of(rows), "x", "loss", "set", "trial", title=title, x_title=self.analysis.unit, y_title=y_title
+        chart = small_multiples(
+            Table.from_rows(rows), "x", "loss", "set", "trial", title=title, x_title=self.analysis.unit, y_title=y_title
         )
-        return chart.named("every-trial")
+        return chart.with_name("every-trial")
 
     def _curve_table(self, trial_numbers: Sequence[int], kind: str, column: str) -> Table:
         rows: list[dict[str, Value]] = [
@@ -268,7 +274,7 @@ class StudyPage:
             for point in getattr(self.log_curves[number], kind)
             if column in point
         ]
-        return Table.of(rows)
+        return Table.from_rows(rows)
 
     def _draw_parameters(self) -> list[Chart]:
         """Importance, parallel coordinates and slices, of the trials that work."""
@@ -285,9 +291,11 @@ class StudyPage:
             title = "What matters (fANOVA)"
             y_title = f"% of the variation of dev {self.metric}"
             charts.append(
-                bars(Table.of(rows), "setting", "share", title=title, x_title="", y_title=y_title).named("importance")
+                bar_chart(
+                    Table.from_rows(rows), "setting", "share", title=title, x_title="", y_title=y_title
+                ).with_name("importance")
             )
-        table = Table.of(
+        table = Table.from_rows(
             {short_name(n): _format_cell(r.params.get(n)) for n in varying_names} | {"score": r.value}
             for r in self.ranking
         )
@@ -295,19 +303,19 @@ class StudyPage:
         logs = [short_name(name) for name in varying_names if isinstance(one := search_space[name], Range) and one.log]
         value = f"dev {self.metric}"
         charts.append(
-            parallel(
+            parallel_coordinates(
                 table,
                 names,
                 "score",
                 title="All trials at once",
                 value_title=value,
-                higher=self.study.maximize,
+                higher_is_better=self.study.maximize,
                 best=0,
-                logs=logs,
-            ).named("parallel")
+                log_scaled=logs,
+            ).with_name("parallel")
         )
-        chart = slices(table, names, "score", title="What each setting did", y_title=value, best=0, logs=logs)
-        return [*charts, chart.named("slices")]
+        chart = slice_plot(table, names, "score", title="What each setting did", y_title=value, best=0, log_scaled=logs)
+        return [*charts, chart.with_name("slices")]
 
     def _draw_costs(self) -> list[Chart]:
         rows: list[dict[str, Value]] = [
@@ -324,24 +332,26 @@ class StudyPage:
         }
         if not sentences_by_trial:
             return []
-        table = Table.of(
+        table = Table.from_rows(
             {"bleu": float(row["bleu"]), "trial": name} for name, rows in sentences_by_trial.items() for row in rows
         )
-        histogram = distributions(
+        histogram = stacked_histograms(
             table, "bleu", "trial", title="Dev sentences by their BLEU", x_title="BLEU of the sentence"
-        ).named("sentence-bleu")
+        ).with_name("sentence-bleu")
         lengths = [row for name, sentences in sentences_by_trial.items() for row in bleu_by_length(name, sentences)]
         if len({row["words"] for row in lengths}) < 2:
             return [histogram]
         title, x_title = "BLEU on dev by the length of the source", "words of the source"
-        chart = profile(Table.of(lengths), "words", "bleu", "system", title=title, x_title=x_title, y_title="BLEU")
-        return [histogram, chart.named("length-bleu")]
+        chart = category_curves(
+            Table.from_rows(lengths), "words", "bleu", "system", title=title, x_title=x_title, y_title="BLEU"
+        )
+        return [histogram, chart.with_name("length-bleu")]
 
-    def _build_trial_facts(self) -> list[Part]:
+    def _build_trial_facts(self) -> list[PagePart]:
         """Every trial in facts where they are few; where they are many, the table above says the same."""
         if len(self.analysis.results) > 2 * MAX_NAMED_CURVES:
             return [Paragraph(f"The settings of all {len(self.analysis.results)} trials stand in the tables above.")]
-        parts: list[Part] = []
+        parts: list[PagePart] = []
         for result in self.analysis.results:
             facts: dict[str, Value] = {name: _format_cell(value) for name, value in result.params.items()}
             if result.first_summary is not None:
@@ -351,7 +361,7 @@ class StudyPage:
                     "epochs": round(result.first_summary.epochs, 1),
                 }
             state = f" ({_format_state(result)})" if not result.is_ranked else ""
-            parts += [Paragraph(f"{_trial_name(result)}{state}"), Facts(facts)]
+            parts += [Paragraph(f"{_trial_name(result)}{state}"), DefinitionList(facts)]
         return parts
 
     def _shared_settings(self) -> dict[str, Value]:
