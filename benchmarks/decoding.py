@@ -2,7 +2,7 @@
 
     python benchmarks/decoding.py RUN test.en [--write NAME]
 
-RUN is a run that a Marian folder can express (model.norm=post, model.positions.waves=halves), so that all of them
+RUN is a run that a Marian folder can express (model.norm=post, model.positions.sinusoid_layout=halves), so that all of them
 decode the same model. A number is sentences a second; the median of the rounds is kept, in each of which they come in
 another order, for some leave the machine busier than others. A ratio is the median of those of each round. How many
 translations are the same as Regard's in float32 stands beside it: int8 rounds, and searches differ in when they stop.

@@ -38,7 +38,7 @@ def corpus(folder: Path) -> list[str]:
 
 def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, float, float]:
     """Seconds an update: measured, estimated; and the machine's rate meanwhile."""
-    settings = [f"data.train={files}".replace("'", '"'), f"train.steps={STEPS}", "train.check_every=100000"]
+    settings = [f"data.train={files}".replace("'", '"'), f"train.steps={STEPS}", "train.validate_every=100000"]
     config = override(Config(), [*settings, "train.save_every=100000", *changes])
     seconds, rates = [], []
     for event in train_run(folder, config, True, lambda: False):

@@ -44,14 +44,14 @@ POSITIONS: dict[str, dict[str, Any]] = {
     "learned": {"length": 29},
     "concatenated": {"width": 5},
     "concatenated learned": {"width": 5, "table": "learned", "length": 29},
-    "relative": {"clip": 3},
-    "relative values": {"clip": 3, "values": True},
+    "relative": {"max_relative": 3},
+    "relative values": {"max_relative": 3, "values": True},
     "bias": {"length": 29},
-    "t5": {"buckets": 8, "farthest": 11},
+    "t5": {"buckets": 8, "max_distance": 11},
     "alibi": {},
     "alibi two-sided": {"sides": "two-sided"},
     "rotary": {},
-    "rotary interleaved": {"layout": "interleaved", "share": 0.5, "base": 100.0},
+    "rotary interleaved": {"rotary_layout": "interleaved", "partial_rotary_factor": 0.5, "base": 100.0},
 }
 OTHERS: dict[str, dict[str, Any]] = {
     "post": {"norm": "post"},
@@ -59,10 +59,10 @@ OTHERS: dict[str, dict[str, Any]] = {
     "post rms": {"norm": "post", "norm_kind": "rms"},
     **{name: {"activation": name} for name in ("gelu", "gelu-tanh", "silu", "swiglu")},
     "no bias": {"bias": False},
-    "untied": {"tie": False},
+    "untied": {"tie_embeddings": False},
     "argmax": {"attention": "argmax", "positions": {"kind": "bias", "length": 29}},
     "pruned": {"pruned": ("encoder.1.self.0", "decoder.2.cross.1"), "positions": {"kind": "t5"}},
-    "embedding norm": {"embedding_norm": True, "scale_words": False, "output_bias": True},
+    "embedding norm": {"embedding_norm": True, "scale_embeddings": False, "output_bias": True},
 }
 CELLS = {f"positions {name}": {"positions": {"kind": name.split()[0], **p}} for name, p in POSITIONS.items()} | OTHERS
 

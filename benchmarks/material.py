@@ -56,7 +56,7 @@ def make(folder: Path, files: dict[str, list[str]], vocabulary: int = 8000) -> M
     if material.vocabulary.exists():
         return material
     data = [f"data.{name}={json.dumps(paths)}" for name, paths in files.items()]
-    config = override(Config(), [*data, f"data.vocabulary={vocabulary}", *S.settings(), "train.steps=1"])
+    config = override(Config(), [*data, f"data.vocab_size={vocabulary}", *S.settings(), "train.steps=1"])
     for event in train_run(material.run, config, True, lambda: False):
         if isinstance(event, TrainingProgress):
             break

@@ -62,7 +62,7 @@ def settings(scheme: str) -> list[str]:
 def translate(folder: Path, files: dict[str, list[str]], changes: list[str]) -> dict[str, object]:
     """Train, and keep the test scores and the translations."""
     data = [f"data.{name}={json.dumps(paths)}" for name, paths in files.items()]
-    fixed = ["train.guide=0", "train.check_sentences=0", "train.threads=1", "data.max_length=200"]
+    fixed = ["train.guided_alignment=0", "train.validation_sentences=0", "train.threads=1", "data.max_length=200"]
     for _ in train_run(folder, override(Config(), [*data, *fixed, *changes]), True, lambda: False):
         pass
     run = open_run(folder)

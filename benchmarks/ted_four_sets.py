@@ -47,12 +47,12 @@ PARTS = {
 LECTURE: dict[str, Any] = {
     "model.norm": "post",
     "train.schedule": "constant",
-    "train.rate": 1e-4,
+    "train.learning_rate": 1e-4,
     "train.warmup": 0,
     "train.weight_decay": 0.0,  # with which AdamW is Adam
     "train.label_smoothing": 0.0,
-    "train.guide": 0.0,
-    "train.average": 1,
+    "train.guided_alignment": 0.0,
+    "train.average_checkpoints": 1,
 }
 CHARTS = ("loss", "accuracy", "bleu")
 VARIED = ("model.layers", "model.heads", "model.dim", "model.dropout")

@@ -11,7 +11,7 @@
     start.safetensors             the weights that a fine-tuned run began with
     store/                        the corpus, memory-mapped
     report.html  charts/          what people look at
-    heads.jsonl                   measures of heads through training, if train.look_every asks for them
+    heads.jsonl                   measures of heads through training, if train.head_stats_every asks for them
     pruning.json                  which heads were cut out, and what that cost
     scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for another engine, made from the best weights when it is wanted

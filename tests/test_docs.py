@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHORTER = (("--minutes 5", "--steps 5 --set train.batch_tokens=256"), ("--keep 50%", "--keep 50% --mend 2"))
+SHORTER = (("--minutes 5", "--steps 5 --set train.batch_tokens=256"), ("--keep 50%", "--keep 50% --finetune-steps 2"))
 """What is shortened so that the tour takes seconds; nothing else is touched."""
 
 

@@ -49,7 +49,7 @@ def look(
         "--npz": npz,
         "--no-measure": not measure,
     }
-    sentence_options["--against"] = compare_with is not None
+    sentence_options["--compare-with"] = compare_with is not None
     is_corpus = not positions and _are_files(texts)
     if is_corpus:
         _reject_options(
@@ -57,7 +57,7 @@ def look(
             'is for one sentence, and files were given: say it in quotes, as in regard look RUN "I love dogs."',
         )
     if positions:
-        text_options = {"--out": out, "--no-measure": not measure, "--against": compare_with is not None}
+        text_options = {"--out": out, "--no-measure": not measure, "--compare-with": compare_with is not None}
         _reject_options(text_options, "is for text, and --positions has none: leave it out")
     from regard.jobs.load import configure_cpu
     from regard.jobs.look.inspected_run import open_inspected_run
@@ -94,7 +94,9 @@ def heads(
     sentences: int = typer.Option(200, min=1, help="How many of them."),
     grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus, which know grammar."),
     ablate: str = typer.Option("zero", help="How a head is taken away for its cost: zero, mean or resample."),
-    keep_only: bool = typer.Option(False, "--alone", help="Add what it costs if its attention has no other head left."),
+    keep_only: bool = typer.Option(
+        False, "--keep-only", help="Add what it costs if its attention has no other head left."
+    ),
     gold: Path | None = typer.Option(None, help="Gold links of the pairs, a line each: 0-0 1-2, 3p1 if only possible."),
     csv: Path | None = typer.Option(None, help="Write the whole table, more columns than are printed."),
     pharaoh: Path | None = typer.Option(None, help="Write the best aligner's links, a line a sentence: 0-0 1-2."),
@@ -115,7 +117,12 @@ def heads(
     configure_cpu(0)
     inspected_run = open_inspected_run(run, device)
     if not inspected_run.translates:
-        translation_options = {"--pharaoh": pharaoh, "--gold": gold, "--alone": keep_only, "--ablate": ablate != "zero"}
+        translation_options = {
+            "--pharaoh": pharaoh,
+            "--gold": gold,
+            "--keep-only": keep_only,
+            "--ablate": ablate != "zero",
+        }
         _reject_options(
             translation_options, f"is for models that write, and {run} holds an encoder alone; leave it out"
         )

@@ -1,4 +1,4 @@
-"""regard embed-words"""
+"""regard senses"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

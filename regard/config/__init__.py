@@ -33,10 +33,10 @@ __all__ = [
     "build",
     "describe",
     "dump",
-    "flatten",
     "explicit_settings",
+    "flatten",
+    "format_error",
     "load",
     "override",
     "set_nested",
-    "format_error",
 ]

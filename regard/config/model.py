@@ -116,7 +116,7 @@ class ModelConfig(Settings):
     word_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of words, on both sides, that the model is not shown in training."""
     tie_embeddings: bool = True
-    """One table for source words, target words and the output (source apart if data.joint is off)."""
+    """One table for source words, target words and the output (source apart if data.joint_vocab is off)."""
     scale_embeddings: bool = True
     """Whether word vectors are multiplied by √dim, as in 2017."""
     embedding_norm: bool = False
@@ -172,7 +172,7 @@ class ModelConfig(Settings):
                 )
             if positions.kind == "t5" and positions.max_distance <= positions.buckets // 2:
                 raise ValueError(
-                    f"model.positions.farthest={positions.max_distance} must be above half of "
+                    f"model.positions.max_distance={positions.max_distance} must be above half of "
                     f"model.positions.buckets={positions.buckets}: near distances have buckets of their own"
                 )
             if positions.kind == "alibi" and positions.sides == "two-sided" and self.heads < 2:
@@ -181,7 +181,7 @@ class ModelConfig(Settings):
                 )
             if positions.kind == "rotary" and int(self.dim // self.heads * positions.partial_rotary_factor / 2) < 1:
                 raise ValueError(
-                    f"model.positions.share={positions.partial_rotary_factor} of a head is less than a pair to turn; raise it"
+                    f"model.positions.partial_rotary_factor={positions.partial_rotary_factor} of a head is less than a pair to turn; raise it"
                 )
         return self
 

@@ -82,7 +82,7 @@ class TrainConfig(Settings):
     @model_validator(mode="after")
     def bleu_needs_sentences(self) -> Self:
         if self.metric == "bleu" and not self.validation_sentences:
-            raise ValueError("train.metric=bleu needs train.check_sentences above 0")
+            raise ValueError("train.metric=bleu needs train.validation_sentences above 0")
         return self
 
     @property

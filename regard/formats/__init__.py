@@ -15,8 +15,8 @@ __all__ = [
     "Segment",
     "are_two_texts",
     "check_translation",
-    "open_document",
     "count_placeholders",
+    "open_document",
     "read_lines",
     "read_pairs",
 ]

@@ -108,25 +108,23 @@ def tokens_from_ids(ids: Sequence[int]) -> TokenizedText:
 
 def assign_words(text: str, token_spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The word that each piece, given by its characters, shares most with; and the words."""
-    word_spans = word_spans(text)
-    return tuple(_best_overlap(token_span, word_spans) for token_span in token_spans), tuple(
-        text[a:b] for a, b in word_spans
-    )
+    spans = word_spans(text)
+    return tuple(_best_overlap(token_span, spans) for token_span in token_spans), tuple(text[a:b] for a, b in spans)
 
 
 def with_whitespace_words(side: TokenizedText) -> TokenizedText:
     """The same side with words as spaces cut them, as files of gold alignments count them."""
     whitespace_ids = whitespace_word_ids(side)
     word_ids = tuple(word_id if word_id == NO_WORD else whitespace_ids[word_id] for word_id in side.word_ids)
-    return replace(side, word=word_ids, words=tuple(side.text.split()))
+    return replace(side, word_ids=word_ids, words=tuple(side.text.split()))
 
 
 def whitespace_word_ids(side: TokenizedText) -> list[int]:
     """Which of the words between spaces each word of a side is, or is a part of."""
-    word_spans = [match.span() for match in re.finditer(r"\S+", side.text)]
-    if len(side.words) == len(word_spans):
-        return list(range(len(word_spans)))
-    return [next(n for n, (a, b) in enumerate(word_spans) if a <= start < b) for start, _ in word_spans(side.text)]
+    spans = [match.span() for match in re.finditer(r"\S+", side.text)]
+    if len(side.words) == len(spans):
+        return list(range(len(spans)))
+    return [next(n for n, (a, b) in enumerate(spans) if a <= start < b) for start, _ in word_spans(side.text)]
 
 
 def token_positions(side: TokenizedText, word: str) -> list[int]:

@@ -94,7 +94,7 @@ class StackPositions:
 
 
 @torch.no_grad()
-def analyze_positions(model: Model, stack: str, count: int) -> StackPositions:
+def analyze_stack_positions(model: Model, stack: str, count: int) -> StackPositions:
     """The first places of a stack, as many as it has."""
     self_sites = [site for site in attention_sites(model) if site.name.startswith(stack) and site.kind != "cross"]
     embedding_scheme, attention_scheme = getattr(model, stack).embedding.positions, self_sites[0].attention.positions

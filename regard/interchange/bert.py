@@ -181,14 +181,14 @@ def _convert_config(folder: ModelFolder, bert_config: Mapping[str, Any], pooled:
         "norm_epsilon": bert_config["layer_norm_eps"],
         "dropout": bert_config["hidden_dropout_prob"],
         "attention_dropout": bert_config["attention_probs_dropout_prob"],
-        "scale_words": False,
+        "scale_embeddings": False,
         "embedding_norm": True,
         "token_types": bert_config["type_vocab_size"],
         "pooler": pooled,
         "positions": {"kind": "learned", "length": num_positions},
     }
     data = {
-        "vocabulary": folder.get("vocab_size"),
+        "vocab_size": folder.get("vocab_size"),
         "max_length": min(max_seq_length, num_positions),
     }
     return settings.build({"data": data, "model": model}, f"{folder.path / CONFIG}: ")

@@ -178,8 +178,8 @@ def _convert_config(folder: ModelFolder, marian_config: Mapping[str, Any], token
     data = {
         # Longer codes are of a kind that no file of pairs has: whoever fine-tunes may name the language.
         **{side: code for side, code in languages.items() if re.fullmatch("[a-z]{2}", code)},
-        "vocabulary": max(tokenizers.target.vocab_size, MIN_VOCAB_SIZE),
-        "joint": tokenizers.joint,
+        "vocab_size": max(tokenizers.target.vocab_size, MIN_VOCAB_SIZE),
+        "joint_vocab": tokenizers.joint,
         "max_length": marian_config["max_position_embeddings"],
     }
     model = {
@@ -190,13 +190,13 @@ def _convert_config(folder: ModelFolder, marian_config: Mapping[str, Any], token
         "activation": ACTIVATIONS[marian_config["activation_function"]],
         "norm": "post",
         "norm_epsilon": EPSILON,
-        "scale_words": marian_config["scale_embedding"],
+        "scale_embeddings": marian_config["scale_embedding"],
         "output_bias": True,
-        "positions": {"kind": "sinusoidal", "waves": "halves"},
+        "positions": {"kind": "sinusoidal", "sinusoid_layout": "halves"},
         **{name: marian_config[name] for name in ("dropout", "attention_dropout", "activation_dropout")},
     }
     return settings.build(
-        {"data": data, "model": model, "train": {"rate": FINETUNE_LEARNING_RATE}}, f"{folder.path / CONFIG}: "
+        {"data": data, "model": model, "train": {"learning_rate": FINETUNE_LEARNING_RATE}}, f"{folder.path / CONFIG}: "
     )
 
 

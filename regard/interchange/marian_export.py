@@ -62,7 +62,7 @@ def unsupported_features(model_config: ModelConfig) -> Iterator[str]:
         "norm_epsilon": (EPSILON, "its norms know no other"),
         "attention": ("softmax", "it knows no other"),
         "bias": (True, "all its linear layers have one"),
-        "tie": (True, "its output is the table of target words"),
+        "tie_embeddings": (True, "its output is the table of target words"),
         "embedding_norm": (False, "its first norm stands in its first layer"),
     }
     for name, (value, explanation) in expected.items():
@@ -79,7 +79,7 @@ def unsupported_features(model_config: ModelConfig) -> Iterator[str]:
         if positions.kind != "sinusoidal":
             yield f"model.positions.kind is {positions.kind}, not sinusoidal"
         elif positions.sinusoid_layout != "halves":
-            yield "model.positions.waves is interleaved, not halves: its sines stand before its cosines"
+            yield "model.positions.sinusoid_layout is interleaved, not halves: its sines stand before its cosines"
 
 
 def _marian_tokens(tokenizer: Tokenizer, joint: bool) -> list[str]:

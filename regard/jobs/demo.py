@@ -30,7 +30,7 @@ class DemoPreset:
     overrides: tuple[str, ...]
 
 
-SMALL_MODEL = ("model.dim=128", "model.layers=2", "model.ffn=512", "data.vocabulary=1500")
+SMALL_MODEL = ("model.dim=128", "model.layers=2", "model.ffn=512", "data.vocab_size=1500")
 FULL_PRESET = DemoPreset(
     30_000,
     500,
@@ -38,18 +38,18 @@ FULL_PRESET = DemoPreset(
         *SMALL_MODEL,
         "train.steps=2000",
         "train.batch_tokens=1024",
-        "train.rate=0.003",
+        "train.learning_rate=0.003",
         "train.warmup=200",
         "train.schedule=cosine",
-        "train.check_every=500",
+        "train.validate_every=500",
         "train.save_every=250",
-        "train.look_every=200",
+        "train.head_stats_every=200",
     ),
 )
 QUICK_PRESET = DemoPreset(
     2_000,
     50,
-    (*SMALL_MODEL, "train.steps=30", "train.check_every=15", "train.save_every=15", "train.warmup=10"),
+    (*SMALL_MODEL, "train.steps=30", "train.validate_every=15", "train.save_every=15", "train.warmup=10"),
 )
 
 

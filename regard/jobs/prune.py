@@ -238,7 +238,7 @@ def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Co
     table = config.model_dump(mode="json", exclude_none=True)
     table["model"]["pruned"] = sorted({*config.model.pruned, *removed})
     table["data"] |= {"train": [], "dev": [], "test": []}
-    table["train"]["origin"] = str(init_from.resolve())
+    table["train"]["init_from"] = str(init_from.resolve())
     return settings.build(table)
 
 

@@ -14,15 +14,15 @@ from regard.kernels.topk import topk
 
 __all__ = [
     "CHUNK",
-    "PaddingLayout",
     "FastDropout",
     "NoDropout",
+    "PaddingLayout",
     "attention_saved_weights",
     "chunked_cross_entropy",
     "feed_forward_relu",
+    "int8_linear",
     "pack_heads",
     "to_additive_mask",
-    "int8_linear",
     "topk",
     "unpack_heads",
 ]

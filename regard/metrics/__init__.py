@@ -13,12 +13,12 @@ from regard.metrics.ter import ter
 
 __all__ = [
     "Metric",
-    "Score",
     "PairedTestResult",
+    "Score",
     "accuracy",
     "bleu",
-    "make_bleu_metric",
     "chrf",
+    "make_bleu_metric",
     "paired_tests",
     "rouge_l",
     "sentence_bleu",

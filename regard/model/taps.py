@@ -1,8 +1,8 @@
 """Named places to look, free until somebody watches.
 
-with record(model, "decoder.*.cross.weights") as seen:
+with record(model, "decoder.layers.*.cross_attn.weights") as tensors:
     model(source, target)
-seen["decoder.0.cross.weights"]      # (B, H, Tq, Tk)
+tensors["decoder.layers.0.cross_attn.weights"]      # (B, H, Tq, Tk)
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,8 +40,14 @@ class Record(Mapping[str, Tensor]):
 
 
 def taps(model: nn.Module) -> dict[str, Tap]:
-    """Every tap of a model by its name, which is its path without the word `layers`."""
-    return {path.replace(".layers.", "."): module for path, module in model.named_modules() if isinstance(module, Tap)}
+    """Every tap of a model by the path of its module."""
+    return {path: module for path, module in model.named_modules() if isinstance(module, Tap)}
+
+
+def attention_path(name: str) -> str:
+    """The module path of an attention that people call decoder.3.cross: decoder.layers.3.cross_attn."""
+    stack, layer, kind = name.split(".")
+    return f"{stack}.layers.{layer}.{kind}_attn"
 
 
 @contextmanager
@@ -71,7 +77,7 @@ def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
 def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Iterator[None]:
     """Let taps hand on something else than they are given, for as long as the block lasts.
 
-    with alter(model, {"decoder.0.cross.mixed": lambda x: x * gates}):
+    with alter(model, {"decoder.layers.0.cross_attn.head_outputs": lambda x: x * gates}):
         model(source, target)
     """
     all_taps = taps(model)

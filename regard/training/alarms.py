@@ -33,7 +33,7 @@ def above_unigram(history: TrainingHistory) -> str:
         return ""
     return (
         f"dev loss {history.latest.loss:.2f} is no better than the {history.unigram_loss:.2f} of a model that only knows how "
-        f"frequent each piece is. Halve train.rate, double train.warmup, and use model.norm=pre."
+        f"frequent each piece is. Halve train.learning_rate, double train.warmup, and use model.norm=pre."
     )
 
 
@@ -46,7 +46,7 @@ def ignores_source(history: TrainingHistory) -> str:
         return ""
     return (
         f"the decoder ignores its source: with the sources of other sentences dev loss is {validation.shuffled_source_loss:.2f} instead "
-        f"of {validation.loss:.2f}. Check that the two sides belong together (`regard doctor`); then lower train.rate or "
+        f"of {validation.loss:.2f}. Check that the two sides belong together (`regard doctor`); then lower train.learning_rate or "
         f"lengthen train.warmup."
     )
 
@@ -58,7 +58,7 @@ def repeats_output(history: TrainingHistory) -> str:
         return ""
     return (
         f"only {validation.distinct_ratio:.0%} of the translations of different dev sentences differ. The model has collapsed "
-        f"or has only begun to learn; if this lasts, lower train.rate or lengthen train.warmup."
+        f"or has only begun to learn; if this lasts, lower train.learning_rate or lengthen train.warmup."
     )
 
 
@@ -70,7 +70,7 @@ def overfits(history: TrainingHistory) -> str:
         return ""
     return (
         f"dev loss has risen for {CONSECUTIVE_RISES} checks, from {dev_losses[0]:.3f} to {dev_losses[-1]:.3f}, while training loss fell: the "
-        f"model learns its corpus by heart. Raise model.dropout, use data.sampling=0.1, or make the model smaller. The "
+        f"model learns its corpus by heart. Raise model.dropout, use data.subword_regularization=0.1, or make the model smaller. The "
         f"best checkpoint so far is kept."
     )
 

@@ -37,8 +37,8 @@ class TrainingState:
     def after_validation(self, step: int, cost: float) -> "TrainingState":
         """The state after a check."""
         if self.best_cost is None or cost < self.best_cost:
-            return replace(self, best_step=step, best_cost=cost, worse=0)
-        return replace(self, worse=self.validations_without_improvement + 1)
+            return replace(self, best_step=step, best_cost=cost, validations_without_improvement=0)
+        return replace(self, validations_without_improvement=self.validations_without_improvement + 1)
 
 
 @dataclass

@@ -117,5 +117,5 @@ def _require_finite(loss: float, grad_norm: float, number: int) -> None:
     if not (math.isfinite(loss) and math.isfinite(grad_norm)):
         raise DataError(
             f"the loss is no longer a finite number at step {number}. What was saved is whole; train a "
-            f"new run with a lower train.rate (half of it, say) or a longer train.warmup."
+            f"new run with a lower train.learning_rate (half of it, say) or a longer train.warmup."
         )

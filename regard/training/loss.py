@@ -75,7 +75,7 @@ class PaddedForward:
 
     def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
-        name = f"decoder.{layer}.cross.scores"
+        name = f"decoder.layers.{layer}.cross_attn.scores"
         with record(self.model, name) as activations:
             states = self(source, target)
         return states, activations[name][:, 0]

@@ -41,7 +41,7 @@ def uses_padding_free(padding_free: str, precision: Precision, sharded: bool) ->
     supported = precision.device.type == "cpu" and precision.autocast_dtype is None and not sharded
     if padding_free == "packed" and not supported:
         raise ConfigError(
-            "train.path=packed: is for CPUs, for float32 and float64, and for models that every process holds whole; "
-            "leave it out, or say train.path=plain"
+            "train.padding_free=packed: is for CPUs, for float32 and float64, and for models that every process holds whole; "
+            "leave it out, or say train.padding_free=plain"
         )
     return supported and padding_free != "plain"

@@ -31,7 +31,7 @@ from regard.tuning.space import (
 
 DEFAULT_TRIALS = 16
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
-TOKENIZATION_SETTINGS = ("data.vocabulary", "data.joint", "data.tokenizer")
+TOKENIZATION_SETTINGS = ("data.vocab_size", "data.joint_vocab", "data.tokenizer")
 """What decides how texts are cut."""
 METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
@@ -263,7 +263,7 @@ def _validate_value(study: Study, name: str, value: ParamValue) -> None:
     if name.startswith(("model.heads", "model.dim")):  # which only fit or do not fit together
         table["model"] = {"dim": value, "heads": 1} if name == "model.dim" else {"dim": value, "heads": value}
     settings.build(table, f"space: {name}={value}: " if study.sampler != "sets" else "sets: ")
-    if name in ("data.train", "data.dev", "data.test", "train.seed", "train.origin"):
+    if name in ("data.train", "data.dev", "data.test", "train.seed", "train.init_from"):
         raise ConfigError(
             f"space: {name} cannot vary: all trials are judged on the same data, seeds are counted by seeds"
         )

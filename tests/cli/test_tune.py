@@ -15,15 +15,15 @@ from regard.run import is_run
 from regard.tuning import open_study
 from tests.jobs.conftest import TINY
 
-SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.check_sentences"))]
-QUICK = [word for change in (*SMALL, "train.check_every=2") for word in ("--set", change)]
+SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.validation_sentences"))]
+QUICK = [word for change in (*SMALL, "train.validate_every=2") for word in ("--set", change)]
 
 
 def arguments(files: Path, out: Path, steps: int = 3) -> list[str]:
     pairs = [str(files / "train.en"), str(files / "train.fr"), "--dev", str(files / "dev.en"), str(files / "dev.fr")]
     pairs += ["--test", str(files / "test.en"), str(files / "test.fr")]
     over = ["--over", "model.layers=1,2", "--steps-each", str(steps), "--metric", "bleu"]
-    return ["tune", *pairs, *over, "--out", str(out), *QUICK, "--set", "train.check_sentences=5"]
+    return ["tune", *pairs, *over, "--out", str(out), *QUICK, "--set", "train.validation_sentences=5"]
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +157,15 @@ MISTAKES = {
     ),
     "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is no range"),
     "no value": (["tune", "train.en", "train.fr", "--over", "model.dropout"], "expected name=values"),
-    "a range without end": (["tune", "train.en", "train.fr", "--over", "train.rate=0.1..1e999"], "is no range"),
+    "a range without end": (
+        ["tune", "train.en", "train.fr", "--over", "train.learning_rate=0.1..1e999"],
+        "is no range",
+    ),
     "a step without end": (["tune", "train.en", "train.fr", "--over", "model.layers=1..4 by 1e-320"], "is no range"),
-    "a choice without end": (["tune", "train.en", "train.fr", "--over", "train.rate=0.1,inf"], "a number without end"),
+    "a choice without end": (
+        ["tune", "train.en", "train.fr", "--over", "train.learning_rate=0.1,inf"],
+        "a number without end",
+    ),
     "a condition that cannot be computed": (["tune", "odd.toml"], "cannot be computed"),
     "only without sets": (
         ["tune", "train.en", "train.fr", "--over", "model.layers=1,2", "--only", "x"],

@@ -15,14 +15,14 @@ KINDS = (
     {"kind": "learned", "length": 64},
     {"kind": "concatenated", "width": 6},
     {"kind": "concatenated", "width": 6, "table": "learned", "length": 64},
-    {"kind": "relative", "clip": 3},
-    {"kind": "relative", "clip": 3, "values": True},
+    {"kind": "relative", "max_relative": 3},
+    {"kind": "relative", "max_relative": 3, "values": True},
     {"kind": "bias", "length": 64},
-    {"kind": "t5", "buckets": 8, "farthest": 20},
+    {"kind": "t5", "buckets": 8, "max_distance": 20},
     {"kind": "alibi"},
     {"kind": "alibi", "sides": "two-sided"},
     {"kind": "rotary"},
-    {"kind": "rotary", "share": 0.5, "layout": "interleaved"},
+    {"kind": "rotary", "partial_rotary_factor": 0.5, "rotary_layout": "interleaved"},
 )
 
 

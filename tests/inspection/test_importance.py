@@ -235,7 +235,7 @@ def test_parameters_and_operations_fall_as_computed(positions, bias):
 
 
 def test_weights_of_a_pruned_model_bear_the_names_of_what_is_left():
-    config = config_of({"kind": "t5", "buckets": 8, "farthest": 20}, pruned=SOME)
+    config = config_of({"kind": "t5", "buckets": 8, "max_distance": 20}, pruned=SOME)
     (site,) = [site for site in attention_sites(model_of(config)) if site.name == "encoder.1.self"]
     assert [str(head) for head in site.heads] == ["encoder.1.self.1"]
 

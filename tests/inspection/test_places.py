@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.flow.decompose import toeplitz_r2
-from regard.inspection.positions import analyze_positions, trace_constant_sentence
+from regard.inspection.positions import analyze_stack_positions, trace_constant_sentence
 from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
@@ -23,11 +23,11 @@ STACKS = ("encoder", "decoder")
 
 def turned(x: Tensor, positions: dict) -> Tensor:
     """Rotation by complex numbers: (H, P, K)."""
-    width = int(K * positions.get("share", 1))
+    width = int(K * positions.get("partial_rotary_factor", 1))
     speed = 10_000.0 ** (-torch.arange(0, width, 2).double() / width)
     spin = torch.polar(torch.ones(P, width // 2).double(), torch.arange(P)[:, None] * speed)
     first, second = torch.arange(0, width, 2), torch.arange(1, width, 2)
-    if positions.get("layout") != "interleaved":
+    if positions.get("rotary_layout") != "interleaved":
         first, second = torch.arange(width // 2), torch.arange(width // 2, width)
     out, both = x.clone(), torch.complex(x[..., first], x[..., second]) * spin
     out[..., first], out[..., second] = both.real, both.imag
@@ -84,7 +84,7 @@ def held(positions: dict, scheme) -> Tensor:
 @pytest.mark.parametrize("stack", STACKS)
 def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, stack):
     model = model_of(config_of(positions, norm=norm)).double()
-    effect = analyze_positions(model, stack, P).effects[0]
+    effect = analyze_stack_positions(model, stack, P).effects[0]
     np.testing.assert_allclose(effect.scores, by_hand(model, stack, positions), atol=1e-5, equal_nan=True)
     assert effect.weights.sum(axis=2) == pytest.approx(1) and not effect.weights[np.isnan(effect.scores)].any()
 
@@ -93,7 +93,7 @@ def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, s
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_scheme_shows_what_it_holds(positions, stack):
     model, kind = model_of(config_of(positions)).double(), positions["kind"]
-    found = analyze_positions(model, stack, P)
+    found = analyze_stack_positions(model, stack, P)
     inside = getattr(model, stack).layers[0].self.positions
     assert found.scheme == kind and len(found.effects) == 2
     if kind == "none":
@@ -122,7 +122,7 @@ def test_every_scheme_shows_what_it_holds(positions, stack):
 
 @pytest.mark.parametrize(("kind", "width"), [("sinusoidal", D), ("rotary", K)])
 def test_the_gram_matrix_of_waves_knows_distances_alone(kind, width):
-    sheet = analyze_positions(model_of(config_of({"kind": kind})), "encoder", 17).tables[0]
+    sheet = analyze_stack_positions(model_of(config_of({"kind": kind})), "encoder", 17).tables[0]
     speed = 10_000.0 ** (-np.arange(0, width, 2) / width)
     apart = np.arange(17)[None] - np.arange(17)[:, None]
     assert sheet.gram == pytest.approx(np.cos(apart[..., None] * speed).sum(axis=2), abs=1e-4)
@@ -132,7 +132,7 @@ def test_the_gram_matrix_of_waves_knows_distances_alone(kind, width):
 def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly():
     model = model_of(config_of({"kind": "none"}))
     for stack in STACKS:
-        for effect in analyze_positions(model, stack, P).effects:
+        for effect in analyze_stack_positions(model, stack, P).effects:
             assert np.nanmax(np.abs(effect.scores)) < 1e-4 and effect.preferred_offset(0) == (
                 0,
                 pytest.approx(1, abs=1e-4),
@@ -144,18 +144,18 @@ def test_the_favourite_distance_is_the_one_that_was_planted():
     model = model_of(config_of({"kind": "bias", "length": 64}))
     model.encoder.layers[0].self.positions.table[1, 63 + 2] = 9  # head 1 looks two further
     model.decoder.layers[1].self.positions.table[2, 63 - 3] = 9
-    far, times = analyze_positions(model, "encoder", P).effects[0].preferred_offset(1)
+    far, times = analyze_stack_positions(model, "encoder", P).effects[0].preferred_offset(1)
     assert far == 2 and times > 11 - 1
-    assert analyze_positions(model, "decoder", P).effects[1].preferred_offset(2)[0] == -3
+    assert analyze_stack_positions(model, "decoder", P).effects[1].preferred_offset(2)[0] == -3
 
 
 def test_places_end_where_a_table_ends_and_pruned_heads_are_not_shown():
-    assert analyze_positions(model_of(config_of({"kind": "learned", "length": 7})), "decoder", P).tables[
+    assert analyze_stack_positions(model_of(config_of({"kind": "learned", "length": 7})), "decoder", P).tables[
         0
     ].values.shape == (7, D)
     for kind in ({"kind": "bias", "length": 64}, {"kind": "alibi"}, {"kind": "rotary"}):
         model = model_of(config_of(kind, pruned=("encoder.0.self.1",)))
-        found = analyze_positions(model, "encoder", P)
+        found = analyze_stack_positions(model, "encoder", P)
         assert found.effects[0].head_ids == (0, 2) and len(found.effects[0].scores) == 2
         assert found.tables[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
 
@@ -170,7 +170,7 @@ def test_the_share_of_distance_is_each_heads_own_where_heads_may_look_elsewhere(
 def test_a_language_model_alone_has_places_too(positions):
     torch.manual_seed(5)
     model = build_decoder(config_of(positions), SIZE, 0).eval()
-    assert [effect.name for effect in analyze_positions(model, "decoder", P).effects] == [
+    assert [effect.name for effect in analyze_stack_positions(model, "decoder", P).effects] == [
         "decoder.0.self",
         "decoder.1.self",
     ]

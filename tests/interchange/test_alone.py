@@ -30,8 +30,8 @@ FRENCH = ["le chat voit le chien", "les chiens voient un chat", "l'été de l'é
 def some(joint: bool, **changes: object) -> tuple[TrainedTranslator, EncoderDecoder]:
     """A translator that Marian's format can express, with weights that mean nothing."""
     sizes = {"dim": 22, "heads": 2, "ffn": 13, "encoder_layers": 2, "decoder_layers": 3}
-    model = {**sizes, "norm": "post", "positions": {"waves": "halves"}, "output_bias": True, **changes}
-    config = settings.build({"model": model, "data": {"joint": joint, "vocabulary": 331}})
+    model = {**sizes, "norm": "post", "positions": {"sinusoid_layout": "halves"}, "output_bias": True, **changes}
+    config = settings.build({"model": model, "data": {"joint_vocab": joint, "vocab_size": 331}})
     both = tokenizers_room.train([*ENGLISH, *FRENCH], 331, "bpe")
     other = both if joint else tokenizers_room.train(FRENCH, 317, "unigram")
     tokenizers = Tokenizers(both, other)

@@ -238,7 +238,7 @@ def pairs(folder: Path, count: int | None = None) -> Path:
 
 def tuned(origin: Path | None, out: Path, *changes: str) -> Path:
     """Twenty steps of training, as `regard train --from` makes them."""
-    given = ["train.steps=20", "train.threads=1", "train.check_sentences=3", "train.batch_tokens=256", *changes]
+    given = ["train.steps=20", "train.threads=1", "train.validation_sentences=3", "train.batch_tokens=256", *changes]
     table = {"data": {"train": [str(pairs(out.parent))], "source": "en", "target": "fr"}}
     with torch.enable_grad():
         events = list(fit.train_run(out, settings.override(settings.build(table), given), False, never, origin))
@@ -247,7 +247,7 @@ def tuned(origin: Path | None, out: Path, *changes: str) -> Path:
 
 
 def test_an_imported_run_is_fine_tuned_exported_and_read_by_transformers(folder: Path, run: Path, tmp_path):
-    tuned(run, tmp_path / "tuned", "train.rate=1e-2")
+    tuned(run, tmp_path / "tuned", "train.learning_rate=1e-2")
     before, after = (load(path, "cpu") for path in (run, tmp_path / "tuned"))
     assert after.tokenizers.joint and after.tokenizers.source.table == before.tokenizers.source.table
     held = list(SPLITS.test)
@@ -261,8 +261,13 @@ def test_an_imported_run_is_fine_tuned_exported_and_read_by_transformers(folder:
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_a_run_trained_here_is_read_by_transformers(tmp_path, joint: bool):
-    sizes = ("model.dim=22", "model.heads=2", "model.ffn=13", "model.layers=2", "data.vocabulary=331")
-    changes = (f"data.joint={str(joint).lower()}", "model.norm=post", "model.positions.waves=halves", *sizes)
+    sizes = ("model.dim=22", "model.heads=2", "model.ffn=13", "model.layers=2", "data.vocab_size=331")
+    changes = (
+        f"data.joint_vocab={str(joint).lower()}",
+        "model.norm=post",
+        "model.positions.sinusoid_layout=halves",
+        *sizes,
+    )
     tuned(None, tmp_path / "run", *changes)
     export_run(tmp_path / "run", "marian", tmp_path / "out")
     translator = load(tmp_path / "run", "cpu")
@@ -376,10 +381,13 @@ def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Pa
 @pytest.mark.parametrize(
     ("changes", "reasons"),
     [
-        ({}, ["model.norm is pre, not post", "model.positions.waves is interleaved, not halves"]),
+        ({}, ["model.norm is pre, not post", "model.positions.sinusoid_layout is interleaved, not halves"]),
         ({"norm": "post", "positions": {"kind": "rotary"}}, ["model.positions.kind is rotary, not sinusoidal"]),
         ({"activation": "swiglu", "bias": False}, ["model.activation is swiglu", "model.bias is False, not True"]),
-        ({"norm_epsilon": 1e-6, "tie": False}, ["model.norm_epsilon is 1e-06", "model.tie is False"]),
+        (
+            {"norm_epsilon": 1e-6, "tie_embeddings": False},
+            ["model.norm_epsilon is 1e-06", "model.tie_embeddings is False"],
+        ),
     ],
 )
 def test_a_run_that_the_format_cannot_express_is_refused_with_every_reason(changes, reasons):
@@ -387,7 +395,7 @@ def test_a_run_that_the_format_cannot_express_is_refused_with_every_reason(chang
 
     found = "; ".join(unsupported_features(settings.ModelConfig(**changes)))
     assert all(reason in found for reason in reasons)
-    good = settings.ModelConfig(norm="post", positions={"waves": "halves"})
+    good = settings.ModelConfig(norm="post", positions={"sinusoid_layout": "halves"})
     assert not list(unsupported_features(good))
 
 

@@ -193,7 +193,7 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
             tensors[f"{here}.feed.out.weight"] = feed.DenseReluDense.wo.weight
     config = ModelConfig(
         dim=33, heads=3, ffn=13, encoder_layers=2, decoder_layers=3, norm_kind="rms", norm_epsilon=1e-4, bias=False,
-        tie_embeddings=False, scale_embeddings=False, positions={"kind": "t5", "buckets": 8, "farthest": 11},
+        tie_embeddings=False, scale_embeddings=False, positions={"kind": "t5", "buckets": 8, "max_distance": 11},
     )  # fmt: skip
     ours = given(build(config, V, V, joint=True, pad=PAD), tensors)
     source, target = padded([3, 11, 7]), padded([5, 2, 13])

@@ -13,10 +13,10 @@ TINY = (
     "model.heads=2",
     "model.ffn=64",
     "model.layers=1",
-    "data.vocabulary=400",
+    "data.vocab_size=400",
     "train.batch_tokens=256",
     "train.warmup=5",
-    "train.check_sentences=5",
+    "train.validation_sentences=5",
     "train.threads=1",
 )
 

@@ -48,7 +48,7 @@ KINDS = {
     "adamw": (),
     "muon": ("train.optimizer=muon",),
     "ema": ("train.ema=0.9",),
-    "sampling": ("data.sampling=0.1", "train.accumulate=2"),
+    "sampling": ("data.subword_regularization=0.1", "train.accumulate_batches=2"),
     "post": ("model.norm=post", "model.positions.kind=learned", "train.schedule=constant"),
 }
 
@@ -59,7 +59,12 @@ SELDOM = ("ema", "sampling")
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow) if k in SELDOM else k for k in KINDS])
 def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
     # A cosine ends with the run, so that five steps of ten are other steps than five of five.
-    regular = ("train.schedule=inverse-sqrt", "train.check_every=4", "train.save_every=3", "train.average=2")
+    regular = (
+        "train.schedule=inverse-sqrt",
+        "train.validate_every=4",
+        "train.save_every=3",
+        "train.average_checkpoints=2",
+    )
     changes = (*regular, *KINDS[kind])
     train(tmp_path / "whole", tiny(*changes, "train.steps=10"))
     train(tmp_path / "parted", tiny(*changes, "train.steps=5"))
@@ -68,7 +73,7 @@ def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
 
 
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
-    config = tiny("train.steps=7", "train.check_every=2", "train.save_every=3", "train.average=2")
+    config = tiny("train.steps=7", "train.validate_every=2", "train.save_every=3", "train.average_checkpoints=2")
     train(tmp_path / "whole", config)
     events = list(job.train_run(tmp_path / "parted", config, False, lambda: True))
     assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == 1
@@ -96,9 +101,9 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     few = f'["{tmp_path / "few.en"}", "{tmp_path / "few.fr"}"]'
     config = tiny(
         f"data.train={few}", f"data.dev={few}", f"data.test={few}", "model.dim=64", "model.ffn=128", "model.layers=2",
-        "train.steps=300", "train.rate=3e-3", "train.schedule=cosine", "train.batch_tokens=1024", "train.warmup=20",
-        "train.check_every=100", "train.save_every=100", "train.label_smoothing=0", "model.dropout=0",
-        "train.average=1", 'data.keep=["overlap"]',
+        "train.steps=300", "train.learning_rate=3e-3", "train.schedule=cosine", "train.batch_tokens=1024", "train.warmup=20",
+        "train.validate_every=100", "train.save_every=100", "train.label_smoothing=0", "model.dropout=0",
+        "train.average_checkpoints=1", 'data.keep=["overlap"]',
     )  # fmt: skip
     events = train(tmp_path / "run", config)
     assert [e for e in events if isinstance(e, ValidationFinished)][-1].result.loss < 0.05
@@ -121,7 +126,7 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
 
 
 def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
-    events = train(tmp_path / "run", tiny("train.steps=6", "train.check_every=3", "train.save_every=2"))
+    events = train(tmp_path / "run", tiny("train.steps=6", "train.validate_every=3", "train.save_every=2"))
     finished = events[-1]
     assert (
         isinstance(finished, TrainingFinished)
@@ -144,7 +149,7 @@ def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
 def test_a_long_run_keeps_few_checkpoints(tmp_path, tiny):
     train(
         tmp_path / "run",
-        tiny("train.steps=12", "train.save_every=1", "train.average=3", "train.check_every=4"),
+        tiny("train.steps=12", "train.save_every=1", "train.average_checkpoints=3", "train.validate_every=4"),
     )
     run = Run(tmp_path / "run")
     assert len(run.saved_steps()) <= 5
@@ -153,13 +158,13 @@ def test_a_long_run_keeps_few_checkpoints(tmp_path, tiny):
 
 
 def test_training_stops_when_dev_gets_no_better(tmp_path, tiny):
-    config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
+    config = tiny("train.steps=500", "train.validate_every=2", "train.patience=2", "train.learning_rate=1e-9")
     events = train(tmp_path / "run", config)
     assert [e for e in events if isinstance(e, TrainingProgress)][-1].step.number < 500
 
 
 def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
-    config = tiny("train.steps=30", "train.save_every=5", "train.check_every=5", "train.rate=0.05")
+    config = tiny("train.steps=30", "train.save_every=5", "train.validate_every=5", "train.learning_rate=0.05")
     train(tmp_path / "run", config)
     run = Run(tmp_path / "run")
     files = [run.weights(step) for step in (10, 15, 20, 25, 30)]
@@ -177,7 +182,7 @@ def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
 
 
 def test_two_vocabularies_and_no_ties_work(tmp_path, tiny):
-    config = tiny("train.steps=3", "data.joint=false", "model.tie=false", "data.tokenizer=unigram")
+    config = tiny("train.steps=3", "data.joint_vocab=false", "model.tie_embeddings=false", "data.tokenizer=unigram")
     assert isinstance(train(tmp_path / "run", config)[-1], TrainingFinished)
     assert Run(tmp_path / "run").tokenizer("source").exists()
 
@@ -198,10 +203,10 @@ def test_blank_sides_are_left_out_and_nothing_shifts(tmp_path, tiny):
 def test_a_vocabulary_that_is_too_large_is_lowered_with_a_word(tmp_path, tiny):
     notes = [
         e.text
-        for e in train(tmp_path / "run", tiny("train.steps=1", "data.vocabulary=30000"))[:9]
+        for e in train(tmp_path / "run", tiny("train.steps=1", "data.vocab_size=30000"))[:9]
         if isinstance(e, Note)
     ]
-    assert any("instead of data.vocabulary=30,000: the training text holds no more" in note for note in notes)
+    assert any("instead of data.vocab_size=30,000: the training text holds no more" in note for note in notes)
 
 
 def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
@@ -225,13 +230,15 @@ def test_nothing_to_train_on_is_refused(tmp_path, tiny):
 
 
 def test_a_loss_that_is_no_number_stops_training_and_keeps_the_checkpoint(tmp_path, tiny):
-    config = tiny("train.steps=60", "train.rate=1e30", "train.clip=0", "train.save_every=1", "train.warmup=0")
-    with pytest.raises(RegardError, match=r"no longer a finite number at step \d+.*lower train.rate"):
+    config = tiny(
+        "train.steps=60", "train.learning_rate=1e30", "train.clip_grad_norm=0", "train.save_every=1", "train.warmup=0"
+    )
+    with pytest.raises(RegardError, match=r"no longer a finite number at step \d+.*lower train.learning_rate"):
         train(tmp_path / "run", config)
 
 
 def test_damage_is_named_file_by_file(tmp_path, tiny):
-    train(tmp_path / "run", tiny("train.steps=2", "train.average=1"))
+    train(tmp_path / "run", tiny("train.steps=2", "train.average_checkpoints=1"))
     run = Run(tmp_path / "run")
     best = run.folder / json.loads(run.best.read_text())["weights"]
     for path in (best, run.tokenizer()):
@@ -297,7 +304,10 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
 
 
 def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny):
-    train(tmp_path / "run", tiny("train.steps=2", "train.check_every=50", "train.save_every=3", "train.average=1"))
+    train(
+        tmp_path / "run",
+        tiny("train.steps=2", "train.validate_every=50", "train.save_every=3", "train.average_checkpoints=1"),
+    )
     events = job.resume_run(tmp_path / "run", ["train.steps=90"], lambda: True)
     assert isinstance(list(events)[-1], TrainingInterrupted)
     for _ in range(8):
@@ -312,7 +322,7 @@ def test_a_step_is_saved_once(tmp_path, tiny, monkeypatch):
         "save",
         lambda self, state, save=session.Checkpoints.save: (saved.append(state.step), save(self, state)),
     )
-    train(tmp_path / "run", tiny("train.steps=6", "train.save_every=3", "train.check_every=3"))
+    train(tmp_path / "run", tiny("train.steps=6", "train.save_every=3", "train.validate_every=3"))
     assert saved == [3, 6]
 
 
@@ -324,7 +334,7 @@ def test_a_run_that_lost_its_place_says_so(tmp_path, tiny):
 
 
 def test_stopping_early_is_said_and_training_on_begins_with_new_patience(tmp_path, tiny):
-    config = tiny("train.steps=500", "train.check_every=2", "train.patience=2", "train.rate=1e-9")
+    config = tiny("train.steps=500", "train.validate_every=2", "train.patience=2", "train.learning_rate=1e-9")
     notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
     assert any(note.startswith("stopped early: dev got no better in 2 checks") for note in notes)
     more = list(job.resume_run(tmp_path / "run", ["train.steps=600"], never))
@@ -352,7 +362,7 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
 
 def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Path):
     def trained(name: str, *changes: str) -> tuple[int, int]:
-        train(tmp_path / name, tiny(*changes, "train.check_sentences=0"))
+        train(tmp_path / name, tiny(*changes, "train.validation_sentences=0"))
         steps = [record for record in log.read(Run(tmp_path / name).log) if record["kind"] == "step"]
         return len(steps), sum(step["tokens"] for step in steps)
 
@@ -372,7 +382,7 @@ def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, t
 def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
     told = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
     notes = " ".join(event.text for event in told if isinstance(event, Note))
-    assert "on cpu with 1 thread (as asked for), bfloat16, padded batches (train.path=plain)" in notes
+    assert "on cpu with 1 thread (as asked for), bfloat16, padded batches (train.padding_free=plain)" in notes
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
 
 

@@ -20,7 +20,7 @@ def origin(tmp_path_factory, files: Path) -> Path:
     from tests.jobs.conftest import TINY
 
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
-    config = settings.override(settings.build({"data": data}), [*TINY, "train.steps=60", "train.rate=0.01"])
+    config = settings.override(settings.build({"data": data}), [*TINY, "train.steps=60", "train.learning_rate=0.01"])
     folder = tmp_path_factory.mktemp("origin") / "run"
     train(folder, config)
     return folder
@@ -28,11 +28,13 @@ def origin(tmp_path_factory, files: Path) -> Path:
 
 def bare(files: Path, *changes: str):
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
-    return settings.override(settings.build({"data": data}), ["train.threads=1", "train.check_sentences=5", *changes])
+    return settings.override(
+        settings.build({"data": data}), ["train.threads=1", "train.validation_sentences=5", *changes]
+    )
 
 
 def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin):
-    config = bare(files, "train.steps=1", "train.rate=1e-9", "train.check_every=1")
+    config = bare(files, "train.steps=1", "train.learning_rate=1e-9", "train.validate_every=1")
     events = list(job.train_run(tmp_path / "run", config, False, never, origin))
     note = next(e.text for e in events if isinstance(e, Note))
     assert note.startswith(f"from {origin}: tokenizer.model, sizes of the model, and its weights ")
@@ -43,7 +45,9 @@ def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin)
     mine = weights.read(run.weights(1))
     assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in theirs)
     first = next(e.result for e in events if isinstance(e, ValidationFinished))
-    fresh = list(job.train_run(tmp_path / "fresh", bare(files, "train.steps=1", "train.check_every=1"), False, never))
+    fresh = list(
+        job.train_run(tmp_path / "fresh", bare(files, "train.steps=1", "train.validate_every=1"), False, never)
+    )
     assert first.loss < next(e.result for e in fresh if isinstance(e, ValidationFinished)).loss - 0.5
 
 
@@ -54,7 +58,7 @@ def test_a_gentle_rate_is_chosen_unless_one_is_given(tmp_path, files, origin):
     )  # a quarter of what width 32 can stand
     list(job.train_run(tmp_path / "c", bare(files, "train.steps=1"), False, never, tmp_path / "a"))
     assert Run(tmp_path / "c").load_config().train.learning_rate == pytest.approx(0.002)  # a third run learns as fast
-    list(job.train_run(tmp_path / "b", bare(files, "train.steps=1", "train.rate=0.1"), False, never, origin))
+    list(job.train_run(tmp_path / "b", bare(files, "train.steps=1", "train.learning_rate=0.1"), False, never, origin))
     assert Run(tmp_path / "b").load_config().train.learning_rate == 0.1
 
 
@@ -114,11 +118,11 @@ def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
 
 def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
     config = bare(
-        files, "train.steps=60", "train.rate=3.0", "train.warmup=2", "train.check_every=20", "model.norm=post",
-        "model.dim=32", "model.heads=2", "model.layers=1", "train.batch_tokens=256", "data.vocabulary=400",
+        files, "train.steps=60", "train.learning_rate=3.0", "train.warmup=2", "train.validate_every=20", "model.norm=post",
+        "model.dim=32", "model.heads=2", "model.layers=1", "train.batch_tokens=256", "data.vocab_size=400",
     )  # fmt: skip
     alarms = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Alarm)]
-    assert any("no better than the" in text and "Halve train.rate" in text for text in alarms)
+    assert any("no better than the" in text and "Halve train.learning_rate" in text for text in alarms)
 
 
 def test_sentences_that_the_first_run_was_trained_on_are_told(origin: Path, tmp_path: Path, files: Path):

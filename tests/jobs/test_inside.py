@@ -37,7 +37,13 @@ def run(tmp_path_factory, files) -> Path:
 
     folder = tmp_path_factory.mktemp("inside") / "run"
     data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev", "test")}
-    changes = ["train.steps=12", "train.check_every=6", "train.save_every=6", "train.look_every=4", "model.layers=2"]
+    changes = [
+        "train.steps=12",
+        "train.validate_every=6",
+        "train.save_every=6",
+        "train.head_stats_every=4",
+        "model.layers=2",
+    ]
     list(train_run(folder, settings.override(settings.build({"data": data}), [*TINY, *changes]), False, lambda: False))
     return folder
 
@@ -119,7 +125,7 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
 def test_looks_through_training_do_not_change_it(run, files, tmp_path):
     from regard import config as settings
 
-    quiet = settings.override(Run(run).load_config(), ["train.look_every=0"])
+    quiet = settings.override(Run(run).load_config(), ["train.head_stats_every=0"])
     list(train_run(tmp_path / "quiet", quiet, False, lambda: False))
     names = [Run(folder).weights(12).read_bytes() for folder in (run, tmp_path / "quiet")]
     assert names[0] == names[1]
@@ -187,7 +193,7 @@ def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, ca
 
 
 def test_a_head_alone_has_a_column_of_its_own(run, gold, tmp_path, capsys):
-    told = says(capsys, "heads", run, gold, "--sentences", "6", "--alone", "--csv", tmp_path / "heads.csv")
+    told = says(capsys, "heads", run, gold, "--sentences", "6", "--keep-only", "--csv", tmp_path / "heads.csv")
     assert " alone " in told.split("\n")[0] and "alone: nats per piece if it is the only head" in told
     header, *rows_ = [line.split(",") for line in (tmp_path / "heads.csv").read_text().strip().split("\n")]
     assert all(float(row[header.index("alone")]) > -1 for row in rows_) and len(rows_) == 12
@@ -268,14 +274,18 @@ def test_gold_that_does_not_fit_is_refused(run, spaced, capsys):
 
 
 def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_path, capsys):
-    told = says(capsys, "look", run, SENTENCE, "--no-measure", "--against", "start", "--npz", tmp_path / "start.npz")
+    told = says(
+        capsys, "look", run, SENTENCE, "--no-measure", "--compare-with", "start", "--npz", tmp_path / "start.npz"
+    )
     assert "against before training most changed: " in told
     with np.load(tmp_path / "start.npz") as found:
         then, change, own = (found[f"encoder.1.{name}"] for name in ("then", "change", "weights"))
         assert np.abs(own - then - change).max() < 1e-6 and np.abs(change).max() > 1e-4
     best = json.loads(Run(run).best.read_text())
     step = best["step"] if best["weights"].startswith("weights") else 12
-    told = says(capsys, "look", run, SENTENCE, "--no-measure", "--against", str(step), "--npz", tmp_path / "same.npz")
+    told = says(
+        capsys, "look", run, SENTENCE, "--no-measure", "--compare-with", str(step), "--npz", tmp_path / "same.npz"
+    )
     assert f"against step {step} most changed" in told
     if best["weights"].startswith("weights"):
         with np.load(tmp_path / "same.npz") as found:
@@ -292,16 +302,16 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
         files / "dev.fr",
         "--out",
         small,
-        "--mend",
+        "--finetune-steps",
         "0",
     )
-    says(capsys, "look", small, SENTENCE, "--no-measure", "--against", str(run), "--out", tmp_path / "page.html")
+    says(capsys, "look", small, SENTENCE, "--no-measure", "--compare-with", str(run), "--out", tmp_path / "page.html")
     assert f"Difference to {run.name}" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    says(capsys, "look", run, SENTENCE, "--no-measure", "--against", str(small), "--npz", tmp_path / "gone.npz")
+    says(capsys, "look", run, SENTENCE, "--no-measure", "--compare-with", str(small), "--npz", tmp_path / "gone.npz")
     with np.load(tmp_path / "gone.npz") as found:
         gone = sum(int(np.isnan(found[name]).all(axis=(1, 2)).sum()) for name in found if name.endswith(".then"))
     assert gone == 6
-    assert "has no beginning" in refuses(capsys, "look", small, SENTENCE, "--no-measure", "--against", "start")
+    assert "has no beginning" in refuses(capsys, "look", small, SENTENCE, "--no-measure", "--compare-with", "start")
 
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
@@ -346,7 +356,7 @@ def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_pa
     assert isinstance(load(out).translate([SENTENCE])[0], str)
     assert load_default_examples(open_inspected_run(out), 5)[1] == "the run's dev set"  # of the run it was cut from
     says(capsys, "evaluate", out, str(files / "test.en"), str(files / "test.fr"), "--beam", "1")
-    more = ["--set", "train.steps=2", "--set", "train.threads=1", "--set", "train.check_sentences=2"]
+    more = ["--set", "train.steps=2", "--set", "train.threads=1", "--set", "train.validation_sentences=2"]
     says(
         capsys,
         "train",
@@ -380,7 +390,7 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     text.write_text("\n".join(lines) + "\n", encoding="utf-8")
     out = {kind: tmp_path / f"w.{kind}" for kind in ("svg", "csv", "points")}
     wanted = [word for kind, path in out.items() for word in (f"--{kind}", path)]
-    told = says(capsys, "embed-words", run, "house", text, *wanted)
+    told = says(capsys, "senses", run, "house", text, *wanted)
     assert "'house' in 3 sentences" in told and "static" in told and "layer 1" in told and "senses (AUC)" in told
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
     assert len((tmp_path / "w.points").read_text().strip().split("\n")) == 1 + 3 * 4
@@ -443,14 +453,14 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["heads", "RUN", "GOLD", "--sentences", "2", "--csv", "."], ".: is a folder; give the name of a file"),
         (["heads", "RUN", "SHORT", "LONG", "--sentences", "1"], "aligned files have equally many"),
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
-        (["look", "RUN", SENTENCE, "--against", "7"], "--against 7: "),
-        (["look", "RUN", SENTENCE, "--against", "nowhere"], "expected a step, `start`, or the folder of a run"),
-        (["look", "RUN", "GOLD", "--against", "start"], "--against is for one sentence"),
+        (["look", "RUN", SENTENCE, "--compare-with", "7"], "--compare-with 7: "),
+        (["look", "RUN", SENTENCE, "--compare-with", "nowhere"], "expected a step, `start`, or the folder of a run"),
+        (["look", "RUN", "GOLD", "--compare-with", "start"], "--compare-with is for one sentence"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
         (["prune", "RUN", "--out", "OUT"], "--dev"),
         (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),
         (["prune", "RUN", "--dev", "GOLD", "--out", "RUN"], "cannot be pruned in place"),
-        (["embed-words", "RUN", "zebra", "GOLD"], "the word 'zebra' is in none of its sentences"),
+        (["senses", "RUN", "zebra", "GOLD"], "the word 'zebra' is in none of its sentences"),
     ],
 )
 def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_path, capsys):

@@ -68,7 +68,7 @@ def test_a_marian_run_is_looked_into_page_and_all(opus, tmp_path, capsys, opened
 def test_a_marian_run_shows_positions_words_and_heads(opus, text, capsys):
     told = says(capsys, "look", opus, "--positions", "--places", "5")
     assert "encoder: positions sinusoidal" in told and "their distance decides 100%" in told
-    assert "'house' in 3 sentences" in says(capsys, "embed-words", opus, "house", text)
+    assert "'house' in 3 sentences" in says(capsys, "senses", opus, "house", text)
     assert "decoder.2.cross.1" in says(capsys, "heads", opus, "--sentences", "2")
 
 
@@ -108,9 +108,9 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
         empty.write_text(text, encoding="utf-8")
         assert "empty.txt: nothing to measure on" in refuses(capsys, "heads", encoder, empty)
     assert "reads one file of text, and 2 were given" in refuses(capsys, "heads", encoder, empty, empty)
-    for wish in (["--pharaoh", "x"], ["--gold", "x"], ["--alone"], ["--ablate", "mean"]):
+    for wish in (["--pharaoh", "x"], ["--gold", "x"], ["--keep-only"], ["--ablate", "mean"]):
         assert f"{wish[0]} is for models that write" in refuses(capsys, "heads", encoder, *wish)
-    start = refuses(capsys, "look", encoder, SENTENCE, "--no-measure", "--against", "start")
+    start = refuses(capsys, "look", encoder, SENTENCE, "--no-measure", "--compare-with", "start")
     assert "was imported or pruned, not trained, so it has no beginning" in start
 
 

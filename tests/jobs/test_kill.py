@@ -23,8 +23,8 @@ def arguments(files: Path, out: Path, steps: int) -> list[str]:
         *TINY,
         "train.schedule=inverse-sqrt",
         "train.save_every=4",
-        "train.check_every=16",
-        "train.average=3",
+        "train.validate_every=16",
+        "train.average_checkpoints=3",
         "train.patience=0",
     )
     return [*pairs, "--out", str(out), "--steps", str(steps), *(w for c in changes for w in ("--set", c))]

@@ -62,8 +62,8 @@ def peaks(folder: Path, pairs: int, steps: int = STEPS) -> dict[str, float]:
     write_pairs(folder, pairs)
     files = [str(folder / "train.en"), str(folder / "train.fr")]
     # The same model for both: what is compared is what the corpus takes.
-    changes = ["model.dim=64", "model.layers=2", "model.heads=2", "model.ffn=128", "data.vocabulary=800"]
-    changes += [f"data.train={json.dumps(files)}", "train.check_every=1000000", "train.steps=1000000"]
+    changes = ["model.dim=64", "model.layers=2", "model.heads=2", "model.ffn=128", "data.vocab_size=800"]
+    changes += [f"data.train={json.dumps(files)}", "train.validate_every=1000000", "train.steps=1000000"]
     command = [sys.executable, "-c", PROBE, str(folder / "run"), json.dumps(changes), str(steps)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -17,11 +17,11 @@ from tests.jobs import constructed
 
 BRIEF = (
     "model.norm_kind=rms",  # it only rescales: what is written into a dimension is read there
-    "model.scale_words=false",
+    "model.scale_embeddings=false",
     "model.ffn=16",
-    "data.vocabulary=600",
+    "data.vocab_size=600",
     "train.steps=1",
-    "train.check_sentences=0",
+    "train.validation_sentences=0",
     "train.threads=1",
 )
 ROLES = {

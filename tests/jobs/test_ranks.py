@@ -41,7 +41,7 @@ def last(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
-    run(command(files, tmp_path / "one", "train.accumulate=2"))
+    run(command(files, tmp_path / "one", "train.accumulate_batches=2"))
     told = run(command(files, tmp_path / "two", ranks=2))
     one, two = last(tmp_path / "one"), last(tmp_path / "two")
     assert one.keys() == two.keys() and next(iter(one.values())).dtype == torch.float64
@@ -56,7 +56,7 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [(), ("train.ema=0.9", "train.accumulate=2", "train.rdrop=1")], ids=str)
+@pytest.mark.parametrize("changes", [(), ("train.ema=0.9", "train.accumulate_batches=2", "train.rdrop=1")], ids=str)
 def test_a_model_in_shares_is_the_same_model(files: Path, tmp_path: Path, changes: tuple[str, ...]):
     run(command(files, tmp_path / "whole", *changes, ranks=2))
     run(command(files, tmp_path / "shares", *changes, "train.shard=true", ranks=2))

@@ -16,14 +16,14 @@ SCHEMES: dict[str, dict[str, object]] = {
     "learned": {"length": 29},
     "concatenated": {"width": 5},
     "concatenated-learned": {"width": 5, "table": "learned", "length": 29},
-    "relative": {"clip": 3},
-    "relative-values": {"clip": 3, "values": True},
+    "relative": {"max_relative": 3},
+    "relative-values": {"max_relative": 3, "values": True},
     "bias": {"length": 29},
-    "t5": {"buckets": 8, "farthest": 11},
+    "t5": {"buckets": 8, "max_distance": 11},
     "alibi": {},
     "alibi-two-sided": {"sides": "two-sided"},
     "rotary": {},
-    "rotary-interleaved": {"layout": "interleaved", "share": 0.5, "base": 100.0},
+    "rotary-interleaved": {"rotary_layout": "interleaved", "partial_rotary_factor": 0.5, "base": 100.0},
 }
 ABSOLUTE = ("sinusoidal", "learned", "concatenated", "concatenated-learned")
 
@@ -57,9 +57,9 @@ def models() -> Callable[..., EncoderDecoder]:
 KINDS: dict[str, dict[str, object]] = {
     **{f"{name}-pre": {"positions": positions(name)} for name in SCHEMES},
     **{f"{name}-post": {"positions": positions(name), "norm": "post"} for name in ("sinusoidal", "t5")},
-    "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"waves": "halves"}},
+    "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"sinusoid_layout": "halves"}},
     "argmax": {"attention": "argmax", "positions": {"kind": "bias", "length": 29}},
-    "normed": {"embedding_norm": True, "scale_words": False, "activation": "gelu-tanh"},
+    "normed": {"embedding_norm": True, "scale_embeddings": False, "activation": "gelu-tanh"},
 }
 
 

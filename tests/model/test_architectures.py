@@ -80,5 +80,5 @@ def test_their_taps_are_named_like_those_of_the_whole(ids):
 @pytest.mark.parametrize("make", [build_encoder, build_decoder])
 def test_tables_are_tied_unless_asked(make):
     assert make(config("none"), V, PAD).output.weight.shape == (V, 22)
-    tied, untied = make(config("none"), V, PAD), make(config("none", tie=False), V, PAD)
+    tied, untied = make(config("none"), V, PAD), make(config("none", tie_embeddings=False), V, PAD)
     assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == V * 22

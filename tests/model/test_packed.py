@@ -12,9 +12,9 @@ from tests.model.conftest import make, padded_rows
 VARIANTS = [
     {},
     {"activation": "gelu", "norm_kind": "rms"},
-    {"activation": "swiglu", "bias": False, "tie": False},
+    {"activation": "swiglu", "bias": False, "tie_embeddings": False},
     {"bias": False, "norm": "post"},
-    {"norm": "post", "activation": "silu", "scale_words": False, "positions": {"waves": "halves"}},
+    {"norm": "post", "activation": "silu", "scale_embeddings": False, "positions": {"sinusoid_layout": "halves"}},
     {"embedding_norm": True, "activation": "gelu-tanh"},
 ]
 

@@ -135,7 +135,7 @@ def test_waves_in_halves_are_the_same_numbers_in_another_order(dim: int):
 
 def test_words_are_scaled_and_normalised_as_asked(models, ids):
     text, at, nowhere = ids(2, 7), torch.arange(7)[None], {"kind": "none"}
-    plain = models(scale_words=False, positions=nowhere).encoder.embedding
+    plain = models(scale_embeddings=False, positions=nowhere).encoder.embedding
     assert torch.equal(plain(text, at), plain.words(text))
     normed = models(embedding_norm=True, positions=nowhere).encoder.embedding
     assert_close(normed(text, at), torch.nn.functional.layer_norm(normed.words(text) * 22**0.5, (22,)))
@@ -157,7 +157,7 @@ def test_every_feed_forward_and_norm_runs_and_learns(models, ids, activation: st
 
 def test_tied_tables_are_one_and_untied_are_three(models):
     V, D = 23, 22
-    assert count_parameters(models(tie=False)) - count_parameters(models(tie=True)) == 2 * V * D
+    assert count_parameters(models(tie_embeddings=False)) - count_parameters(models(tie_embeddings=True)) == 2 * V * D
     tied = models()
     assert tied.output.weight is tied.encoder.embedding.words.weight is tied.decoder.embedding.words.weight
 

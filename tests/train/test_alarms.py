@@ -28,9 +28,9 @@ def test_all_is_well():
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (check(300, 6.1), ["no better than the 6.00", "Halve train.rate"]),
+        (check(300, 6.1), ["no better than the 6.00", "Halve train.learning_rate"]),
         (check(300, 4.0, shuffled=4.02), ["ignores its source", "regard doctor"]),
-        (check(300, 4.0, distinct=0.05), ["only 5% of the translations", "lower train.rate"]),
+        (check(300, 4.0, distinct=0.05), ["only 5% of the translations", "lower train.learning_rate"]),
     ],
 )
 def test_an_alarm_fires_once_and_only_after_the_warm_up(seen, words):

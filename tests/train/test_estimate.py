@@ -32,14 +32,14 @@ def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
     assert cost("train.steps=100", rate=1e12).minutes < base.minutes
     assert cost("train.steps=100", "model.dim=64").minutes < base.minutes
     assert cost("train.steps=100", "train.rdrop=5").minutes > 1.5 * base.minutes
-    assert cost("train.steps=100", "train.accumulate=3").minutes == pytest.approx(3 * base.minutes)
+    assert cost("train.steps=100", "train.accumulate_batches=3").minutes == pytest.approx(3 * base.minutes)
 
 
 def test_it_is_told_in_words():
     text = "\n".join(cost("train.minutes=60").lines())
     for word in ("parameters: ", "encoder ", "GFLOP", "MB", "target pieces a second", "60 minutes"):
         assert word in text
-    assert "output shared" in text and "output shared" not in "\n".join(cost("model.tie=false").lines())
+    assert "output shared" in text and "output shared" not in "\n".join(cost("model.tie_embeddings=false").lines())
 
 
 def test_two_processes_need_half_of_the_updates_for_an_epoch():

@@ -55,6 +55,6 @@ def test_the_packed_path_is_for_whole_models_on_cpus():
     elsewhere = Precision(torch.device("meta"))
     for precision, sharded in ((half, False), (plain, True), (elsewhere, False)):
         assert not uses_padding_free("auto", precision, sharded)
-        with pytest.raises(ConfigError, match=r"train.path=packed: is for CPUs, .* train.path=plain"):
+        with pytest.raises(ConfigError, match=r"train.padding_free=packed: is for CPUs, .* train.padding_free=plain"):
             uses_padding_free("packed", precision, sharded)
     assert [str(precision) for precision in (plain, half)] == ["float32", "bfloat16"]

@@ -35,7 +35,7 @@ def test_more_text_more_time_and_a_faster_machine_never_make_it_smaller():
         ((facts(rate=2e10), limited()), (facts(rate=2e12), limited())),
     ):
         one, two = chosen(*small), chosen(*large)
-        assert one["model.dim"] <= two["model.dim"] and one["data.vocabulary"] <= two["data.vocabulary"]
+        assert one["model.dim"] <= two["model.dim"] and one["data.vocab_size"] <= two["data.vocab_size"]
     assert chosen(facts(), limited(2))["model.dim"] < chosen(facts(), limited(6000))["model.dim"]
 
 
@@ -59,17 +59,20 @@ def test_steps_and_minutes_together_end_with_whichever_comes_first():
 
 def test_places_and_lengths_of_ones_own_are_taken_as_they_fit_each_other():
     own = ["model.dim=200", "model.heads=4", "model.positions.kind=learned", "model.positions.length=24"]
-    assert "train.rate" in chosen(facts(), limited(60, None, "data.max_length=24", *own))
+    assert "train.learning_rate" in chosen(facts(), limited(60, None, "data.max_length=24", *own))
 
 
 def test_what_was_given_stays_and_a_size_is_one_choice():
-    names = chosen(facts(), limited(60, None, "train.rate=0.1", "model.layers=2")).keys()
-    assert "train.rate" not in names and not names & {"model.dim", "model.heads", "model.ffn", "model.layers"}
-    assert "data.vocabulary" in names
+    names = chosen(facts(), limited(60, None, "train.learning_rate=0.1", "model.layers=2")).keys()
+    assert "train.learning_rate" not in names and not names & {"model.dim", "model.heads", "model.ffn", "model.layers"}
+    assert "data.vocab_size" in names
 
 
 def test_choices_follow_from_what_was_given():
-    assert chosen(facts(), limited(60, None, "model.dim=512"))["train.rate"] < chosen(facts())["train.rate"]
+    assert (
+        chosen(facts(), limited(60, None, "model.dim=512"))["train.learning_rate"]
+        < chosen(facts())["train.learning_rate"]
+    )
     rare = chosen(facts(), limited(None, 30_000, "train.batch_tokens=64"))
     assert rare["model.dropout"] < chosen(facts(), limited(None, 30_000))["model.dropout"]
 

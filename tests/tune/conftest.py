@@ -13,20 +13,20 @@ __all__ = ["files"]
 SETS = {f"set {n}": {"model.dropout": n / 10, "model.layers": 1 + n % 2} for n in range(1, 4)}
 
 
-SETS["set 3"]["train.rate"] = 1e-12  # which surely teaches nothing
+SETS["set 3"]["train.learning_rate"] = 1e-12  # which surely teaches nothing
 
 
 @pytest.fixture
 def small(files: Path):
     def make(**fields: object) -> Study:
         data = {name: [str(files / f"{name}.en"), str(files / f"{name}.fr")] for name in ("train", "dev")}
-        base = {"data": data | {"vocabulary": 400}, "train": {"threads": 1}}
+        base = {"data": data | {"vocab_size": 400}, "train": {"threads": 1}}
         table: dict[str, object] = {"name": "small", "base": base, "each": {"steps": 4}, "dev_sentences": 5}
         if not {"sets", "space"} & fields.keys():
             table["sets"] = SETS
         changes = [c for c in TINY if not c.startswith("model.layers")]
         return studies.override(
-            studies.build(table | fields), [*changes, "train.check_every=2", "train.check_sentences=0"]
+            studies.build(table | fields), [*changes, "train.validate_every=2", "train.validation_sentences=0"]
         )
 
     return make

@@ -134,7 +134,7 @@ def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkey
     refusing(monkeypatch, DataError("no vocabulary of that size"))
     sets = dropouts(0.1, 0.9)
     for point in sets.values():
-        point["data.vocabulary"] = 300
+        point["data.vocab_size"] = 300
     assert [trial.state for trial in finish(tmp_path, sets=sets)] == ["complete", "failed"]
 
 

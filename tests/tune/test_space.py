@@ -131,13 +131,13 @@ def test_a_trial_that_waits_or_failed_is_not_tried_again():
 
 
 def test_steps_between_whole_ends_need_not_be_whole():
-    parts = parse_over("train.guide=0..1 by 0.25")[1]
+    parts = parse_over("train.guided_alignment=0..1 by 0.25")[1]
     assert parts.grid_values() == (0.0, 0.25, 0.5, 0.75, 1.0) and not parts.is_integer
     assert {parts.sample(random.Random(n)) for n in range(60)} == set(parts.grid_values())
     pytest.importorskip("optuna")
     assert studies.to_optuna_distribution(parts).step == 0.25
-    study = study_of(sampler="tpe", space={"train.guide": "0..1 by 0.25"}, trials=5)
-    assert propose(study, 1, [])[1]["train.guide"] in parts.grid_values()
+    study = study_of(sampler="tpe", space={"train.guided_alignment": "0..1 by 0.25"}, trials=5)
+    assert propose(study, 1, [])[1]["train.guided_alignment"] in parts.grid_values()
 
 
 def test_a_condition_is_arithmetic_and_nothing_else():
@@ -161,7 +161,8 @@ def test_a_study_is_written_as_it_was_read():
     for study in (
         study_of(sets={"set 1": {"model.layers": 2, "model.norm": "post"}}, seeds=3, pruner="halving"),
         study_of(
-            sampler="tpe", space={"model.dropout": "0.1..0.4", "train.rate": {"low": 1e-4, "high": 0.01, "log": True}}
+            sampler="tpe",
+            space={"model.dropout": "0.1..0.4", "train.learning_rate": {"low": 1e-4, "high": 0.01, "log": True}},
         ),
         study_of(sampler="grid", space={"model.positions.kind": ["none", "rotary"]}, conditions=["model.dim > 3"]),
     ):
@@ -180,15 +181,15 @@ def test_what_all_trials_must_share_cannot_vary():
         study_of(sampler="grid", space={"train.seed": [1, 2]})
 
 
-SMALLER = {"a": {"data.vocabulary": 500}, "b": {"model.layers": 2}}
+SMALLER = {"a": {"data.vocab_size": 500}, "b": {"model.layers": 2}}
 
 
 @pytest.mark.parametrize(
     ("metric", "varies"),
     [
-        ("loss", {"sampler": "grid", "space": {"data.vocabulary": [500, 8000]}}),
-        ("accuracy", {"sampler": "tpe", "space": {"data.joint": [True, False]}}),
-        ("loss", {"sampler": "random", "space": {"data.vocabulary": "500..8000"}}),
+        ("loss", {"sampler": "grid", "space": {"data.vocab_size": [500, 8000]}}),
+        ("accuracy", {"sampler": "tpe", "space": {"data.joint_vocab": [True, False]}}),
+        ("loss", {"sampler": "random", "space": {"data.vocab_size": "500..8000"}}),
         ("loss", {"sets": {"a": {"data.tokenizer": "bpe"}, "b": {"data.tokenizer": "unigram"}}}),
         ("accuracy", {"sets": SMALLER}),  # the second has whatever suits the corpus
     ],
@@ -200,8 +201,8 @@ def test_losses_of_different_pieces_are_not_compared(metric: str, varies: dict):
 
 
 def test_losses_of_the_same_pieces_are_compared():
-    alike = {"a": {"data.vocabulary": 500}, "b": {"data.vocabulary": 500}}
+    alike = {"a": {"data.vocab_size": 500}, "b": {"data.vocab_size": 500}}
     assert study_of(sets=alike).metric == study_of(sets=SMALLER, only=["a"]).metric == "loss"
-    base = {"data": {"train": ["a.en"], "vocabulary": 500}}
+    base = {"data": {"train": ["a.en"], "vocab_size": 500}}
     assert study_of(sets=SMALLER, base=base).metric == "loss"
-    assert study_of(sampler="grid", space={"data.vocabulary": [500], "model.layers": [1, 2]}).metric == "loss"
+    assert study_of(sampler="grid", space={"data.vocab_size": [500], "model.layers": [1, 2]}).metric == "loss"

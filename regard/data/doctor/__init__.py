@@ -18,12 +18,12 @@ from regard.data.doctor.settings import DoctorSettings
 __all__ = [
     "FINDING_KINDS",
     "Action",
-    "SplitSummary",
     "Diagnosis",
     "Doctor",
-    "FindingExample",
-    "Finding",
-    "FindingKind",
     "DoctorSettings",
+    "Finding",
+    "FindingExample",
+    "FindingKind",
     "PairStream",
+    "SplitSummary",
 ]

@@ -269,7 +269,7 @@ def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCou
         _vocab_size(model), NUM_PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder)
     )
     fits_by_site: dict[str, dict[str, list[PatternFit]]] = {site.name: {} for site in attention_sites(model)}
-    statistics: dict[str, list[FloatArray]] = {site.name: [] for site in attention_sites(model)}
+    statistics_by_site: dict[str, list[FloatArray]] = {site.name: [] for site in attention_sites(model)}
     for group, is_probe in ((examples, False), (probe_examples, True)):
         for example, attn_weights in zip(group, attention_weights(model, group), strict=True):
             patterns_by_kind = {
@@ -285,14 +285,14 @@ def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCou
                     is_probe,
                 )
                 if not is_probe:
-                    statistics[site.name].append(
+                    statistics_by_site[site.name].append(
                         _sentence_statistics(attn_weights[site.name], site.kind, example.query_labels(site.kind))
                     )
     joined_fits = {
         site: {name: PatternFit.concat(fit_list) for name, fit_list in fits_by_pattern.items()}
         for site, fits_by_pattern in fits_by_site.items()
     }
-    return PatternFitTable(joined_fits, {site: _nan_mean(np.stack(rows)) for site, rows in statistics.items()})
+    return PatternFitTable(joined_fits, {site: _nan_mean(np.stack(rows)) for site, rows in statistics_by_site.items()})
 
 
 def find_evidence(fit: PatternFit, head_index: int) -> list[EvidenceSentence]:

@@ -42,7 +42,7 @@ class ReferenceAttention:
 
 
 def load_reference(inspected_run: InspectedRun, example: Example, compare_with: str) -> ReferenceAttention:
-    """What `--against` asks for: a step of the same run, `start`, or the folder of another run."""
+    """What `--compare-with` asks for: a step of the same run, `start`, or the folder of another run."""
     name, model = _load_reference_model(inspected_run, example, compare_with)
     head_ids = {site.name: site.attention.head_ids for site in attention_sites(model)}
     return ReferenceAttention(name, attention_weights(model, [example])[0], head_ids)
@@ -66,7 +66,7 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
     if compare_with == START:
         if not run.log.exists():
             raise RunError(
-                f"--against {START}: {run.folder} was imported or pruned, not trained, so it has no beginning; "
+                f"--compare-with {START}: {run.folder} was imported or pruned, not trained, so it has no beginning; "
                 f"give the folder of the run it came from"
             )
         model = inspected_run.build_random_model()
@@ -78,7 +78,7 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
         if int(compare_with) not in steps:
             steps_text = ", ".join(map(str, steps)) or "none"
             raise RunError(
-                f"--against {compare_with}: {run.folder} keeps the weights of steps {steps_text}; or say `{START}`"
+                f"--compare-with {compare_with}: {run.folder} keeps the weights of steps {steps_text}; or say `{START}`"
             )
         model = inspected_run.build_random_model()
         load_weights(model, run, run.weights(int(compare_with)))
@@ -88,14 +88,16 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
 
 def _load_other_run(folder: Path, example: Example) -> Model:
     if not is_run(folder):
-        raise RunError(f"--against {folder}: expected a step, `{START}`, or the folder of a run, and this is none")
+        raise RunError(f"--compare-with {folder}: expected a step, `{START}`, or the folder of a run, and this is none")
     reference_run = open_inspected_run(folder)
     target = example.target.text if example.target else None
     if reference_run.translates != (target is not None):
-        raise RunError(f"--against {folder}: one of the two has no decoder, so that they have too little in common")
+        raise RunError(
+            f"--compare-with {folder}: one of the two has no decoder, so that they have too little in common"
+        )
     if _token_ids(reference_run.make_example(example.source.text, target)) != _token_ids(example):
         raise DataError(
-            f"--against {folder}: this run cuts the sentence into other pieces, so that their rows and columns are not "
+            f"--compare-with {folder}: this run cuts the sentence into other pieces, so that their rows and columns are not "
             f"the same. Compare runs of one tokeniser: a fine-tuned or pruned run with the one it came from."
         )
     return reference_run.model

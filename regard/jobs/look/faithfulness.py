@@ -21,33 +21,33 @@ def measure_faithfulness(
     perturb: bool,
 ) -> tuple[FloatArray, dict[str, dict[str, Any]]]:
     """How far apart the heads of one kind look, and what is known of each by its name: see docs/look_contract.md."""
-    divergences = faithfulness.apart(attention_traces)
+    divergences = faithfulness.head_divergences(attention_traces)
     names = [str(head) for attention_trace in attention_traces for head in attention_trace.site.heads]
-    faithfulness: dict[str, dict[str, Any]] = {}
+    by_head: dict[str, dict[str, Any]] = {}
     for attention_trace, score_terms in zip(attention_traces, terms, strict=True):
         position_divergences, attn_mask = (
-            None if score_terms is None else faithfulness.from_places(attention_trace, score_terms),
+            None if score_terms is None else faithfulness.position_divergence(attention_trace, score_terms),
             head_attn_mask(attention_trace),
         )
         perturbations = (
-            faithfulness.shaken(model, model_trace.example, attention_trace)
+            faithfulness.perturb_heads(model, model_trace.example, attention_trace)
             if perturb and isinstance(model, EncoderDecoder)
             else None
         )
         for h, head in enumerate(attention_trace.site.heads):
-            most_similar = _most_similar_head(divergences, len(faithfulness))
+            most_similar = _most_similar_head(divergences, len(by_head))
             weight_gradient = weight_gradients.get(attention_trace.site.name)
-            faithfulness[str(head)] = {
+            by_head[str(head)] = {
                 "twin": None if most_similar is None else names[most_similar],
-                "twin_apart": None if most_similar is None else float(divergences[len(faithfulness), most_similar]),
+                "twin_apart": None if most_similar is None else float(divergences[len(by_head), most_similar]),
                 "places_apart": None if position_divergences is None else float(position_divergences[h]),
                 "gradient": None
                 if weight_gradient is None
-                else faithfulness.ranks_as(attention_trace.weights[h], weight_gradient[h], attn_mask[h]),
+                else faithfulness.rank_correlation(attention_trace.weights[h], weight_gradient[h], attn_mask[h]),
                 "shuffled": None if perturbations is None else perturbations[h].shuffled,
                 "even": None if perturbations is None else perturbations[h].even,
             }
-    return divergences, faithfulness
+    return divergences, by_head
 
 
 def _most_similar_head(divergences: FloatArray, head: int) -> int | None:

@@ -67,10 +67,8 @@ class HeadTable:
         rows = {head: h for site in attention_sites(self.model) for h, head in enumerate(site.heads)}
         weights_by_head: dict[tuple[Head, int], Tensor] = {}
         for example, heads in heads_by_example.items():
-            attention_weights = attention_weights(self.model, [self.examples[example]])[0]
-            weights_by_head |= {
-                (head, example): attention_weights[head.attention_name][rows[head]].clone() for head in heads
-            }
+            weights = attention_weights(self.model, [self.examples[example]])[0]
+            weights_by_head |= {(head, example): weights[head.attention_name][rows[head]].clone() for head in heads}
         return weights_by_head
 
     def describe_sentences(self) -> str:

@@ -300,8 +300,8 @@ def _describe_sites(names: Sequence[str]) -> str:
 __all__ = [
     "InspectedRun",
     "load_aligned_examples",
+    "load_default_examples",
     "load_file_examples",
     "make_grammar_examples",
     "open_inspected_run",
-    "load_default_examples",
 ]

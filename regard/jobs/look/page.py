@@ -80,7 +80,7 @@ def _compute_cross_attention_batch(
     matrices = []
     for i, all_heads in enumerate(weights):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
-        word_spans = (word_spans(sources[i]), word_spans(targets[i]))
+        spans = (word_spans(sources[i]), word_spans(targets[i]))
         token_spans = (
             source_tokenizer.spans(sources[i], source_ids[i]),
             target_tokenizer.spans(targets[i], target_ids[i]),
@@ -90,10 +90,10 @@ def _compute_cross_attention_batch(
                 source_tokens=[*source_tokenizer.convert_ids_to_tokens(source_ids[i]), "</s>"],
                 target_tokens=[*target_tokenizer.convert_ids_to_tokens(target_ids[i]), "</s>"],
                 token_weights=mean,
-                source_words=[sources[i][a:b] for a, b in word_spans[0]],
-                target_words=[targets[i][a:b] for a, b in word_spans[1]],
-                word_weights=merge_subwords_by_span(mean, *token_spans, word_spans=word_spans)
-                if word_spans[0] and word_spans[1]
+                source_words=[sources[i][a:b] for a, b in spans[0]],
+                target_words=[targets[i][a:b] for a, b in spans[1]],
+                word_weights=merge_subwords_by_span(mean, *token_spans, word_spans=spans)
+                if spans[0] and spans[1]
                 else torch.zeros(0, 0),
             )
         )

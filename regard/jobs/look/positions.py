@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.errors import ConfigError
 from regard.inspection.example import MAX_TOKENS
-from regard.inspection.positions import PositionEffect, PositionTable, StackPositions, analyze_positions
+from regard.inspection.positions import PositionEffect, PositionTable, StackPositions, analyze_stack_positions
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Chart, MatrixPanel, Table, Value, matrix_grid
 
@@ -24,7 +24,7 @@ def analyze_positions(inspected_run: InspectedRun, count: int) -> list[StackPosi
     if not 2 <= count <= MAX_TOKENS:
         raise ConfigError(f"--places {count}: expected 2 to {MAX_TOKENS} places to look at")
     stacks = [stack for stack in ("encoder", "decoder") if hasattr(inspected_run.model, stack)]
-    return [analyze_positions(inspected_run.model, stack, count) for stack in stacks]
+    return [analyze_stack_positions(inspected_run.model, stack, count) for stack in stacks]
 
 
 def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> Table:

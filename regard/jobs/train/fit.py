@@ -24,7 +24,7 @@ from regard.jobs.versions import collect_versions
 from regard.run import Run
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
 
-__all__ = ["StopCallback", "train_run", "resume_run"]
+__all__ = ["StopCallback", "resume_run", "train_run"]
 
 MIN_REPORTED_SECONDS = 10.0  # seconds
 GRACE_SECONDS = 20.0  # seconds that the others leave the first process to say why; torchrun ends them as soon as it has
@@ -206,7 +206,7 @@ def _train(
         session = TrainingSession(run, config, tokenize_corpora(run, config), ranks, start_time)
         retain_freed_memory()  # not before: what preparing takes goes back to the system
         if extended:  # whoever trains on has decided that patience begins anew
-            session.state = replace(session.state, worse=0)
+            session.state = replace(session.state, validations_without_improvement=0)
         if ranks.is_main_process:
             yield from session.notes()
             yield from map(Note, session.estimate.lines())
@@ -237,7 +237,11 @@ def _describe_compute(session: TrainingSession, threads: int) -> str:
         if ranks.local_world_size == 1
         else f"the cores shared by {ranks.local_world_size}"
     )
-    padding = "real tokens alone (train.path=packed)" if session.padding_free else "padded batches (train.path=plain)"
+    padding = (
+        "real tokens alone (train.padding_free=packed)"
+        if session.padding_free
+        else "padded batches (train.padding_free=plain)"
+    )
     processes = f"{ranks.world_size} processes on " if ranks.world_size > 1 else "on "
     plural = "s" if threads > 1 else ""
     return f"{processes}{ranks.device} with {threads} thread{plural} ({reason}), {session.precision}, {padding}"

@@ -8,7 +8,7 @@ from regard.errors import ConfigError, RunError
 from regard.run import Run, atomic_write
 from regard.training.planning.sizing import default_learning_rate
 
-INHERITED_SETTINGS = ("data.vocabulary", "data.tokenizer", "data.joint", "data.source", "data.target")
+INHERITED_SETTINGS = ("data.vocab_size", "data.tokenizer", "data.joint_vocab", "data.source", "data.target")
 OVERRIDABLE_SETTINGS = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
 """Of the model, what weights do not depend on: a fine-tuned run may have its own."""
 FINETUNE_LR_FACTOR = 0.25  # of the usual rate: what was learnt is to be changed, not overwritten
@@ -33,12 +33,12 @@ def inherit_settings(init_run: Run, config: Config) -> Config:
     for name in OVERRIDABLE_SETTINGS:
         if name not in explicit_names:
             settings.set_nested(table, name, init_values[name])
-    settings.set_nested(table, "train.origin", str(init_run.folder))
-    if "train.rate" not in explicit_names:
+    settings.set_nested(table, "train.init_from", str(init_run.folder))
+    if "train.learning_rate" not in explicit_names:
         finetune_lr = round(
             FINETUNE_LR_FACTOR * default_learning_rate(init_config.model.dim), 6
         )  # of a fresh run's, so that a third run is no gentler
-        settings.set_nested(table, "train.rate", min(init_config.train.learning_rate, finetune_lr))
+        settings.set_nested(table, "train.learning_rate", min(init_config.train.learning_rate, finetune_lr))
     return settings.build(table)
 
 

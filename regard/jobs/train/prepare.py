@@ -148,7 +148,7 @@ def _train_tokenizer(
         if tokenizer.vocab_size < vocab_size
         else "its letters alone need more than that"
     )
-    return tokenizer, [f"{label}: {tokenizer.vocab_size:,} pieces instead of data.vocabulary={vocab_size:,}: {reason}"]
+    return tokenizer, [f"{label}: {tokenizer.vocab_size:,} pieces instead of data.vocab_size={vocab_size:,}: {reason}"]
 
 
 def _set_names(run: Run) -> list[str]:

@@ -136,7 +136,7 @@ class TrainingSession:
         has_steps = bool(self.state.step)  # there is one update at least, whatever the clock says
         if not self.ranks.broadcast(has_steps and self._is_over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.data_position):
-                self.state = replace(self.state, step=step.number, place=step.data_position)
+                self.state = replace(self.state, step=step.number, data_position=step.data_position)
                 if self._needs_collect(step.number):
                     self.checkpoints.gather_shards()
                 if is_main_process:

@@ -18,19 +18,19 @@ from regard.model.positions.relative import (
 from regard.model.positions.rotary import Rotary
 
 __all__ = [
-    "T5Bias",
-    "Absolute",
     "ALiBi",
-    "LearnedBias",
-    "SelectedHeads",
+    "Absolute",
     "Concatenated",
     "Learned",
+    "LearnedBias",
     "Positions",
     "Relative",
     "Rotary",
+    "SelectedHeads",
     "Sinusoidal",
-    "relative_positions",
-    "relative_position_bucket",
-    "sinusoid",
+    "T5Bias",
     "alibi_slopes",
+    "relative_position_bucket",
+    "relative_positions",
+    "sinusoid",
 ]

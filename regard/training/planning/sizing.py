@@ -101,8 +101,8 @@ def _suggest(
     vocab_size = next(
         (size_reason for max_pairs, size_reason in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE
     )
-    yield SuggestedSetting("data.vocabulary", vocab_size, f"{inputs.pairs:,} pairs")
-    vocab_size = config.data.vocab_size if "data.vocabulary" in explicit_names else vocab_size
+    yield SuggestedSetting("data.vocab_size", vocab_size, f"{inputs.pairs:,} pairs")
+    vocab_size = config.data.vocab_size if "data.vocab_size" in explicit_names else vocab_size
     preset = _choose_preset(inputs, config, vocab_size)
     model = config.model if user_sized else preset.model_config()
     batch_tokens = _choose_batch_tokens(inputs, model, vocab_size)
@@ -124,17 +124,17 @@ def _suggest(
         batch_tokens,
         batch_reason if batch_tokens == DEFAULT_BATCH_TOKENS else "what fits into the free memory",
     )
-    yield SuggestedSetting("train.rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
+    yield SuggestedSetting("train.learning_rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield SuggestedSetting("train.warmup", warmup, f"about {steps:,} steps")
     if inputs.pairs >= MIN_PAIRS_TO_ALIGN and not config.train.init_from:
         yield SuggestedSetting(
-            "train.guide",
+            "train.guided_alignment",
             GUIDED_ALIGNMENT_WEIGHT,
             "one head is shown what belongs together, and the others learn sooner",
         )
     validate_every = min(2000, max(100, steps // 25))
-    yield SuggestedSetting("train.check_every", validate_every, "some 25 looks at dev")
+    yield SuggestedSetting("train.validate_every", validate_every, "some 25 looks at dev")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints between looks")
 
 

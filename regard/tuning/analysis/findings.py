@@ -337,15 +337,15 @@ def _recommend_for(
     if best.number not in costs or len(trials_with_cost) < 2:
         return ""
     cheapest_equivalent = min((r for r in equivalent_trials if r.number in costs), key=lambda r: costs[r.number])
-    pareto_front = [
+    front = [
         trials_with_cost[n]
         for n in pareto_front([(costs[r.number], r.value or 0.0) for r in trials_with_cost], analysis.study.maximize)
     ]
     if costs[cheapest_equivalent.number] < CLEAR_COST_RATIO * costs[best.number]:
         equal = f"no significant difference in {_tested_metric(analysis)}"
         return f" For {criterion.name} take {_trial_name(cheapest_equivalent)}: {_format_score(analysis, cheapest_equivalent)}, {equal}, {_format_cost(cheapest_equivalent)}."
-    if costs[pareto_front[0].number] < CLEAR_COST_RATIO * costs[best.number]:
-        cheapest = pareto_front[0]
+    if costs[front[0].number] < CLEAR_COST_RATIO * costs[best.number]:
+        cheapest = front[0]
         gap = abs((best.value or 0.0) - (cheapest.value or 0.0))
         gap_text = f"{gap:.2f} worse" if _is_visible(gap) else "no worse"
         text = f" For {criterion.name} take {_trial_name(cheapest)}, the {criterion.superlative}: {_format_score(analysis, cheapest)}, {gap_text}"

@@ -23,7 +23,7 @@ from regard.data.corpora.english_french.sentences import draft_pair
 from regard.data.corpora.gold import GoldPair, split_words
 from regard.errors import DataError
 
-__all__ = ["Splits", "min_distinct_sentences", "combinations", "generate", "is_reserved", "split"]
+__all__ = ["Splits", "combinations", "generate", "is_reserved", "min_distinct_sentences", "split"]
 
 RESERVED_FRACTION = 0.065
 """Share of adjective-noun and verb-object combinations that training never sees."""
