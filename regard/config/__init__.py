@@ -15,6 +15,7 @@ from regard.config.settings import (
     load,
     override,
     set_nested,
+    with_values,
 )
 from regard.config.train import DEFAULT_STEPS, TrainConfig
 
@@ -39,4 +40,5 @@ __all__ = [
     "load",
     "override",
     "set_nested",
+    "with_values",
 ]

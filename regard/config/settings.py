@@ -76,15 +76,24 @@ def build(table: Mapping[str, Any], error_prefix: str = "") -> Config:
         raise ConfigError(error_prefix + "; ".join(map(format_error, error.errors()))) from None
 
 
+def with_values(config: Config, values: Mapping[str, Any]) -> Config:
+    """The config with other values, by dotted name: {"model.dropout": 0.2}."""
+    table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    for name, value in values.items():
+        set_nested(table, name, value)
+    return build(table)
+
+
 def override(config: Config, assignments: Sequence[str]) -> Config:
     """The config with `name.of.setting=value` assignments applied, each value read as TOML or else as text."""
-    table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
-        set_nested(table, name.strip(), _parse_value(text.strip()))
-    return build(table)
+    return with_values(config, dict(map(_parse_assignment, assignments)))
+
+
+def _parse_assignment(assignment: str) -> tuple[str, Any]:
+    name, equals, text = assignment.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
+    return name.strip(), _parse_value(text.strip())
 
 
 def explicit_settings(config: Config) -> frozenset[str]:

@@ -1,6 +1,8 @@
 """Encoder, decoder, and the two together. Ids in, hidden states out; the loss and the search own the projection."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import torch
@@ -232,6 +234,19 @@ def update_causal_mask(ids: Tensor, pad: int, cache: Cache) -> Tensor:
 def count_parameters(model: nn.Module) -> int:
     """How many numbers a model has learnt; shared tables count once."""
     return sum(p.numel() for p in model.parameters())
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """The model out of training, and afterwards as it was."""
+    training = model.training
+    if training:  # telling every module takes a while
+        model.eval()
+    try:
+        yield
+    finally:
+        if training:
+            model.train()
 
 
 def device_of(model: nn.Module) -> torch.device:

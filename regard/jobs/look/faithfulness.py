@@ -44,8 +44,8 @@ def measure_faithfulness(
                 "gradient": None
                 if weight_gradient is None
                 else faithfulness.rank_correlation(attention_trace.weights[h], weight_gradient[h], attn_mask[h]),
-                "shuffled": None if perturbations is None else perturbations[h].shuffled,
-                "even": None if perturbations is None else perturbations[h].even,
+                "shuffled": None if perturbations is None else perturbations[h].permutation_tvd,
+                "even": None if perturbations is None else perturbations[h].uniform_loss_increase,
             }
     return divergences, by_head
 
