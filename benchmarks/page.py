@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from regard.report.look.page import render_look_page
 from regard.report.page import write_page
-from tests.report.look_sample import look_data
+from tests.report.look.look_sample import look_data
 
 TIMES = 5
 DRAWN = "#map:has(button):not(:has(button:not([data-drawn])))"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from environment import described, write
 
-from tests.jobs.test_memory import peaks
+from tests.jobs.train.test_memory import peaks
 
 STEPS = 100
 

@@ -1,0 +1,111 @@
+"""SIGKILL at random moments, before the first save and in the middle of saves: the end is the same, bit for bit."""
+
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from regard.run import TEMPORARY_SUFFIX, Run
+from tests.jobs.conftest import TINY
+from tests.jobs.train.test_fit import assert_same
+
+START = [sys.executable, "-m", "regard", "train"]
+
+
+def arguments(files: Path, out: Path, steps: int) -> list[str]:
+    pairs = [str(files / "train.en"), str(files / "train.fr"), "--dev", str(files / "dev.en"), str(files / "dev.fr")]
+    changes = (
+        *TINY,
+        "train.schedule=inverse-sqrt",
+        "train.save_every=4",
+        "train.validate_every=16",
+        "train.average_checkpoints=3",
+        "train.patience=0",
+    )
+    return [*pairs, "--out", str(out), "--steps", str(steps), *(w for c in changes for w in ("--set", c))]
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def wait_until_saving(process: subprocess.Popen[bytes], folder: Path, patience: float) -> None:
+    end = time.monotonic() + patience
+    while time.monotonic() < end and process.poll() is None:
+        if folder.is_dir() and any(folder.rglob(f"*{TEMPORARY_SUFFIX}")):
+            return
+
+
+def disturbed(files: Path, out: Path, steps: int, kills: int, seed: int) -> list[str]:
+    """Train, killed so many times; what each kill met."""
+    rng, met = random.Random(seed), []
+    while True:
+        fresh = not Run(out).config.exists()
+        command = [*START, *arguments(files, out, steps)] if fresh else [*START, "--resume", str(out)]
+        process = start(command)
+        if len(met) < kills:
+            time.sleep(rng.uniform(0.0, 1.5) if not met else rng.uniform(2.0, 4.5))
+            if len(met) % 2:
+                wait_until_saving(process, out, patience=5.0)
+            process.send_signal(signal.SIGKILL)
+        error = process.communicate()[1].decode()
+        if process.returncode == 0:
+            return met
+        assert process.returncode == -signal.SIGKILL, error
+        saving = any(out.rglob(f"*{TEMPORARY_SUFFIX}")) if out.is_dir() else False
+        saved = Run(out).latest.exists()
+        met.append("during a save" if saving else "after a save" if saved else "before the first save")
+
+
+@pytest.mark.parametrize(
+    ("kills", "steps"), [pytest.param(3, 60, id="3"), pytest.param(25, 700, id="25", marks=pytest.mark.slow)]
+)
+def test_killed_and_resumed_ends_as_if_undisturbed(files: Path, tmp_path: Path, kills: int, steps: int, capsys):
+    whole = start([*START, *arguments(files, tmp_path / "whole", steps)])
+    error = whole.communicate()[1].decode()
+    assert whole.returncode == 0, error
+    met = disturbed(files, tmp_path / "killed", steps, kills, seed=11)
+    with capsys.disabled():
+        print(f"\n{len(met)} kills: " + ", ".join(f"{met.count(kind)} {kind}" for kind in sorted(set(met))))
+    assert len(met) == kills
+    assert "before the first save" in met
+    assert_same(tmp_path / "whole", tmp_path / "killed")
+    assert not list((tmp_path / "killed").rglob(f"*{TEMPORARY_SUFFIX}"))
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(files: Path, tmp_path: Path):
+    process = start([*START, *arguments(files, tmp_path / "run", 100_000)])
+    while not Run(tmp_path / "run").latest.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate()[1].decode()
+    assert process.returncode == 130 and "Traceback" not in error
+    assert f"Go on with: regard train --resume {tmp_path / 'run'}" in error
+    step = Run(tmp_path / "run").read_json(Run(tmp_path / "run").latest)["step"]
+    assert f"saved at step {step:,}" in error
+
+
+@pytest.mark.slow
+def test_a_full_disk_keeps_the_old_checkpoint_and_going_on_is_exact(files: Path, tmp_path: Path):
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+
+    for name in ("whole", "full"):
+        done = start([*START, *arguments(files, tmp_path / name, 8)])
+        assert done.wait() == 0
+        done.stderr.close()
+    command = [*START, "--resume", str(tmp_path / "full"), "--steps", "20"]
+    stuck = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files)
+    assert stuck.returncode == 2 and "Traceback" not in stuck.stderr
+    assert "could not be written" in stuck.stderr and "go on with --resume" in stuck.stderr
+    full = Run(tmp_path / "full")
+    assert full.read_json(full.latest)["step"] == 8 and full.verify(full.weights(8))
+    for name in ("whole", "full"):
+        command = [*START, "--resume", str(tmp_path / name), "--steps", "20"]
+        assert subprocess.run(command, capture_output=True).returncode == 0
+    assert_same(tmp_path / "whole", tmp_path / "full")

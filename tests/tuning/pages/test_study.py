@@ -1,0 +1,380 @@
+"""The page of a study and its words: every sentence follows from the numbers."""
+
+import json
+import random
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.metrics import PairedTestResult as Significance
+from regard.model import weights
+from regard.run import Run, write_text
+from regard.training.validate import Validation
+from regard.tuning.analysis.evidence import analyze_study, compare_seeds, compute_importances
+from regard.tuning.analysis.findings import (
+    LossCurve,
+    StudyAnalysis,
+    describe_effects,
+    describe_overfitting,
+    describe_study,
+    find_turning_point,
+)
+from regard.tuning.analysis.findings import describe_importances as weights_told
+from regard.tuning.analysis.luck import permutation_test, two_sided_p_value, welch_t_test
+from regard.tuning.measure import RunSummary, diagnose_collapse, read_validations, summarize_run
+from regard.tuning.pages.study import write_study_page
+from regard.tuning.results import TrialResult, rank_trials
+from tests.tuning.made import FOUR, make, study_of
+
+MEGABYTE = 2**20
+WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256], "model.dropout": "0.1..0.4"}
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "four"
+    bench = make(study_of(sets=FOUR, metric="bleu"), folder, collapsed=(1,), turning=(4,))
+    write_study_page(bench, pads_counted=True)
+    bench.close()
+    return folder
+
+
+def test_the_page_holds_everything_about_a_study(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "Best on dev: set 4", "All trials at once", "What each setting did",
+        "Loss of every trial", "Size against quality", "Dev sentences by their BLEU", "by the length of the source",
+        "Not ranked.", "Sorted by BLEU on dev", "For quality take set 4",
+        "For speed take", "Time to translate against quality", "ms to translate a sentence",
+        "BLEU on dev, by greedy decoding",
+    ):  # fmt: skip
+        assert words in page, words
+    for name in (
+        "loss",
+        "accuracy",
+        "bleu",
+        "every-trial",
+        "parallel",
+        "slices",
+        "parameters-quality",
+        "decoding-quality",
+        "sentence-bleu",
+    ):
+        assert (four / "charts" / f"{name}.png").exists() and (four / "charts" / f"{name}.svg").exists()
+
+
+def test_a_collapsed_model_is_called_so_with_the_reason_and_not_ranked(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    assert "Set 1 collapsed: it ignores its source" in page and '<td dir="auto" class="short">collapsed</td>' in page
+    ranked = page.split("<caption>Sorted by BLEU on dev")[1].split("<caption>Not ranked.")[0]
+    assert "set 1" not in ranked and "set 2" in ranked
+
+
+def test_overfitting_is_named_where_it_starts(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    assert "while training loss falls: set 4 from 16.0 epochs on" in page
+
+
+def words_of(page: Path) -> str:
+    """A page without its charts, whose coordinates may be any numbers."""
+    return re.sub(r"<svg.*?</svg>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
+    bench = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
+    best = rank_trials(bench.study, bench.results())[0]
+    for number, value in ((1, "31.41"), (2, "27.18")):
+        text = f'{{"scores": {{"bleu": {{"value": {value}, "low": 1.0, "high": 2.0, "signature": "s"}}}}}}'
+        path = bench.study_folder.trial_folder(number) / "scores" / "test.json"
+        path.write_text(text, encoding="utf-8")
+    mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
+    page = words_of(write_study_page(bench))
+    assert mine in page and other not in page and "Pads counted" not in page
+    page = words_of(write_study_page(bench, all_tests=True))
+    assert mine in page and other in page
+    bench.close()
+
+
+def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
+    page = (four / "report.html").read_text(encoding="utf-8")
+    table = page.split("<caption>On dev; places are those of each sentence")[1].split("</table>")[0]
+    assert "set 1" in table and "set 2" in table and "61.8" in table  # the one that collapsed included
+
+
+@pytest.mark.slow
+def test_a_report_of_64_trials_is_small(tmp_path: Path):
+    bench = make(study_of(sampler="random", space=WIDE, trials=64, metric="bleu"), tmp_path / "s", collapsed=(5,))
+    path = write_study_page(bench)
+    assert path.stat().st_size < 6 * MEGABYTE
+    page = path.read_text(encoding="utf-8")
+    assert "What matters (fANOVA)" in page and "in grey: the other" in page
+    bench.close()
+
+
+def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.9) -> Validation:
+    return Validation(100, loss, 0.3, None, 1.0, shuffled, distinct)
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (check(5.9, shuffled=9.0), "no better than the unigram line, the 5.80"),
+        (check(4.0, shuffled=4.05), "ignores its source: with the sources of other sentences its dev loss is 4.05"),
+        (check(4.0, distinct=0.1), "only 10% of its translations"),
+        (check(4.0), ""),
+    ],
+)
+def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Validation, reason: str):
+    found = diagnose_collapse(seen, 5.8, {}, None)
+    assert (reason in found) if reason else found == ""
+
+
+def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
+    scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
+    assert "no better than the 1.9 that translations of other sentences score" in diagnose_collapse(
+        check(4.0), 5.8, scores, chance
+    )
+    assert diagnose_collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+
+
+def rising(folder: Path, best: dict) -> Run:
+    """A run that learns for three looks at dev and then learns by heart, until dev is worse than the unigram line."""
+    run = Run(folder)
+    seen = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
+    lines = []
+    for step, loss, other, score in seen:
+        lines.append({"kind": "step", "number": step, "place": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
+        bleu = {"value": score, "low": score, "high": score, "signature": "s"}
+        lines.append({"kind": "check", **asdict(Validation(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
+    write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
+    (run.folder / "weights").mkdir()
+    weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
+    run.write_json(run.best, {"weights": "weights/000002.safetensors", "metric": "loss"} | best)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("best", "shuffled"),
+    [({"step": 2}, 9.0), ({"step": 3, "metric": "bleu"}, 8.5), ({"step": 4, "weights": "average.safetensors"}, 9.0),
+     ({"step": 4, "weights": "average.safetensors", "metric": "bleu"}, 8.5)],
+)  # fmt: skip
+def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
+    run = rising(tmp_path, best)
+    weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
+    found = summarize_run(run, {}, unigram=5.8)
+    assert (
+        found.collapse_reason == "" and found.shuffled_source_loss == shuffled
+    )  # its last look alone would say it has collapsed
+    last = read_validations(run)[-1]
+    assert "no better than the unigram line" in diagnose_collapse(last, 5.8, {}, None)
+
+
+def test_a_turn_needs_dev_to_rise_and_training_to_fall():
+    at = [1.0, 2.0, 3.0, 4.0]
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 3.2, 3.5])) == (2.0, pytest.approx(0.5))
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 2.5, 2.4])) is None
+    assert (
+        find_turning_point(LossCurve(at, [4, 3, 3.5, 4], [4, 3, 3.2, 3.5])) is None
+    )  # both rise: that is no overfitting
+    assert find_turning_point(LossCurve(at, [4, 3, 2, 1], [4, 3, 3.001, 3.002])) is None
+
+
+def result(number: int, value: float, collapsed: str = "", seeds: tuple[float, ...] = (), **point) -> TrialResult:
+    one = RunSummary(
+        1000 * number, 10, 1.0, 2.0, 3.0, 4.0, scores={"bleu": {"value": value}}, collapse_reason=collapsed
+    )
+    values = tuple(value + seed for seed in seeds) or (value,)
+    return TrialResult(number, f"set {number}", "complete", point, value, values, (one,))
+
+
+def evidence(*results: TrialResult, **more) -> StudyAnalysis:
+    sets = {r.name: {"model.layers": 1} for r in results}
+    return StudyAnalysis(study_of(sets=sets, metric="bleu", seeds=max(len(r.values) for r in results)), results, **more)
+
+
+def test_significant_differences_and_noise_are_told_apart():
+    tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
+    text = " ".join(describe_study(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
+    assert (
+        "Noise, as far as these sentences can tell: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)"
+        in text
+    )
+    assert (
+        "For quality take set 3" in text
+        and "For size take set 2" in text
+        and "no significant difference in BLEU" in text
+    )
+
+
+def test_settings_that_change_together_are_not_told_apart():
+    rows = [
+        result(n, v, **{"model.layers": a, "model.dim": b})
+        for n, (v, a, b) in enumerate([(20.0, 2, 64), (25.0, 4, 96)])
+    ]
+    depth, width = describe_effects(evidence(*rows))
+    assert "Depth (model.layers)" in depth and "changed together with dim" in depth and "is better" not in depth
+    assert "changed together with layers" in width
+
+
+def test_a_setting_that_changed_in_part_is_named_and_no_trend_is_told():
+    tried = [(2, 128), (4, 128), (4, 256), (6, 128), (6, 256)]  # the shallow ones were never wide
+    rows = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried)]
+    depth = describe_effects(evidence(*rows))[0]
+    assert (
+        "changed together with dim: what each of them did cannot be told apart" in depth and "throughout" not in depth
+    )
+    crossed = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried[1:])]
+    depth = describe_effects(evidence(*crossed))[0]
+    assert "the larger value is better" in depth and "changed together" not in depth
+
+
+def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
+    def depth(shift: float) -> str:
+        layers = [2, 4] * 6
+        drawn = [0.1 + 0.01 * n + shift * (a == 4) for n, a in enumerate(layers)]
+        points = [{"model.layers": a, "model.dropout": d} for a, d in zip(layers, drawn, strict=True)]
+        return describe_effects(
+            evidence(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points)))
+        )[0]
+
+    assert "changed together with dropout" in depth(0.2) and "changed together" not in depth(0.0)
+
+
+def test_values_that_do_equally_well_have_no_trend():
+    rows = [result(n, 20.0 + 0.001 * (n % 2), **{"model.layers": 2 + 2 * (n % 2)}) for n in range(8)]
+    assert describe_effects(evidence(*rows))[0].endswith("No difference between the best and the worst.")
+
+
+def test_an_effect_is_held_against_luck():
+    def trials(gap: float) -> StudyAnalysis:
+        noise = (-0.5, 0.5, -0.2, 0.2)
+        return evidence(
+            *(result(n, 20 + gap * (n % 2) + noise[n // 2], **{"model.dropout": 0.1 * (1 + n % 2)}) for n in range(8))
+        )
+
+    assert (
+        "so it is an effect" in describe_effects(trials(5.0))[0]
+        and "so that may be noise" in describe_effects(trials(0.1))[0]
+    )
+    close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
+    assert (
+        "too few trials to hold it against luck" in describe_effects(evidence(*close))[0]
+    )  # two that are close say little
+
+
+@pytest.mark.parametrize("labels", [2, 6])
+def test_luck_makes_an_effect_once_in_twenty_however_many_values_there_are(labels: int):
+    rng = random.Random(7)
+    studies = [[(n % labels, rng.gauss(0, 1)) for n in range(24)] for _ in range(300)]
+    assert 0.01 < sum(permutation_test([one]).significant for one in studies) / len(studies) < 0.09
+
+
+def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
+    """Width matters much and depth a little: trials alone cannot tell, seeds of equally wide ones can."""
+    seeds = (-0.2, -0.1, 0.1, 0.2)
+    points = [(a, b) for a in (2, 4) for b in (64, 128)]
+
+    def depth(spread: tuple[float, ...]) -> str:
+        named = [{"model.layers": a, "model.dim": b} for a, b in points]
+        return describe_effects(
+            evidence(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named)))
+        )[0]
+
+    assert "so it is an effect" in depth(seeds) and "too few trials" in depth(())
+    alone = [result(a, 20.0 + a, seeds=seeds, **{"model.layers": a}) for a in (2, 4)]
+    assert "so it is an effect" in describe_effects(evidence(*alone))[0]
+
+
+def test_welch_is_that_of_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    one, two = [24.1, 24.4, 23.8], [25.0, 26.1, 25.2, 25.9]
+    assert welch_t_test(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
+    assert welch_t_test([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch_t_test([1.0, 1.0], [2.0, 2.0]) == 0.0
+    for t, free in ((0.3, 1.0), (4.0, 2.7), (2.0, 60.0)):
+        assert two_sided_p_value(t, free) == pytest.approx(2 * stats.t.sf(t, free))
+
+
+def test_with_several_seeds_the_seeds_decide():
+    """The first seed of the second best is the best of all, and says nothing of the mean."""
+    best, near, far = (
+        replace(result(n, sum(v) / 3), values=v)
+        for n, v in ((1, (25.0, 25.2, 25.4)), (2, (26.5, 24.0, 24.5)), (3, (20.0, 20.1, 20.2)))
+    )
+    study = evidence(best, near, far).study
+    tests = compare_seeds(study, [best, near, far])
+    assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
+    text = " ".join(describe_study(evidence(best, near, far, tests=tests)))
+    assert "By dev BLEU, significantly different from set 1 (Welch's t over seeds): set 3 (-5.10, p = 0.0" in text
+    assert "Noise, as far as these seeds can tell: the difference in BLEU between set 1 and set 2 (-0.20" in text
+    assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
+
+
+def test_the_sentences_of_one_seed_test_nothing_where_there_are_several(tmp_path: Path):
+    sets = {n: FOUR[n] for n in ("set 3", "set 4")}
+    bench = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "s")
+    seen, _ = analyze_study(bench.study, bench.results())
+    bench.close()
+    assert {test.signature for test in seen.tests.values()} == {"Welch's t"}
+
+
+def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
+    rng = random.Random(3)
+    space = {"model.layers": [2, 4], "model.dim": [64, 128]}
+    study = study_of(sampler="random", space=space, trials=4, metric="bleu")
+    points = [{"model.layers": a, "model.dim": b} for a in (2, 4) for b in (64, 128)] * 4
+
+    def told(worth) -> str:
+        rows = [result(n, worth(point), **point) for n, point in enumerate(points)]
+        return weights_told(
+            StudyAnalysis(study, rows, importances=compute_importances(study, rank_trials(study, rows)))
+        )
+
+    noisy = told(lambda point: rng.gauss(20, 1))
+    assert "none of them explains by itself" in noisy and noisy.endswith("that is a hint, no more.")
+    clear = told(lambda point: 20.0 + point["model.layers"] + rng.gauss(0, 0.1))
+    assert "layers 100%" in clear and "hint" not in clear
+    together = told(
+        lambda point: 20.0 + ((point["model.layers"] == 4) == (point["model.dim"] == 64)) + rng.gauss(0, 0.1)
+    )
+    assert float(together.split("; ")[1].split("%")[0]) > 50  # neither does anything by itself
+
+
+def test_nothing_is_recommended_where_nothing_works():
+    text = " ".join(
+        describe_study(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
+    )
+    assert "None of them is a model that works" in text and "Nothing to pick" in text and "Best on dev" not in text
+
+
+def test_runs_without_a_turn_are_said_to_have_none():
+    curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    assert describe_overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
+    many = evidence(*(result(n, 20.0) for n in range(11)), curves=dict.fromkeys(range(11), curve))
+    assert describe_overfitting(many) == "No overfitting by the end of any of the 11."
+
+
+def test_nothing_is_said_of_the_end_of_what_has_not_ended():
+    curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
+    running = TrialResult(1, "set 1", "running", {})
+    seen = StudyAnalysis(
+        study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], loss_curves={1: curve}
+    )
+    assert describe_study(seen) == [
+        "1 trial: 0 trained to the end, 1 still running. None has come to its end, so there is no ranking.",
+        "Nothing to pick: none has come to its end.",
+    ]
+
+
+def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path, opened):
+    page = opened(four / "report.html", viewport={"width": 1000, "height": 900})
+    assert page.title() == "Study: made"
+    charts = page.locator("figure svg")
+    assert charts.count() >= 8
+    for n in range(charts.count()):
+        box = charts.nth(n).bounding_box()
+        assert box is not None and box["width"] > 200 and box["height"] > 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1000  # nothing sticks out sideways
