@@ -25,7 +25,7 @@ def compare(
     comparison = job(systems, on or [], BeamSearch(beam, alpha), device)
     path = write_comparison(comparison, out)
     if as_json:
-        p_value_tests = (("p_bootstrap", comparison.bootstrap), ("p_randomised", comparison.randomized))
+        p_value_tests = (("p_bootstrap", comparison.bootstrap), ("p_randomized", comparison.randomized))
         scores_by_system = {
             system.name: {
                 name: system.evaluation.scores[name].as_dict()

@@ -137,7 +137,7 @@ class StudyDisplay:
         self.metric = event.metric
         for result in event.trials:
             self._update_row(result)
-        done = sum(result.state in ("complete", "stopped", "failed") for result in event.trials)
+        done = sum(result.state in ("complete", "pruned", "failed") for result in event.trials)
         self.print_line(
             f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.study_folder.path}"
         )
@@ -197,7 +197,7 @@ class StudyDisplay:
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
         if result.collapse_reason:
             return f"collapsed: {result.collapse_reason}"
-        return f"{'stopped early, ' if result.state == 'stopped' else ''}{score}"
+        return f"{'stopped early, ' if result.state == 'pruned' else ''}{score}"
 
     def _update_row(self, result: TrialResult) -> None:
         """A line of the table; why a trial failed is said above it, once, whoever trained it."""
@@ -230,7 +230,7 @@ class StudyDisplay:
             )
             table.add_column(name, justify="right" if right_aligned else "left", **column_options)
         table.add_column(f"score ({METRIC_NAMES[self.metric]})", justify="right")
-        order = {"running": 0, "interrupted": 1, "complete": 1, "stopped": 2, "collapsed": 2, "failed": 2, "waiting": 3}
+        order = {"running": 0, "interrupted": 1, "complete": 1, "pruned": 2, "collapsed": 2, "failed": 2, "waiting": 3}
         visible_rows = sorted(self.rows.values(), key=lambda row: order[row.state])[:max_rows]
         for row in sorted(visible_rows, key=lambda row: row.number):
             table.add_row(*row.cells(), style="bold" if row.state == "running" else None)

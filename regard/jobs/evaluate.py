@@ -44,8 +44,8 @@ def evaluate_translator(
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Scores as metric -> {value, low, high, signature}, and what they are to be read beside."""
     baselines = {
-        "copied": evaluation.baselines.copied_source.as_dict(),
-        "shuffled": evaluation.baselines.shuffled_translations.as_dict(),
+        "copied_source": evaluation.baselines.copied_source.as_dict(),
+        "shuffled_translations": evaluation.baselines.shuffled_translations.as_dict(),
         "length_ratio": evaluation.baselines.length_ratio,
     }
     return {

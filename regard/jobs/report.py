@@ -80,7 +80,7 @@ _ATTENTION_CAPTION = (
 
 def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
     """Loss and accuracy of training and dev on common axes, and dev BLEU."""
-    set_names = {"step": "train", "check": "dev"}
+    set_names = {"step": "train", "validation": "dev"}
     rows = [
         {
             "step": record.get("number", record.get("step")),
@@ -105,7 +105,7 @@ def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
             y_title="share of target pieces",
         ).with_name("accuracy"),
     ]
-    scored_validations = [r for r in records if r["kind"] == "check" and r["bleu"] is not None]
+    scored_validations = [r for r in records if r["kind"] == "validation" and r["bleu"] is not None]
     if scored_validations:
         bleu = Table.from_rows({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored_validations)
         title = "BLEU on dev, by greedy decoding"
@@ -143,7 +143,7 @@ def _training_facts(steps: list[dict[str, Any]], translator: Translator) -> dict
         "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.vocab_size,
         "updates": len(steps),
-        "epochs": steps[-1]["place"][0] + 1 if steps else 0,
+        "epochs": steps[-1]["data_position"][0] + 1 if steps else 0,
         "minutes of updates": round(seconds / 60, 1),
         "target pieces a second": round(tokens / seconds) if seconds else None,
     }

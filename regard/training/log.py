@@ -28,11 +28,11 @@ class Log:
 
     def write_step(self, step: Step) -> None:
         fields = asdict(step)
-        self._write({"kind": "step", **fields, "place": list(fields["place"].values())})
+        self._write({"kind": "step", **fields, "data_position": list(fields["data_position"].values())})
 
     def write_validation(self, validation: Validation) -> None:
         fields = asdict(validation) | {"bleu": validation.bleu.as_dict() if validation.bleu else None}
-        self._write({"kind": "check", **fields})
+        self._write({"kind": "validation", **fields})
 
     def flush(self) -> None:
         self._file.flush()

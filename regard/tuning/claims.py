@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_SECONDS = 5.0
 GRACE_PERIOD_SECONDS = 120.0
-WAITING, CLAIMED, FINISHED = "waiting", "taken", "done"
+WAITING, CLAIMED, FINISHED = "waiting", "claimed", "finished"
 
 
 def get_host_id() -> str:
@@ -101,7 +101,7 @@ class TrialClaims:
                 continue
             with self.engine.begin() as connection:
                 try:
-                    row = {"study": self.study, "number": number, "state": WAITING, "owner": "", "pulse": 0}
+                    row = {"study": self.study, "number": number, "state": WAITING, "owner": "", "heartbeat": 0}
                     connection.execute(self.claims_table.insert().values(row))
                 except IntegrityError:
                     connection.rollback()  # somebody was faster
@@ -128,7 +128,7 @@ class TrialClaims:
 
     def send_heartbeat(self, number: int) -> bool:
         """Show that we are alive; False if the trial is no longer ours."""
-        return self._update(number, pulse=self.claims_table.c.pulse + 1)
+        return self._update(number, heartbeat=self.claims_table.c.heartbeat + 1)
 
     def finish(self, number: int) -> bool:
         """Say that a trial of ours is done; False if it is no longer ours."""
@@ -146,7 +146,7 @@ class TrialClaims:
         """Keep a combination for a trial of ours, alone; False if another trial has it."""
         from sqlalchemy.exc import IntegrityError
 
-        row = {"study": self.study, "point": sha256(params.encode()).hexdigest(), "number": number}
+        row = {"study": self.study, "params": sha256(params.encode()).hexdigest(), "number": number}
         with self.engine.begin() as connection:
             try:
                 connection.execute(self.params_table.insert().values(row))
@@ -194,9 +194,9 @@ class TrialClaims:
             & (columns.state == row.state)
             & (columns.owner == row.owner)
         )
-        change = self.claims_table.update().where(unchanged & (columns.pulse == row.pulse))
+        change = self.claims_table.update().where(unchanged & (columns.heartbeat == row.heartbeat))
         with self.engine.begin() as connection:
-            update_result = connection.execute(change.values(state=CLAIMED, owner=self.owner, pulse=row.pulse + 1))
+            update_result = connection.execute(change.values(state=CLAIMED, owner=self.owner, heartbeat=row.heartbeat + 1))
             return bool(update_result.rowcount == 1)
 
     def _update(self, number: int, **values: Any) -> bool:
@@ -215,8 +215,8 @@ class TrialClaims:
         if is_dead(row.owner):
             return True
         heartbeat, since = self._heartbeats.get(row.number, (-1, 0.0))
-        if heartbeat != row.pulse or is_paused(row.owner):
-            self._heartbeats[row.number] = (row.pulse, time.monotonic())
+        if heartbeat != row.heartbeat or is_paused(row.owner):
+            self._heartbeats[row.number] = (row.heartbeat, time.monotonic())
             return False
         return time.monotonic() - since > self.grace_period_seconds
 
@@ -232,13 +232,13 @@ def _build_tables() -> "tuple[Table, Table]":
         Column("number", Integer, primary_key=True),
         Column("state", String(16), nullable=False),
         Column("owner", String(400), nullable=False),
-        Column("pulse", Integer, nullable=False),
+        Column("heartbeat", Integer, nullable=False),
     )
     params = Table(
-        "regard_points",
+        "regard_params",
         MetaData(),
         Column("study", String(200), primary_key=True),
-        Column("point", String(64), primary_key=True),
+        Column("params", String(64), primary_key=True),
         Column("number", Integer, nullable=False),
     )
     return claims, params

@@ -71,7 +71,7 @@ def summarize_run(run: Run, evaluation: Mapping[str, Any], unigram: float | None
     """The log of a run, put together with its scores."""
     records = list(log.read(run.log)) if run.log.exists() else []
     steps = [record for record in records if record["kind"] == "step"]
-    validations = [parse_validation(record) for record in records if record["kind"] == "check"]
+    validations = [parse_validation(record) for record in records if record["kind"] == "validation"]
     if not steps:
         raise RunError(f"{run.folder}: its log has no step, so there is nothing to measure; train it first")
     seconds = sum(step["seconds"] for step in steps)
@@ -102,7 +102,7 @@ def summarize_run(run: Run, evaluation: Mapping[str, Any], unigram: float | None
 def read_validations(run: Run) -> list[Validation]:
     """Every look at dev that the log of a run holds."""
     records = log.read(run.log) if run.log.exists() else ()
-    return [parse_validation(record) for record in records if record["kind"] == "check"]
+    return [parse_validation(record) for record in records if record["kind"] == "validation"]
 
 
 def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:
@@ -148,7 +148,7 @@ def diagnose_collapse(
                 f"only {validation.distinct_ratio or 0:.0%} of its translations of different dev sentences differ"
             )
     if baselines and "bleu" in scores:
-        score, chance = scores["bleu"], baselines["shuffled"]
+        score, chance = scores["bleu"], baselines["shuffled_translations"]
         if score["value"] <= chance["high"] and not reasons:
             reasons.append(
                 f"its BLEU of {score['value']:.1f} is no better than the {chance['value']:.1f} that translations of "
@@ -176,8 +176,8 @@ def _num_elements(shape: Sequence[int]) -> int:
 
 def _count_epochs(steps: Sequence[Mapping[str, Any]]) -> float:
     """Epochs, the last one in part: as much of it as of the one before."""
-    epoch, batch = steps[-1]["place"]
-    epoch_length = max(step["place"][1] for step in steps)
+    epoch, batch = steps[-1]["data_position"]
+    epoch_length = max(step["data_position"][1] for step in steps)
     return float(epoch + batch / max(1, epoch_length))
 
 

@@ -15,7 +15,7 @@ from regard.tuning.study import Study
 if TYPE_CHECKING:
     import optuna
 
-NUMBER_ATTR, NAME_ATTR, PROGRESS_ATTR, OUTCOME_ATTR = "regard.number", "regard.name", "regard.now", "regard.outcome"
+NUMBER_ATTR, NAME_ATTR, PROGRESS_ATTR, OUTCOME_ATTR = "regard.number", "regard.name", "regard.progress", "regard.outcome"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _build_result(
     outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME_ATTR, {})
     if trial.state.is_finished():
         state = outcome.get("state", "failed")
-    summaries = tuple(RunSummary(**one) for one in outcome.get("measured", ()))
+    summaries = tuple(RunSummary(**one) for one in outcome.get("seed_summaries", ()))
     values = tuple(value for one in summaries if (value := one.value(study.metric)) is not None)
     folders = tuple(
         folder for seed in range(study.seeds) if (folder := study_folder.trial_folder(number, seed)).is_dir()

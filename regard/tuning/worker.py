@@ -260,7 +260,7 @@ class TrialRunner:
                         self._report_validation(event.result)
                 if isinstance(event, TrainingInterrupted):
                     if self.should_prune:
-                        self.state, self.seed_summaries = "stopped", (*self.seed_summaries, summarize_log(Run(folder)))
+                        self.state, self.seed_summaries = "pruned", (*self.seed_summaries, summarize_log(Run(folder)))
                     return
             if self.should_prune:  # its last look came too late to stop anything
                 self.should_prune = False
@@ -323,7 +323,7 @@ class TrialRunner:
         outcome = {
             "state": self.state,
             "reason": self.reason,
-            "measured": [one.as_dict() for one in self.seed_summaries],
+            "seed_summaries": [one.as_dict() for one in self.seed_summaries],
         }
         self.trial.set_user_attr(OUTCOME_ATTR, outcome)
         metric = self.worker.study.metric
@@ -331,7 +331,7 @@ class TrialRunner:
         if self.state == "complete" and values:
             self.worker.optuna_study.tell(self.trial, sum(values) / len(values), skip_if_finished=True)
         else:
-            state = TrialState.PRUNED if self.state == "stopped" else TrialState.FAIL
+            state = TrialState.PRUNED if self.state == "pruned" else TrialState.FAIL
             self.worker.optuna_study.tell(self.trial, state=state, skip_if_finished=True)
 
 

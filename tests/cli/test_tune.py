@@ -105,19 +105,19 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
     for words in ("0002", "other.txt", "COLLAPSED", "BLEU 100.00", "length ratio 1.000", "paired bootstrap p = 0.0010"):
         assert words in told
     page = (tmp_path / "c" / "report.html").read_text(encoding="utf-8")
-    for words in ("Largest differences", "approximate randomisation", "0001 has collapsed"):
+    for words in ("Largest differences", "approximate randomization", "0001 has collapsed"):
         assert words in page
     rows = (tmp_path / "c" / "sentences.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")
     assert len(rows) == 30 and len(rows[0].split("\t")) == 2 + 3 * 3
     plain = [str(tmp_path / "other.txt"), str(files / "test.en")]
     main_ok(["compare", *plain, *out, "--json"])
     found = json.loads(capsys.readouterr().out)
-    assert set(found["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomised"}
+    assert set(found["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomized"}
     assert {path: path.read_bytes() for path in study.glob("trials/*/scores/*")} == before  # runs are left alone
 
 
 def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path, tmp_path: Path, capsys, monkeypatch):
-    monkeypatch.setattr("regard.tuning.compare.judge", None)
+    monkeypatch.setattr("regard.tuning.compare.evaluate_translator", None)
     (tmp_path / "short.txt").write_text("one\n", encoding="utf-8")
     words = ["compare", str(study / "trials" / "0001"), str(tmp_path / "short.txt")]
     told = refused([*words, "--on", str(files / "test.en"), str(files / "test.fr")], capsys)

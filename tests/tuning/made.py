@@ -55,21 +55,21 @@ def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: in
     for n in range(1, checks * per + 1):
         share = n / (checks * per)
         loss = 6.5 * math.exp(-3 * share) + 1.8 - 0.1 * good - (0.8 * share if turns else 0)
-        place = [(n - 1) // per, 1 + (n - 1) % per]
-        step = {"kind": "step", "number": n, "place": place, "loss": loss + rng.gauss(0, 0.15), "tokens": 900}
-        lines.append(step | {"accuracy": 0.7 - loss / 12, "rate": 1.0, "norm": 1.0, "seconds": 0.8})
+        position = [(n - 1) // per, 1 + (n - 1) % per]
+        step = {"kind": "step", "number": n, "data_position": position, "loss": loss + rng.gauss(0, 0.15), "tokens": 900}
+        lines.append(step | {"accuracy": 0.7 - loss / 12, "learning_rate": 1.0, "grad_norm": 1.0, "seconds": 0.8})
         if n % per == 0:
             dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (3 * max(0.0, share - 0.5) if turns else 0)
             score = {"value": 3 + good * 3 * share, "low": 2.0, "high": 9.0, "signature": "s"}
             check = {
-                "kind": "check",
+                "kind": "validation",
                 "step": n,
                 "loss": dev,
                 "accuracy": 0.68 - dev / 12,
                 "bleu": score,
                 "seconds": 2.0,
             }
-            lines.append(check | {"shuffled": dev + 1.5, "distinct": 0.9, "decoding": 0.01})
+            lines.append(check | {"shuffled_source_loss": dev + 1.5, "distinct_ratio": 0.9, "seconds_per_translation": 0.01})
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -99,7 +99,7 @@ def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: t
             write_sentences(run, good, rng)
             measured.append(_measured(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
         trial.set_user_attr(
-            OUTCOME_ATTR, {"state": "complete", "reason": "", "measured": [one.as_dict() for one in measured]}
+            OUTCOME_ATTR, {"state": "complete", "reason": "", "seed_summaries": [one.as_dict() for one in measured]}
         )
         values = [one.value(study.metric) or 0.0 for one in measured]
         bench.optuna_study.tell(trial, sum(values) / len(values))
@@ -130,6 +130,6 @@ def _measured(point: Params, good: float, collapsed: bool) -> RunSummary:
         shuffled_source_loss=5.0,
         scores=scores,
         decoding_seconds=0.001 * layers,
-        pads_counted={"accuracy": 80 + good, "loss": 1.2, "places": 59, "pads": 61.8},
+        pads_counted={"accuracy": 80 + good, "loss": 1.2, "positions": 59, "pad_percent": 61.8},
         collapse_reason=reason if collapsed else "",
     )

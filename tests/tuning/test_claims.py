@@ -140,7 +140,7 @@ def test_a_silent_worker_elsewhere_loses_its_trial_and_learns_of_it(tmp_path: Pa
     near = TrialClaims(bench.storage.engine, "made", grace_period_seconds=0.2)
     assert near.claim() is None  # it may be alive: nobody has looked for long
     time.sleep(0.3)
-    assert far._update(1, pulse=far.claims_table.c.pulse + 1) and near.claim() is None  # it is
+    assert far._update(1, heartbeat=far.claims_table.c.heartbeat + 1) and near.claim() is None  # it is
     time.sleep(0.3)
     assert near.claim() == 1
     assert not far.finish(1) and near.finish(1)

@@ -60,7 +60,7 @@ def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
     rest = list(run_trials(open_study.load_study(tmp_path / "s"), never))
     began = [(event.number, event.resumed) for event in rest if isinstance(event, TrialStarted)]
     assert began == [(2, True), (3, False)]
-    assert Counter(r.state for r in rest[-1].running_trials) == {"complete": 3}
+    assert Counter(r.state for r in rest[-1].trials) == {"complete": 3}
 
 
 def test_a_model_that_cannot_be_held_fails_its_trial_alone(small, tmp_path: Path):

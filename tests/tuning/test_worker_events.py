@@ -49,9 +49,9 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
             raise DataError("the loss is no longer a finite number at step 7")
         trained.append((folder.name, LOOKS))
 
-    monkeypatch.setattr(job, "fit", fit)
+    monkeypatch.setattr(job, "train_run", fit)
     monkeypatch.setattr(worker, "measure", lambda run, sentences, device: measured(losses[run.folder.name]))
-    monkeypatch.setattr(worker, "glance", lambda run: measured(losses[run.folder.name]))
+    monkeypatch.setattr(worker, "summarize_log", lambda run: measured(losses[run.folder.name]))
     return trained
 
 
@@ -59,22 +59,22 @@ def finish(tmp_path: Path, **fields) -> tuple:
     bench = open_study.create_study(study_of(**fields), tmp_path / "s")
     last = list(worker.run_trials(bench, lambda: False))[-1]
     bench.close()
-    return last.running_trials
+    return last.trials
 
 
 def dropouts(*values: float) -> dict:
     return {f"set {n}": {"model.dropout": value} for n, value in enumerate(values, start=1)}
 
 
-@pytest.mark.parametrize(("pruner", "stopped"), [("none", []), ("median", [6]), ("halving", [6])])
+@pytest.mark.parametrize(("pruner", "pruned"), [("none", []), ("median", [6]), ("halving", [6])])
 def test_weak_trials_are_stopped_early_and_never_taken_up_again(pruner: str, stopped: list, pretended, tmp_path: Path):
     sets = dropouts(0.30, 0.31, 0.32, 0.33, 0.20, 0.80)
     trials = finish(tmp_path, sets=sets, pruner=pruner)
     states = {trial.number: trial.state for trial in trials}
-    assert states[6] == ("stopped" if 6 in stopped else "complete") and states[5] == "complete"
+    assert states[6] == ("pruned" if 6 in stopped else "complete") and states[5] == "complete"
     looks = dict(pretended)
     assert (looks["0006"] < LOOKS) == bool(stopped) and looks["0005"] == LOOKS
-    assert not next(t for t in trials if t.number == 6).ranked or not stopped
+    assert not next(t for t in trials if t.number == 6).is_ranked or not stopped
     count = len(pretended)
     finish(tmp_path, sets=sets, pruner=pruner)
     assert len(pretended) == count
@@ -90,7 +90,7 @@ def test_several_seeds_are_several_runs_and_one_mean(pretended, tmp_path: Path):
 def test_a_training_that_fails_is_told_and_the_study_goes_on(pretended, tmp_path: Path):
     trials = finish(tmp_path, sets=dropouts(0.1, 0.9, 0.2))
     assert [trial.state for trial in trials] == ["complete", "failed", "complete"]
-    assert "no longer a finite number" in trials[1].reason and not trials[1].ranked
+    assert "no longer a finite number" in trials[1].reason and not trials[1].is_ranked
 
 
 def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
@@ -102,7 +102,7 @@ def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
             raise error
         yield from trained(folder, config, overwrite, stop)
 
-    monkeypatch.setattr(job, "fit", fit)
+    monkeypatch.setattr(job, "train_run", fit)
 
 
 @pytest.mark.parametrize("error", [ConfigError("900.0 GB are too much"), ModelError("too long for its positions")])
@@ -148,7 +148,7 @@ def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
 
 
 def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(worker, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0.0)
     bench = open_study.create_study(study_of(sets=dropouts(0.3)), tmp_path / "s")
     other = open_study.load_study(tmp_path / "s")
     seen = [other.peek()[0] for event in worker.run_trials(bench, lambda: False) if isinstance(event, TrialEvent)]
@@ -180,11 +180,11 @@ def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: P
 
 
 def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(claims, "PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(claims, "HEARTBEAT_SECONDS", 0.01)
     bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
     bench.claims.add_trials(1)
     assert bench.claims.claim() == 1
-    before, change, failed = bench.claims.rows()[0].pulse, claims.TrialClaims._update, []
+    before, change, failed = bench.claims.rows()[0].heartbeat, claims.TrialClaims._update, []
 
     def now_and_then(self, number: int, **values: object) -> bool:
         if len(failed) < 3:
@@ -192,9 +192,9 @@ def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: 
             hiccup()
         return change(self, number, **values)
 
-    monkeypatch.setattr(claims.TrialClaims, "_change", now_and_then)
+    monkeypatch.setattr(claims.TrialClaims, "_update", now_and_then)
     with bench.claims.keep_alive(1) as lost:
-        until(lambda: bench.claims.rows()[0].pulse > before)
+        until(lambda: bench.claims.rows()[0].heartbeat > before)
         assert len(failed) == 3 and not lost.is_set()
         rival = claims.TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|y")
         until(lambda: rival._claim(bench.claims.rows()[0]))
@@ -213,7 +213,7 @@ def busy(pretended, monkeypatch) -> list[str]:
             raise BusyError(f"{folder}: another process is training there")
         yield from trained(folder, config, overwrite, stop)
 
-    monkeypatch.setattr(job, "fit", fit)
+    monkeypatch.setattr(job, "train_run", fit)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.01)
     return looks
 
@@ -225,7 +225,7 @@ def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tm
         event.event.text for event in happened if isinstance(event, TrialEvent) and isinstance(event.event, Alarm)
     ]
     assert len(alarms) == 1 and "still trains in" in alarms[0]  # said once, however long it takes
-    assert [trial.state for trial in happened[-1].running_trials] == ["complete"] and len(busy) == 4
+    assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
     bench.close()
 
 
@@ -237,19 +237,19 @@ def test_who_waits_for_a_run_can_be_stopped(busy, pretended, tmp_path: Path):
 
 
 def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(worker, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(worker, "asdict", hiccup)  # which is called for that alone
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
 
 
 def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pretended, monkeypatch, tmp_path: Path):
     with monkeypatch.context() as broken:
-        broken.setattr(claims.TrialClaims, "beat", hiccup)
-        broken.setattr(worker, "PATIENT_SECONDS", 0.0)
+        broken.setattr(claims.TrialClaims, "send_heartbeat", hiccup)
+        broken.setattr(worker, "STORAGE_TIMEOUT_SECONDS", 0.0)
         message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
         with pytest.raises(RunError, match=message):
             finish(tmp_path, sets=dropouts(0.1))
-    monkeypatch.setattr(claims, "is_gone", lambda owner: True)  # the worker that had it
+    monkeypatch.setattr(claims, "is_dead", lambda owner: True)  # the worker that had it
     monkeypatch.setattr(worker, "is_run", lambda folder: False)
     (tmp_path / "s" / "trials" / "0001").rmdir()
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"]
@@ -258,7 +258,7 @@ def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pret
 def test_connections_to_a_server_are_tried_before_they_are_used(monkeypatch):
     import optuna
 
-    monkeypatch.setattr(storage, "_one_at_a_time", lambda url: contextlib.nullcontext())
+    monkeypatch.setattr(storage, "_schema_lock", lambda url: contextlib.nullcontext())
     monkeypatch.setattr(optuna.storages, "RDBStorage", lambda url, engine_kwargs: engine_kwargs)
     assert storage.open_storage("postgresql://me@server/studies", create=False) == {"pool_pre_ping": True}
 
@@ -288,7 +288,7 @@ def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypa
         return finished(self, number)
 
     monkeypatch.setattr(claims.TrialClaims, "finish", at_first)
-    monkeypatch.setattr(worker.TrialRunner, "_look", hiccup)
+    monkeypatch.setattr(worker.TrialRunner, "_report_validation", hiccup)
     assert [trial.state for trial in finish(tmp_path, sets=dropouts(0.1))] == ["complete"] and failed == [1]
 
 
@@ -304,7 +304,7 @@ def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path:
         list(worker.run_trials(before, lambda: True))[-1], WorkerIdle
     )  # the second is free, but unknown to this one
     rival.release(1)
-    assert [trial.number for trial in list(worker.run_trials(before, lambda: False))[-1].running_trials] == [1]
+    assert [trial.number for trial in list(worker.run_trials(before, lambda: False))[-1].trials] == [1]
     before.close()
 
 
@@ -323,7 +323,7 @@ def test_what_was_begun_and_is_held_by_nobody_was_interrupted(pretended, monkeyp
     assert isinstance(stopped[-1], TrialInterrupted)
     assert [result.state for result in bench.results()] == ["interrupted", "waiting"]
     assert bench.claims.claim() == 1 and bench.results()[0].state == "running"
-    monkeypatch.setattr(results, "is_gone", lambda owner: True)
+    monkeypatch.setattr(results, "is_dead", lambda owner: True)
     assert bench.results()[0].state == "interrupted"
     bench.close()
 

@@ -48,14 +48,14 @@ def read_log_curves(result: TrialResult, unit: str) -> LogCurves | None:
     epoch_lengths: dict[int, int] = {}
     for record in records:
         if record["kind"] == "step":
-            epoch, batch = record["place"]
+            epoch, batch = record["data_position"]
             epoch_lengths[epoch] = max(epoch_lengths.get(epoch, 0), batch)
     epoch_length = max(epoch_lengths.values(), default=1)
     steps, validations, seconds, epochs_done = [], [], 0.0, 0.0
     for record in records:
         seconds += record["seconds"]
         if record["kind"] == "step":
-            epochs_done = record["place"][0] + record["place"][1] / epoch_length
+            epochs_done = record["data_position"][0] + record["data_position"][1] / epoch_length
         x_by_unit = {
             "epochs": epochs_done,
             "minutes": seconds / 60,

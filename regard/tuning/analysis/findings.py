@@ -25,9 +25,9 @@ from regard.tuning.study import METRIC_NAMES, Study, format_value, short_name
 MIN_TRIALS_FOR_IMPORTANCE = 10  # trials below which importances are a hint
 CLEAR_COST_RATIO = 0.9  # of a cost: what is hardly less is none
 MIN_LOSS_RISE = 0.02  # nats that dev must have risen above its lowest for a turn to count
-FINISHED_STATES = ("complete", "stopped", "failed")
+FINISHED_STATES = ("complete", "pruned", "failed")
 STATE_PHRASES = {
-    "stopped": "stopped early as weak",
+    "pruned": "stopped early as weak",
     "failed": "failed",
     "running": "still running",
     "interrupted": "interrupted",

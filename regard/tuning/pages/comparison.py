@@ -73,7 +73,7 @@ def describe_tests(comparison: Comparison, system: System) -> list[str]:
             comparison.randomized[system.name][name],
         )
         p_values = (
-            f" (paired bootstrap p = {bootstrap_test.p:.4f}, approximate randomisation p = {randomization_test.p:.4f})"
+            f" (paired bootstrap p = {bootstrap_test.p:.4f}, approximate randomization p = {randomization_test.p:.4f})"
             if bootstrap_test.has_enough_sentences
             else ""
         )
@@ -172,12 +172,12 @@ def _draw_curves(comparison: Comparison) -> dict[str, Chart]:
         return {}
     charts = {}
     for column, title, y_title in (
-        ("loss", "Loss", "nats per target piece"),
-        ("accuracy", "Accuracy", "% of target pieces"),
+        ("loss", "Loss", "nats per target token"),
+        ("accuracy", "Accuracy", "% of target tokens"),
         ("bleu", "BLEU on dev, by greedy decoding", "BLEU"),
     ):
         tables = {}
-        for head, kind in (("training", "steps"), ("dev", "checks")):
+        for head, kind in (("training", "steps"), ("dev", "validations")):
             rows: list[dict[str, Value]] = [
                 {"x": point["x"], column: point[column], "system": name}
                 for name, one in log_curves.items()
@@ -283,7 +283,7 @@ def _build_test_table(comparison: Comparison) -> TableView:
                     "metric": bootstrap_test.metric,
                     "difference": f"{bootstrap_test.difference:+.2f}",
                     "paired bootstrap": _format_p_value(bootstrap_test),
-                    "approximate randomisation": _format_p_value(randomization_test),
+                    "approximate randomization": _format_p_value(randomization_test),
                 }
             )
     return TableView(
@@ -301,18 +301,18 @@ def _build_cost_table(comparison: Comparison) -> PagePart:
         for s in comparison.systems
         if s.parameters is not None
     ]
-    note = "Minutes and pieces a second of training; a sentence as it took greedily at looks at dev."
+    note = "Minutes and target tokens per second of training; a sentence as it took greedily at looks at dev."
     return TableView(Table.from_rows(rows), note) if rows else Paragraph("Nothing is known of what these systems cost.")
 
 
 def _training_cost(summary: RunSummary | None) -> dict[str, Value]:
     if summary is None:
-        return dict.fromkeys(("minutes", "target pieces a second", "ms a sentence"))
+        return dict.fromkeys(("minutes", "target tokens per second", "ms per sentence"))
     decoding = None if summary.decoding_seconds is None else round(1000 * summary.decoding_seconds, 1)
     return {
         "minutes": round(summary.minutes, 1),
-        "target pieces a second": round(summary.tokens_per_second),
-        "ms a sentence": decoding,
+        "target tokens per second": round(summary.tokens_per_second),
+        "ms per sentence": decoding,
     }
 
 
@@ -344,7 +344,7 @@ def _format_cost(system: System) -> str:
     summary = system.summary
     text = "" if system.parameters is None else f"; {system.parameters:,} parameters"
     if summary is not None:
-        text += f", {summary.minutes:.1f} minutes of training, {summary.tokens_per_second:,.0f} target pieces a second"
+        text += f", {summary.minutes:.1f} minutes of training, {summary.tokens_per_second:,.0f} target tokens per second"
     return text
 
 

@@ -149,14 +149,14 @@ class StudyPage:
         row: dict[str, Value] = {
             "trial": _trial_name(result),
             "parameters": summary.parameters,
-            "updates": summary.steps,
+            "steps": summary.steps,
         }
         row |= {
             "epochs": round(summary.epochs, 1),
             "minutes": round(summary.minutes, 1),
-            "pieces/s": round(summary.tokens_per_second),
+            "tokens/s": round(summary.tokens_per_second),
         }
-        row["ms a sentence"] = None if summary.decoding_seconds is None else round(1000 * summary.decoding_seconds, 1)
+        row["ms per sentence"] = None if summary.decoding_seconds is None else round(1000 * summary.decoding_seconds, 1)
         return row | {
             "chrF2": _format_interval(summary.scores.get("chrf")),
             "TER": _format_interval(summary.scores.get("ter")),
@@ -198,9 +198,9 @@ class StudyPage:
                 }
                 row |= {"accuracy %": summary.value("accuracy"), "looser %": padded_scores["accuracy"]}
                 row |= {"dev loss": summary.loss, "looser loss": padded_scores["loss"]}
-                rows.append(row | {"places": padded_scores["places"], "pads": padded_scores["pads"]})
-        headings = {"looser %": "pads counted", "looser loss": "pads counted", "pads": "of them pads %"}
-        grid = TableView(Table.from_rows(rows), "On dev; places are those of each sentence.", headings)
+                rows.append(row | {"positions": padded_scores["positions"], "pad_percent": padded_scores["pad_percent"]})
+        headings = {"looser %": "pads counted", "looser loss": "pads counted", "pad_percent": "of them pads %"}
+        grid = TableView(Table.from_rows(rows), "On dev; positions are those of each sentence.", headings)
         return [Paragraph(_PADS_NOTE), grid] if rows else [Paragraph("No trial has been scored for this.")]
 
     def _draw_curves(self) -> list[Chart]:
@@ -219,12 +219,12 @@ class StudyPage:
         ]
         charts = []
         for column, title, y_title in (
-            ("loss", "Loss", "nats per target piece"),
-            ("accuracy", "Accuracy", "% of target pieces"),
+            ("loss", "Loss", "nats per target token"),
+            ("accuracy", "Accuracy", "% of target tokens"),
         ):
             tables = {
                 "training": self._curve_table(trial_numbers, "steps", column),
-                "dev": self._curve_table(trial_numbers, "checks", column),
+                "dev": self._curve_table(trial_numbers, "validations", column),
             }
             nonempty_tables = {head: table for head, table in tables.items() if len(table)}
             charts.append(
@@ -239,7 +239,7 @@ class StudyPage:
                     highlighted=curve_names,
                 ).with_name(column)
             )
-        bleu_table = self._curve_table(trial_numbers, "checks", "bleu")
+        bleu_table = self._curve_table(trial_numbers, "validations", "bleu")
         if len(bleu_table):
             title = "BLEU on dev, by greedy decoding"
             chart = overlay_curves(
@@ -261,7 +261,7 @@ class StudyPage:
             curves = self.log_curves[number]
             for kind, points in (("training", curves.steps), ("dev", curves.validations)):
                 rows += [{"x": p["x"], "loss": p["loss"], "set": kind, "trial": self.names[number]} for p in points]
-        title, y_title = "Loss of every trial, best first", "nats per target piece"
+        title, y_title = "Loss of every trial, best first", "nats per target token"
         chart = small_multiples(
             Table.from_rows(rows), "x", "loss", "set", "trial", title=title, x_title=self.analysis.unit, y_title=y_title
         )
@@ -355,7 +355,7 @@ class StudyPage:
         for result in self.analysis.results:
             facts: dict[str, Value] = {name: _format_cell(value) for name, value in result.params.items()}
             if result.first_summary is not None:
-                facts |= {"parameters": result.first_summary.parameters, "updates": result.first_summary.steps}
+                facts |= {"parameters": result.first_summary.parameters, "steps": result.first_summary.steps}
                 facts |= {
                     "minutes": round(result.first_summary.minutes, 1),
                     "epochs": round(result.first_summary.epochs, 1),
@@ -386,7 +386,7 @@ def _trial_name(result: TrialResult) -> str:
 
 
 def _format_state(result: TrialResult) -> str:
-    return "collapsed" if result.collapse_reason else {"stopped": "stopped early"}.get(result.state, result.state)
+    return "collapsed" if result.collapse_reason else {"pruned": "stopped early"}.get(result.state, result.state)
 
 
 def _format_cell(value: object) -> Value:
@@ -410,7 +410,7 @@ def _seed_note(seeds: int) -> str:
 
 
 def _pruned_reason(result: TrialResult, metric: str) -> str:
-    if result.state != "stopped" or not result.intermediate_values:
+    if result.state != "pruned" or not result.intermediate_values:
         return ""
     pruner_step, value = max(result.intermediate_values.items())
     name = METRIC_NAMES["bleu" if metric == "chrf" else metric]  # which stands in for it while training goes on

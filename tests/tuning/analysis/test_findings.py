@@ -41,7 +41,7 @@ def evidence(*results: TrialResult, **more) -> StudyAnalysis:
 
 def test_what_was_interrupted_has_neither_ended_nor_never_begun():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    told = " ".join(describe_study(evidence(result(1, "interrupted"), result(2, "waiting"), curves={1: curve})))
+    told = " ".join(describe_study(evidence(result(1, "interrupted"), result(2, "waiting"), loss_curves={1: curve})))
     assert "1 interrupted, 1 not begun" in told and "None has come to its end" in told and "overfitting" not in told
 
 
@@ -140,7 +140,7 @@ def test_several_seeds_are_told_from_the_first(tmp_path: Path):
 def test_a_trial_that_was_stopped_is_told_by_what_it_was_judged_by(tmp_path: Path):
     bench = make(study_of(sets=FOUR, metric="chrf"), tmp_path / "s")
     known = bench.results()
-    weak = replace(known[1], state="stopped", reports={10: 12.3})
+    weak = replace(known[1], state="pruned", intermediate_values={10: 12.3})
     vars(bench)["results"] = lambda: (known[0], weak, *known[2:])
     page = write_study_page(bench).read_text(encoding="utf-8")
     assert "BLEU 12.300 after 50 % of its budget" in page

@@ -13,7 +13,7 @@ from regard.run import Run
 from regard.tuning.compare import SCORED_METRICS, Comparison, System, compare_systems
 from regard.tuning.pages.comparison import draw_charts, format_comparison, write_comparison
 
-from .made import FOUR, REFERENCES, _measured, write_log
+from tests.tuning.made import FOUR, REFERENCES, _measured, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
 # How many words are wrong, and what it cost: the second is worse than the first and dearer, so it is on no front.
@@ -73,7 +73,7 @@ def test_the_first_decides_what_is_significant(comparison):
     forth, back = compare_systems("test", PAIRS, [small, large]), compare_systems("test", PAIRS, [large, small])
     one, other = forth.bootstrap["large"]["bleu"], back.bootstrap["small"]["bleu"]
     assert one.difference == pytest.approx(-other.difference) and one.difference > 0 and one.significant
-    broken = replace(small, measured=comparison.systems[3].measured)
+    broken = replace(small, summary=comparison.systems[3].summary)
     vars(broken)["parameters"] = 1
     told = draw_charts(compare_systems("test", PAIRS, [broken, large]))
     assert "minutes-quality" not in told  # one system alone has no front

@@ -100,7 +100,7 @@ def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
 
 def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
     page = (four / "report.html").read_text(encoding="utf-8")
-    table = page.split("<caption>On dev; places are those of each sentence")[1].split("</table>")[0]
+    table = page.split("<caption>On dev; positions are those of each sentence")[1].split("</table>")[0]
     assert "set 1" in table and "set 2" in table and "61.8" in table  # the one that collapsed included
 
 
@@ -133,7 +133,7 @@ def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_samen
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
-    scores, chance = {"bleu": {"value": 2.0}}, {"shuffled": {"value": 1.9, "high": 2.1}}
+    scores, chance = {"bleu": {"value": 2.0}}, {"shuffled_translations": {"value": 1.9, "high": 2.1}}
     assert "no better than the 1.9 that translations of other sentences score" in diagnose_collapse(
         check(4.0), 5.8, scores, chance
     )
@@ -146,9 +146,9 @@ def rising(folder: Path, best: dict) -> Run:
     seen = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
     lines = []
     for step, loss, other, score in seen:
-        lines.append({"kind": "step", "number": step, "place": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
+        lines.append({"kind": "step", "number": step, "data_position": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
         bleu = {"value": score, "low": score, "high": score, "signature": "s"}
-        lines.append({"kind": "check", **asdict(Validation(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
+        lines.append({"kind": "validation", **asdict(Validation(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
     (run.folder / "weights").mkdir()
     weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
@@ -352,8 +352,8 @@ def test_nothing_is_recommended_where_nothing_works():
 
 def test_runs_without_a_turn_are_said_to_have_none():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    assert describe_overfitting(evidence(result(1, 20.0), curves={1: curve})) == "No overfitting by the end of set 1."
-    many = evidence(*(result(n, 20.0) for n in range(11)), curves=dict.fromkeys(range(11), curve))
+    assert describe_overfitting(evidence(result(1, 20.0), loss_curves={1: curve})) == "No overfitting by the end of set 1."
+    many = evidence(*(result(n, 20.0) for n in range(11)), loss_curves=dict.fromkeys(range(11), curve))
     assert describe_overfitting(many) == "No overfitting by the end of any of the 11."
 
 
