@@ -181,7 +181,7 @@ def test_train_from_a_config_and_a_tsv_and_resume(files: Path, tmp_path: Path):
     english, french = ((files / f"train.{x}").read_text(encoding="utf-8").strip().split("\n") for x in ("en", "fr"))
     rows = [f"{a}\t{b}\n" for a, b in zip(english, french, strict=True)]
     (tmp_path / "pairs.tsv").write_text("".join(rows), encoding="utf-8")
-    config = '[data]\ntrain = ["pairs.tsv"]\nvocabulary = 400\n[model]\ndim = 32\nheads = 2\nlayers = 1\n'
+    config = '[data]\ntrain = ["pairs.tsv"]\nvocab_size = 400\n[model]\ndim = 32\nheads = 2\nlayers = 1\n'
     (tmp_path / "my.toml").write_text(config + "[train]\nsteps = 3\nbatch_tokens = 256\n", encoding="utf-8")
     first = regard("train", "my.toml", cwd=tmp_path)
     assert first.returncode == 0, first.stderr

@@ -30,7 +30,7 @@ def corpus(tmp_path_factory):
 
 
 def make(corpus, **changes) -> Batches:
-    return Batches(*corpus, **{"budget": 211, "longest": 512, "seed": 1, **changes})
+    return Batches(*corpus, **{"max_tokens": 211, "max_length": 512, "seed": 1, **changes})
 
 
 def rows(batches: Batches, epoch: int) -> list[list[int]]:
@@ -64,7 +64,7 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
 
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_going_on_from_a_place_is_going_on(corpus, sampling):
-    batches = make(corpus, sampling=sampling)
+    batches = make(corpus, subword_regularization=sampling)
     count = len(rows(batches, 0))
     whole = list(islice(batches.iterate_from(DataPosition()), count + 5))
     for cut in (0, 1, count - 1, count, count + 2):
@@ -76,7 +76,7 @@ def test_going_on_from_a_place_is_going_on(corpus, sampling):
 
 
 def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
-    plain, sampled = make(corpus), make(corpus, sampling=0.3)
+    plain, sampled = make(corpus), make(corpus, subword_regularization=0.3)
     group = next(plain.plan_epoch(0))
     one, two, again = plain.make_batch(group, 0, 0), sampled.make_batch(group, 0, 0), sampled.make_batch(group, 1, 0)
     decode = corpus[1].source.decode
@@ -93,7 +93,7 @@ def test_a_batch_is_shifted_marked_and_padded_on_the_right():
 
 
 def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
-    batches = make(corpus, longest=11)
+    batches = make(corpus, max_length=11)
     seen = list(chain.from_iterable(rows(batches, 0)))
     assert len(seen) + batches.count_too_long() == 307 and 0 < len(seen) < 307
     assert all(len_of(corpus)(i) <= 11 for i in seen)
@@ -101,7 +101,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
 
 def test_nothing_that_fits_is_an_error_and_not_a_hang(corpus):
     with pytest.raises(DataError, match=r"no pair is at most data.max_length=2 pieces long"):
-        next(make(corpus, longest=2).iterate_from(DataPosition()))
+        next(make(corpus, max_length=2).iterate_from(DataPosition()))
 
 
 def test_checking_sees_every_pair_once(corpus):
@@ -111,7 +111,7 @@ def test_checking_sees_every_pair_once(corpus):
 
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_joined_pairs_are_two_pairs_end_to_end(corpus, sampling):
-    batches = make(corpus, concatenate=0.5, sampling=sampling)
+    batches = make(corpus, concat_augment=0.5, subword_regularization=sampling)
     groups = list(batches.plan_epoch(0))
     pairs = np.concatenate(groups)
     joined = pairs[pairs[:, 1] >= 0]

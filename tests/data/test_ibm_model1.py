@@ -51,7 +51,7 @@ def test_chances_add_up_and_padding_has_none():
 
 def test_rounds_are_those_of_the_textbook(monkeypatch):
     """The same expectation-maximisation with dictionaries and loops."""
-    monkeypatch.setattr(ibm_model1, "UNSEEN", 1e-12)
+    monkeypatch.setattr(ibm_model1, "UNSEEN_PROBABILITY", 1e-12)
     sources, targets = corpus(True, 13)
     found = fit(lambda: [(matrix(sources), matrix(targets))], V)
     chance, steepness = defaultdict(lambda: 1.0), 0.0

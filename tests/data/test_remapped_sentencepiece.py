@@ -44,8 +44,8 @@ def test_a_text_is_cut_as_the_model_cuts_it_and_comes_back(both: Tokenizers):
 
 
 def test_one_table_serves_both_sides(both: Tokenizers):
-    assert both.joint and both.source.vocab_size == both.target.vocab_size == len(both.source.table)
-    assert not Tokenizers(RemappedSentencePiece(both.source.model, both.source.table[:-1]), both.target).joint
+    assert both.joint and both.source.vocab_size == both.target.vocab_size == len(both.source.id_to_token)
+    assert not Tokenizers(RemappedSentencePiece(both.source.model, both.source.id_to_token[:-1]), both.target).joint
     same = Tokenizer(both.source.model)
     assert Tokenizers(same, same).joint and not Tokenizers(same, Tokenizer(both.source.model)).joint
 
@@ -63,7 +63,7 @@ def test_pieces_of_the_other_language_are_words_too(both: Tokenizers):
 
 def test_a_language_named_in_front_is_one_piece(both: Tokenizers):
     ids, plain = both.source.encode([">>fra<< the cat", "the cat"])
-    assert ids == [both.source.table.index(">>fra<<"), *plain]
+    assert ids == [both.source.id_to_token.index(">>fra<<"), *plain]
     assert both.source.spans(">>fra<< the cat", ids)[0] == (0, 7)
     assert both.source.encode([">>zzz<< the cat"])[0] == [UNK, *plain]
 
@@ -81,9 +81,9 @@ def test_spans_are_the_pieces_themselves_or_what_they_were_made_of(both: Tokeniz
 def test_sampled_pieces_are_of_the_same_language_and_say_the_same(both: Tokenizers):
     own = names(both.target.model)
     parts = [piece[i:j] for piece in own for i, j in ((0, 1), (0, 2), (1, 9), (2, 9)) if len(piece) > 2]
-    foreign = dict.fromkeys(part for part in parts if part and part not in both.target.table)
+    foreign = dict.fromkeys(part for part in parts if part and part not in both.target.id_to_token)
     assert foreign  # halves that only another language's model could have
-    tokenizer = RemappedSentencePiece(both.target.model, (*both.target.table, *foreign))
+    tokenizer = RemappedSentencePiece(both.target.model, (*both.target.id_to_token, *foreign))
     plain = tokenizer.encode(FRENCH)
     sampled = tokenizer.sample_segmentation(plain, 0.5, seed=5)
     assert sampled != plain

@@ -1,7 +1,7 @@
 """Reads a corpus before anyone trains, and says what is wrong with it, where, and what to do.
 
-    diagnosis = Doctor(Settings(source="en", target="fr")).examine(Stream.of(["train.en", "train.fr"]))
-    for line in diagnosis.lines(): …
+    diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(PairStream.from_files(["train.en", "train.fr"]))
+    for line in diagnosis.format_lines(): …
     diagnosis.require_trainable()
     pairs = diagnosis.clean(read_pairs(["train.en", "train.fr"]))
 

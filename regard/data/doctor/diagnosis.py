@@ -71,12 +71,12 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind.name,
-            "set": self.split,
+            "split": self.split,
             "action": self.action.value,
             "count": self.count,
-            "among": self.total,
-            "what": self.kind.summary,
-            "why": self.kind.explanation,
+            "total": self.total,
+            "summary": self.kind.summary,
+            "explanation": self.kind.explanation,
             "remedy": self.kind.remedy,
             "examples": [{k: v for k, v in vars(example).items() if v} for example in self.examples],
         }
@@ -146,7 +146,7 @@ class Diagnosis:
         """The diagnosis for programs."""
         return {
             "refused": bool(self.refused_findings),
-            "sets": [vars(summary) for summary in self.splits],
+            "splits": [vars(summary) for summary in self.splits],
             "findings": [finding.as_dict() for finding in self.findings],
         }
 

@@ -127,7 +127,7 @@ class _DatasetCheck:
     def build_findings(self, result: ExaminationResult) -> list[Finding]:
         tally = result.tally
         if any(self.mismatches):
-            name = "swapped" if self.swapped else "mislabelled"
+            name = "swapped" if self.swapped else "mislabeled"
             tally.counts[name] = result.pairs_read
             for example in self._language_examples():
                 tally.add_example(name, example)

@@ -112,7 +112,7 @@ _DROPPED = (
 
 _NOTED = (
     FindingKind(
-        "mislabelled",
+        "mislabeled",
         Action.NOTED,
         "a side not in the language it should be in",
         "Most sentences of a side look like another language than its code says, or than the training text is in.",
@@ -196,7 +196,7 @@ _NOTED = (
         "make the file again from its origin, as UTF-8",
     ),
     FindingKind(
-        "unnormalised",
+        "unnormalized",
         Action.NOTED,
         "Unicode that is not in normal form C",
         "The same letter written in two ways (é as one character or as e and an accent) becomes two words.",

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from regard.errors import DataError
 
-ROW = np.dtype([("source", "<u8"), ("pair", "<u8"), ("at", "<u4")])
+ROW = np.dtype([("source", "<u8"), ("pair", "<u8"), ("index", "<u4")])
 ROWS_PER_WRITE = 1 << 16
 BLOCK_SIZE = 1 << 19
 PART_SIZE = 1 << 21
@@ -142,7 +142,7 @@ class DuplicateFinder:
                 is_new = ~_in_sorted(values, known_digests)
                 is_repeated = np.ones(len(part_rows), bool)
                 is_repeated[first[is_new]] = False
-                repeated.update(part_rows["at"][is_repeated])
+                repeated.update(part_rows["index"][is_repeated])
                 known_digests = np.concatenate((known_digests, values[is_new]))
                 known_digests.sort(kind="stable")  # two sorted runs: merged, not sorted anew
         return repeated

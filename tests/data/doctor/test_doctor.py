@@ -59,7 +59,7 @@ PLANTED = {
     "control": [("Bell\x07 rings", "La cloche sonne"), ("Delete", "Effacer\x7f")],
     "bom": [("\ufeffJoined files", "Fichiers joints")],
     "mojibake": [("A summer day", "Un jour d'Ã©tÃ©"), ("It\u2019s lost", "C'est per�u"), ("Itâ€™s", "C'est")],
-    "unnormalised": [("Summer", "E\u0301te\u0301")],
+    "unnormalized": [("Summer", "E\u0301te\u0301")],
     "tokenized": [("a cat sleeps .", "un chat dort ."), ("A cat sleeps .", "Un chat dort.")],
     "entity": [("Salt &amp; pepper", "Sel et poivre"), ("A cat", "L&#39;animal")],
     "placeholder": [
@@ -105,7 +105,7 @@ def test_each_finding_is_seen_at_its_line(name: str):
 
 
 def test_every_pair_of_the_table_is_planted_somewhere():
-    elsewhere = {"swapped", "mislabelled", "no_newline", "seen", "shared", "overlap", "duplicate", "variant"}
+    elsewhere = {"swapped", "mislabeled", "no_newline", "seen", "shared", "overlap", "duplicate", "variant"}
     assert FINDING_KINDS.keys() == PLANTED.keys() | elsewhere
 
 
@@ -278,7 +278,7 @@ def test_people_read_one_line_a_finding_and_programs_json():
     data = json.loads(json.dumps(diagnosis.as_dict()))
     assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 8
     assert data["findings"][0]["examples"][0]["note"] == "train:14"
-    assert data["sets"] == [{"where": "train", "read": 25, "kept": 16, "source": "", "target": ""}]
+    assert data["splits"] == [{"split": "train", "pairs_read": 25, "pairs_kept": 16, "source": "", "target": ""}]
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_a_test_set_the_other_way_round_than_training_is_refused():
 
 def test_a_wrong_code_is_said_and_drops_nothing():
     diagnosis = examine(corpus("de", "fr"), source="en", target="fr")
-    assert [finding.kind.name for finding in diagnosis.findings] == ["mislabelled"]
+    assert [finding.kind.name for finding in diagnosis.findings] == ["mislabeled"]
     assert diagnosis.pairs_kept == 40
 
 

@@ -77,7 +77,7 @@ def peak(count: int, folder: Path) -> int:
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(repeats, "IN_MEMORY", 1)
+    monkeypatch.setattr(repeats, "MAX_BYTES_IN_MEMORY", 1)
     small, large = peak(20_000, tmp_path), peak(200_000, tmp_path)
     # 200,000 rows are 4 MB; three arrays of 16,384 digests and a block of rows are not one and a half.
     assert large < 1_500_000
@@ -87,7 +87,7 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_scratch_folder_that_cannot_be_written_is_named_as_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(repeats, "IN_MEMORY", 1)
+    monkeypatch.setattr(repeats, "MAX_BYTES_IN_MEMORY", 1)
     found = DuplicateFinder(tmp_path / "missing", block_size=2)
     found.add("one", "un", 0)
     with pytest.raises(DataError, match="name a folder with more room as scratch"):

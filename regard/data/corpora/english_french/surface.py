@@ -20,7 +20,7 @@ _PREVOCALIC_FORMS = {
 class Word:
     """A word on its way to the page. Not frozen: its neighbours may change it, and its place comes last."""
 
-    __slots__ = ("index", "before_vowel", "source_words", "text")
+    __slots__ = ("before_vowel", "index", "source_words", "text")
 
     def __init__(self, text: str, source_words: tuple[Word, ...] = (), before_vowel: str | None = None) -> None:
         self.text = text
