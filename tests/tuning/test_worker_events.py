@@ -67,14 +67,14 @@ def dropouts(*values: float) -> dict:
 
 
 @pytest.mark.parametrize(("pruner", "pruned"), [("none", []), ("median", [6]), ("halving", [6])])
-def test_weak_trials_are_stopped_early_and_never_taken_up_again(pruner: str, stopped: list, pretended, tmp_path: Path):
+def test_weak_trials_are_stopped_early_and_never_taken_up_again(pruner: str, pruned: list, pretended, tmp_path: Path):
     sets = dropouts(0.30, 0.31, 0.32, 0.33, 0.20, 0.80)
     trials = finish(tmp_path, sets=sets, pruner=pruner)
     states = {trial.number: trial.state for trial in trials}
-    assert states[6] == ("pruned" if 6 in stopped else "complete") and states[5] == "complete"
+    assert states[6] == ("pruned" if 6 in pruned else "complete") and states[5] == "complete"
     looks = dict(pretended)
-    assert (looks["0006"] < LOOKS) == bool(stopped) and looks["0005"] == LOOKS
-    assert not next(t for t in trials if t.number == 6).is_ranked or not stopped
+    assert (looks["0006"] < LOOKS) == bool(pruned) and looks["0005"] == LOOKS
+    assert not next(t for t in trials if t.number == 6).is_ranked or not pruned
     count = len(pretended)
     finish(tmp_path, sets=sets, pruner=pruner)
     assert len(pretended) == count
