@@ -150,7 +150,7 @@ def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     yield from grid(head, rows)
     loose = next((one.pads_counted for _, one in measured(results) if one.pads_counted), None)
     if loose is not None:
-        yield f"\nPads counted: {loose['places']:.0f} places for each sentence, {loose['pads']:.1f} % of them pads."
+        yield f"\nPads counted: {loose['positions']:.0f} positions for each sentence, {loose['pad_percent']:.1f} % of them pads."
 
 
 def overfits(results: Sequence[TrialResult], turns: dict[int, Any], unit: str) -> Iterator[str]:

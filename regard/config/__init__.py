@@ -14,6 +14,8 @@ from regard.config.settings import (
     format_error,
     load,
     override,
+    parse_assignments,
+    parse_value,
     set_nested,
     with_values,
 )
@@ -39,6 +41,8 @@ __all__ = [
     "format_error",
     "load",
     "override",
+    "parse_assignments",
+    "parse_value",
     "set_nested",
     "with_values",
 ]

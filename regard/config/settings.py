@@ -86,14 +86,19 @@ def with_values(config: Config, values: Mapping[str, Any]) -> Config:
 
 def override(config: Config, assignments: Sequence[str]) -> Config:
     """The config with `name.of.setting=value` assignments applied, each value read as TOML or else as text."""
-    return with_values(config, dict(map(_parse_assignment, assignments)))
+    return with_values(config, parse_assignments(assignments))
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """The values of `name.of.setting=value` assignments by setting name."""
+    return dict(map(_parse_assignment, assignments))
 
 
 def _parse_assignment(assignment: str) -> tuple[str, Any]:
     name, equals, text = assignment.partition("=")
     if not equals:
         raise ConfigError(f"--set {assignment}: expected name=value, as in --set model.dropout=0.2")
-    return name.strip(), _parse_value(text.strip())
+    return name.strip(), parse_value(text.strip())
 
 
 def explicit_settings(config: Config) -> frozenset[str]:
@@ -157,7 +162,8 @@ def _settings_class(annotation: Any) -> type[Settings] | None:
     return None
 
 
-def _parse_value(text: str) -> Any:
+def parse_value(text: str) -> Any:
+    """A value as TOML writes it, or else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -1,6 +1,6 @@
 """The whole path in a few minutes: a corpus made here, a translator trained on it, scored and looked into."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,29 +27,30 @@ class DemoPreset:
 
     train_pairs: int
     held_out_pairs: int
-    overrides: tuple[str, ...]
+    values: Mapping[str, int | float | str]
+    """Settings by dotted name."""
 
 
-SMALL_MODEL = ("model.dim=128", "model.layers=2", "model.ffn=512", "data.vocab_size=1500")
+SMALL_MODEL = {"model.dim": 128, "model.layers": 2, "model.ffn": 512, "data.vocab_size": 1500}
 FULL_PRESET = DemoPreset(
     30_000,
     500,
-    (
-        *SMALL_MODEL,
-        "train.steps=2000",
-        "train.batch_tokens=1024",
-        "train.learning_rate=0.003",
-        "train.warmup=200",
-        "train.schedule=cosine",
-        "train.validate_every=500",
-        "train.save_every=250",
-        "train.head_stats_every=200",
-    ),
+    {
+        **SMALL_MODEL,
+        "train.steps": 2000,
+        "train.batch_tokens": 1024,
+        "train.learning_rate": 0.003,
+        "train.warmup": 200,
+        "train.schedule": "cosine",
+        "train.validate_every": 500,
+        "train.save_every": 250,
+        "train.head_stats_every": 200,
+    },
 )
 QUICK_PRESET = DemoPreset(
     2_000,
     50,
-    (*SMALL_MODEL, "train.steps=30", "train.validate_every=15", "train.save_every=15", "train.warmup=10"),
+    {**SMALL_MODEL, "train.steps": 30, "train.validate_every": 15, "train.save_every": 15, "train.warmup": 10},
 )
 
 
@@ -124,7 +125,7 @@ def run_demo(
 def _build_config(corpus: Path, preset: DemoPreset, seed: int) -> Config:
     data = {name: [str(corpus / f"{name}.tsv")] for name in ("train", "dev", "test")}
     base_config = settings.build({"data": {**data, "source": "en", "target": "fr"}, "train": {"seed": seed}})
-    return settings.override(base_config, preset.overrides)
+    return settings.with_values(base_config, preset.values)
 
 
 def _write_corpus(path: Path, pairs: Sequence[GoldPair]) -> None:
