@@ -1,13 +1,14 @@
-"""One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's.
+"""Contextuality: how much the vector of a word depends on its sentence, layer by layer.
 
-Vectors of a layer crowd in a cone, and a few rogue coordinates may decide every cosine. So each number stands beside
-what unrelated words score (its baseline), and all are given twice: raw, and with every coordinate standardised.
+The vectors of a layer are anisotropic, and a few rogue dimensions may dominate every cosine. So each score is corrected
+by that of unrelated words (its baseline), and all are given twice: raw, and with every dimension standardized.
 Ethayarajh 2019; Timkey and van Schijndel 2021.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,47 +23,48 @@ Vectors = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LayerVectors:
-    """One word's occurrences in one layer, and what they are to be compared with."""
+    """The vectors of one word's occurrences in one layer, and those that they are compared with."""
 
     name: str
     vectors: Vectors
-    """(occurrences, D): the mean of the word's pieces."""
+    """(occurrences, D): the mean over the word's tokens."""
     random_vectors: Vectors
-    """(sentences, D): one random word of each sentence, for the baseline."""
+    """(sentences, D): one random token of each sentence, for the baseline."""
     sentence_vectors: tuple[Vectors, ...]
-    """Every piece of each sentence, (T, D)."""
+    """All tokens of each sentence, (T, D)."""
 
 
 @dataclass(frozen=True)
 class SimilarityScores:
-    """How alike vectors are, with what unrelated words score taken off."""
+    """Similarities of vectors, less the baseline of unrelated words."""
 
     self_similarity: float
-    """SelfSim: the word with itself in other sentences."""
+    """SelfSim: cosine of the word with itself in other sentences."""
     intra_sentence_similarity: float
-    """IntraSim: a sentence's pieces with their mean."""
+    """IntraSim: cosine of a sentence's tokens with their mean."""
     max_explained_variance: float
-    """MEV: the share of the first component of the word's vectors."""
+    """MEV: share of variance of the first principal component of the word's vectors."""
     anisotropy: float
-    """The mean cosine of unrelated words, which was taken off the first two: how narrow the cone is."""
+    """The mean cosine of unrelated words, which is subtracted from SelfSim and IntraSim."""
 
 
 @dataclass(frozen=True)
 class Contextuality:
-    """How contextual a word is in a layer."""
+    """How contextual a word is in one layer."""
 
     layer: str
     raw: SimilarityScores
     standardized: SimilarityScores
-    """The same with every coordinate standardised."""
+    """The same with every dimension standardized."""
     sense_auc: float | None
-    """AUC: how often a pair of one sense is closer than a pair of two; 0.5 is chance. None without senses."""
+    """AUC: how often a pair of the same sense is closer than a pair of different senses; 0.5 is chance. None without
+    senses."""
     nearest_sense_accuracy: float | None
-    """How often the nearest other occurrence has the same sense."""
+    """Share of occurrences whose nearest other occurrence has the same sense."""
 
 
 def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, seed: int = 1) -> list[LayerVectors]:
-    """A word's vectors in every layer: the static table first, then with positions, then layer by layer."""
+    """The vectors of a word: in the static embedding table, with positions added, then after each layer."""
     rng = np.random.default_rng(seed)
     stack = get_encoder(model)
     vectors_by_layer: dict[str, list[list[Vectors]]] = {}
@@ -86,13 +88,14 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
 
 def _encoder_hidden_states(model: Model, example: Example) -> dict[str, Tensor]:
     hidden_states = trace_forward(model, example).hidden_states
-    names = {"encoder.embed": "with position"}
-    encoder_states = {name: tensor for name, tensor in hidden_states.items() if name.startswith("encoder.")}
-    return {names.get(name, f"layer {name.split('.')[1]}"): tensor for name, tensor in encoder_states.items()}
+    num_layers = len(get_encoder(model).layers)
+    return {"with position": hidden_states["encoder.embed"]} | {
+        f"layer {i}": hidden_states[f"encoder.layers.{i}.out"] for i in range(num_layers)
+    }
 
 
 def measure_contextuality(layer: LayerVectors, senses: Sequence[str] | None = None) -> Contextuality:
-    """The measures of one layer."""
+    """All measures of one layer."""
     standardize = make_standardizer(layer)
     has_senses = senses is not None and len(set(senses)) > 1
     return Contextuality(
@@ -111,7 +114,7 @@ def measure_contextuality(layer: LayerVectors, senses: Sequence[str] | None = No
 
 
 def make_standardizer(layer: LayerVectors) -> Callable[[Vectors], Vectors]:
-    """Vectors with every coordinate brought to mean 0 and deviation 1 over all pieces of a layer."""
+    """A function that standardizes every dimension to mean 0 and deviation 1 over all tokens of a layer."""
     all_vectors = np.concatenate(layer.sentence_vectors)
     mean, deviation = all_vectors.mean(axis=0), all_vectors.std(axis=0)
     scale = np.where(deviation > 1e-12, deviation, 1.0)
@@ -121,7 +124,7 @@ def make_standardizer(layer: LayerVectors) -> Callable[[Vectors], Vectors]:
 def measure_similarity(
     vectors: Vectors, random_vectors: Vectors, sentence_vectors: Sequence[Vectors]
 ) -> SimilarityScores:
-    """A word's vectors, those of unrelated words, and whole sentences."""
+    """SelfSim, IntraSim and MEV of a word's vectors, corrected by those of unrelated words."""
     anisotropy = mean_cosine(random_vectors)
     intra_similarity_mean = float(np.mean([intra_sentence_similarity(rows) for rows in sentence_vectors]))
     explained_gain = max_explained_variance(vectors) - max_explained_variance(random_vectors)
@@ -131,32 +134,32 @@ def measure_similarity(
 
 
 def cosine_matrix(vectors: Vectors) -> Vectors:
-    """The cosine of every two vectors: (N, D) -> (N, N)."""
+    """Pairwise cosines: (N, D) -> (N, N)."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
     return np.asarray(unit @ unit.T)
 
 
 def mean_cosine(vectors: Vectors) -> float:
-    """SelfSim: the mean cosine of all pairs, none with itself; NaN where there is no pair."""
+    """SelfSim: the mean cosine of all pairs of different vectors; NaN if there is no pair."""
     n = len(vectors)
     return float((cosine_matrix(vectors).sum() - n) / (n * (n - 1))) if n > 1 else math.nan
 
 
 def intra_sentence_similarity(rows: Vectors) -> float:
-    """IntraSim: the mean cosine of a sentence's pieces with their mean."""
+    """IntraSim: the mean cosine of a sentence's tokens with their mean."""
     center = rows.mean(axis=0)
     norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(center)
     return float(np.mean(rows @ center / np.maximum(norms, 1e-30)))
 
 
 def max_explained_variance(vectors: Vectors) -> float:
-    """MEV = σ₁² / Σ σ²: not centred, so that a word which never changes has 1."""
+    """MEV = σ₁² / Σ σ², not centered, so that it is 1 for a word whose vector never changes."""
     squares = np.linalg.svd(vectors, compute_uv=False) ** 2
     return float(squares[0] / max(float(squares.sum()), 1e-30))
 
 
 def sense_auc(vectors: Vectors, senses: Sequence[str]) -> float:
-    """How often two occurrences of one sense are closer than two of different ones: an AUC, ties count half."""
+    """How often two occurrences of one sense are closer than two of different senses: an AUC, ties count half."""
     similarities = cosine_matrix(vectors)
     upper_triangle = np.triu(np.ones_like(similarities, dtype=bool), 1)
     same = np.array([[a == b for b in senses] for a in senses]) & upper_triangle
@@ -168,7 +171,7 @@ def sense_auc(vectors: Vectors, senses: Sequence[str]) -> float:
 
 
 def nearest_sense_accuracy(vectors: Vectors, senses: Sequence[str]) -> float:
-    """The share of occurrences whose nearest other one has the same sense; ties are shared."""
+    """The share of occurrences whose nearest other occurrence has the same sense; ties are averaged."""
     similarities = np.round(cosine_matrix(vectors), 12)
     np.fill_diagonal(similarities, -np.inf)
     hits = [
@@ -179,20 +182,27 @@ def nearest_sense_accuracy(vectors: Vectors, senses: Sequence[str]) -> float:
 
 
 def project_2d(layers: Sequence[LayerVectors]) -> list[Vectors]:
-    """Two dimensions for every layer's occurrences, (N, 2) each: standardised, and seen along the same two axes.
+    """A projection of each layer's occurrences to two dimensions, (N, 2) each, by PCA of the standardized vectors.
 
-    They are the principal axes of all layers together, so that points can be followed from one to the next.
+    All layers share the same principal axes, so that points can be followed from one layer to the next.
     """
     vectors = [make_standardizer(layer)(layer.vectors) for layer in layers]
     vectors = [rows - rows.mean(axis=0) for rows in vectors]
     _, _, axes = np.linalg.svd(np.concatenate(vectors), full_matrices=False)
-    return [np.round(rows @ axes[:2].T, 9) for rows in vectors]  # a word that never changes is one point
+    return [np.round(rows @ axes[:2].T, 9) for rows in vectors]  # so that equal vectors are one point
 
 
-def nearest_neighbors(table: Tensor, vector: Vectors, count: int, skip: Sequence[int] = ()) -> list[tuple[int, float]]:
-    """The rows of a table (V, D) nearest to a vector by cosine, best first."""
+class Neighbor(NamedTuple):
+    """A row of an embedding table, and its cosine with a vector."""
+
+    token_id: int
+    cosine: float
+
+
+def nearest_neighbors(table: Tensor, vector: Vectors, count: int, skip: Sequence[int] = ()) -> list[Neighbor]:
+    """The rows of an embedding table (V, D) nearest to a vector by cosine, nearest first."""
     rows = table.detach().double().cpu().numpy()
     unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
     similarities = unit @ (vector / max(float(np.linalg.norm(vector)), 1e-30))
     order = [int(i) for i in np.argsort(-similarities) if i not in set(skip)]
-    return [(i, float(similarities[i])) for i in order[:count]]
+    return [Neighbor(i, float(similarities[i])) for i in order[:count]]

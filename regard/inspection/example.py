@@ -1,4 +1,4 @@
-"""What is looked at: a sentence, or a pair, cut into pieces, with the word that each piece belongs to."""
+"""The inspected example: a sentence or a sentence pair, tokenized, with the word that each token belongs to."""
 
 import re
 from collections.abc import Sequence
@@ -10,35 +10,35 @@ from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 
 MAX_TOKENS = 512
-"""Pieces of a sentence that can still be looked at: every head holds a square of them."""
+"""Tokens of a sentence that can be inspected at most: every head has a square matrix of them."""
 NO_WORD = -1
-"""The word of a piece that belongs to no word."""
+"""The word id of a token that belongs to no word."""
 
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """One text as a model reads it: ids and what people see of them."""
+    """A text as the model reads it: token ids, token strings and words."""
 
     text: str
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     word_ids: tuple[int, ...]
-    """Which of the words each piece belongs to; -1: none."""
+    """The index in `words` that each token belongs to; -1 for none."""
     words: tuple[str, ...]
     special_tokens_mask: tuple[bool, ...]
-    """Whether a piece is a mark of begin or end, and no text."""
+    """True for tokens that are no text, such as bos and eos."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def is_separator(self, i: int) -> bool:
-        """Whether a piece is a mark or punctuation: something to rest on, not to read."""
+        """Whether a token is a special token or punctuation: a typical attention sink."""
         return self.special_tokens_mask[i] or not any(map(str.isalnum, self.tokens[i].removeprefix("▁")))
 
 
 @dataclass(frozen=True)
 class Example:
-    """A source and, for a translator, what the decoder reads and writes, with whatever gold is known."""
+    """A source and, for an encoder-decoder, the decoder's input and target, with gold annotations where known."""
 
     source: TokenizedText
     decoder_input: TokenizedText | None = None
@@ -46,36 +46,36 @@ class Example:
     target: TokenizedText | None = None
     """w1 … wn </s>"""
     alignment: tuple[tuple[int, int], ...] | None = None
-    """Sure links (source word, target word); None where nothing is known."""
+    """Sure links (source word, target word); None where no gold alignment is known."""
     possible_alignment: tuple[tuple[int, int], ...] = ()
-    """Links that are not asked for, and not wrong."""
+    """Possible links: they are not required, and not counted as wrong."""
     source_links: tuple[Link, ...] = ()
     target_links: tuple[Link, ...] = ()
     line: int | None = None
-    """Which pair of its files it is, from 0; None where it comes from none."""
+    """Line number in the input files, from 0; None if the example is not from a file."""
 
     def query_tokens(self, kind: str) -> TokenizedText:
-        """The queries of a kind of attention, by what they have been given: the decoder's read."""
+        """The query tokens of a kind of attention, by the input of each row; for the decoder its own input."""
         side = self.source if kind == "encoder" else self.decoder_input
         assert side is not None
         return side
 
     def query_labels(self, kind: str) -> TokenizedText:
-        """The queries as people know them: by what cross-attention writes in a row, else by the token that looks."""
+        """Labels of the query rows: in cross-attention the token that a row predicts, else the token itself."""
         if kind != "cross":
             return self.query_tokens(kind)
         assert self.target is not None
         return self.target
 
     def key_tokens(self, kind: str) -> TokenizedText:
-        """The keys of a kind of attention."""
+        """The key tokens of a kind of attention."""
         side = self.decoder_input if kind == "decoder" else self.source
         assert side is not None
         return side
 
 
 def build_pair_example(tokenizers: Tokenizers, source: str, target: str, gold: GoldPair | None = None) -> Example:
-    """A pair as an encoder-decoder reads it."""
+    """Tokenize a sentence pair for an encoder-decoder."""
     (source_ids,), (target_ids,) = tokenizers.source.encode([source]), tokenizers.target.encode([target])
     return Example(
         source=_tokenize_side(tokenizers.source, source, source_ids, suffix_id=EOS),
@@ -88,7 +88,7 @@ def build_pair_example(tokenizers: Tokenizers, source: str, target: str, gold: G
 
 
 def build_text_example(tokenizer: WordPiece, text: str, max_length: int, gold: GoldPair | None = None) -> Example:
-    """A text as an encoder alone reads it."""
+    """Tokenize a text for an encoder-only model."""
     (ids,) = tokenizer.encode([text], max_length)
     token_spans = tokenizer.spans(text, max_length)
     special_tokens_mask = tuple(a == b for a, b in token_spans)
@@ -100,27 +100,27 @@ def build_text_example(tokenizer: WordPiece, text: str, max_length: int, gold: G
 
 
 def tokens_from_ids(ids: Sequence[int]) -> TokenizedText:
-    """Ids without any text behind them, for probes: every piece is a word of its own."""
+    """Ids without a text, for probes: every token is a word of its own."""
     special_tokens_mask = tuple(i in (PAD, BOS, EOS) for i in ids)
     tokens = tuple(f"#{i}" for i in ids)
     return TokenizedText("", tuple(ids), tokens, tuple(range(len(tokens))), tokens, special_tokens_mask)
 
 
 def assign_words(text: str, token_spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The word that each piece, given by its characters, shares most with; and the words."""
+    """The word that each token (a character span) overlaps most with, and the words."""
     spans = word_spans(text)
     return tuple(_best_overlap(token_span, spans) for token_span in token_spans), tuple(text[a:b] for a, b in spans)
 
 
 def with_whitespace_words(side: TokenizedText) -> TokenizedText:
-    """The same side with words as spaces cut them, as files of gold alignments count them."""
+    """The same tokens with words split at whitespace, as files of gold alignments count them."""
     whitespace_ids = whitespace_word_ids(side)
     word_ids = tuple(word_id if word_id == NO_WORD else whitespace_ids[word_id] for word_id in side.word_ids)
     return replace(side, word_ids=word_ids, words=tuple(side.text.split()))
 
 
 def whitespace_word_ids(side: TokenizedText) -> list[int]:
-    """Which of the words between spaces each word of a side is, or is a part of."""
+    """The whitespace-separated word that contains each word of a text."""
     spans = [match.span() for match in re.finditer(r"\S+", side.text)]
     if len(side.words) == len(spans):
         return list(range(len(spans)))
@@ -128,7 +128,7 @@ def whitespace_word_ids(side: TokenizedText) -> list[int]:
 
 
 def token_positions(side: TokenizedText, word: str) -> list[int]:
-    """Where the pieces of a word stand; of a word that comes twice, of the first one. Case may differ."""
+    """The positions of the tokens of a word: of its first occurrence, ignoring case."""
     matches = [n for n, name in enumerate(side.words) if name.casefold() == word.casefold()]
     if not matches:
         available_words = ", ".join(dict.fromkeys(side.words))
@@ -145,7 +145,7 @@ def _best_overlap(token_span: tuple[int, int], word_spans: Sequence[tuple[int, i
 def _tokenize_side(
     tokenizer: Tokenizer, text: str, ids: Sequence[int], prefix_id: int = UNK, suffix_id: int = UNK
 ) -> TokenizedText:
-    """Unmarked ids with one mark before or after them."""
+    """Ids with one special token before or after them."""
     word_ids, words = assign_words(text, tokenizer.spans(text, ids))
     prefix, suffix = ([prefix_id] if prefix_id != UNK else []), ([suffix_id] if suffix_id != UNK else [])
     full_ids = [*prefix, *ids, *suffix]

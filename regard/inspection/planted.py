@@ -1,4 +1,4 @@
-"""Heads with a known role, put into a model: what finds roles must find these."""
+"""Heads with a known role, planted into a model as ground truth for the role analysis."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,13 +28,13 @@ IMPOSSIBLE_ROLES = {"decoder": ("next", "offset +2", "offset +3"), "encoder": ()
 
 
 def planted_examples(vocab_size: int, seed: int = 1) -> list[Example]:
-    """Sentences of one length with random words, commas, links and alignments, for a vocabulary of this size."""
+    """Sentences of one length with random tokens, commas, links and alignments, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
     return [_example(rng, vocab_size) for _ in range(NUM_SENTENCES)]
 
 
 def possible_roles(kind: str) -> list[str]:
-    """Every role that a kind of attention can have."""
+    """All roles that a kind of attention can have."""
     if kind == "cross":
         return ["alignment", "rare", "separator", "diagonal", "vertical"]
     excluded = {"alignment", "diagonal", "copy", *IMPOSSIBLE_ROLES[kind]}
@@ -44,7 +44,7 @@ def possible_roles(kind: str) -> list[str]:
 def plant_roles(
     model: Model, name: str, roles: Sequence[str], examples: Sequence[Example]
 ) -> dict[str, Callable[[Tensor], Tensor]]:
-    """Changes that give the heads of one attention these roles, for `alter`: on these sentences, and on probes."""
+    """Interventions for `alter` that give the heads of one attention these roles, on these sentences and on probes."""
     site = next(site for site in attention_sites(model) if site.name == name)
     vocab_size = min(module.num_embeddings for module in model.modules() if isinstance(module, torch.nn.Embedding))
     probe_examples = repeated_random_probes(vocab_size, NUM_PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder))
@@ -53,11 +53,11 @@ def plant_roles(
         len(group): torch.stack([_role_weights(example, site.kind, roles, counts) for example in group])
         for group in (examples, probe_examples)
     }
-    return {f"{name}.weights": lambda weights: weights_by_count[len(weights)].to(weights)}
+    return {f"{site.path}.weights": lambda weights: weights_by_count[len(weights)].to(weights)}
 
 
 def plant_copying(model: Model, head: Head, sign: float = 1.0) -> None:
-    """Give a head weights that repeat what it looks at (or suppress it): what values take out is put back as it was."""
+    """Set W_O of a head to the transpose of its W_V, so that it copies the tokens it attends to; -1 suppresses them."""
     site = next(site for site in attention_sites(model) if site.name == head.attention_name)
     start = site.heads.index(head) * site.attention.head_dim
     head_slice = slice(start, start + site.attention.head_dim)
@@ -66,7 +66,7 @@ def plant_copying(model: Model, head: Head, sign: float = 1.0) -> None:
 
 
 def _role_weights(example: Example, kind: str, roles: Sequence[str], counts: TokenCounts) -> Tensor:
-    """What heads of these roles would look at: (H, Tq, Tk)."""
+    """The attention weights of heads with these roles: (H, Tq, Tk)."""
     sentence_patterns = build_patterns(example, kind, counts)
     num_queries, num_keys = len(example.query_tokens(kind)), len(example.key_tokens(kind))
     attn_mask = make_attn_mask(kind, num_queries, num_keys)
@@ -81,7 +81,7 @@ def _role_weights(example: Example, kind: str, roles: Sequence[str], counts: Tok
 
 
 def _pattern_weights(pattern: Pattern, attn_mask: Pattern) -> Tensor:
-    """Most of the weight on the pattern, the rest on all keys alike; rows without a pattern look everywhere."""
+    """Most of the weight on the pattern, the rest uniform; rows without a pattern are uniform."""
     uniform = attn_mask / attn_mask.sum(axis=1, keepdims=True)
     num_target = pattern.sum(axis=1, keepdims=True)
     head_weights = np.where(
@@ -103,7 +103,7 @@ def _example(rng: np.random.Generator, vocab_size: int) -> Example:
 
 
 def _random_text(rng: np.random.Generator, vocab_size: int, has_eos: bool) -> TokenizedText:
-    """Random words, two of them commas; most are frequent, and one may be rare."""
+    """Random tokens, two of them commas; most are frequent, and one may be rare."""
     ids = rng.choice(np.arange(6, vocab_size), size=SENTENCE_LENGTH - 1, replace=False)
     for position in rng.choice(np.arange(3, SENTENCE_LENGTH - 3), size=2, replace=False):
         ids[position] = rng.choice(COMMA_IDS)
@@ -118,7 +118,7 @@ def _random_text(rng: np.random.Generator, vocab_size: int, has_eos: bool) -> To
 
 
 def _random_links(rng: np.random.Generator, num_words: int) -> tuple[Link, ...]:
-    """For each kind of grammatical link some words far apart, in both orders."""
+    """Random links between words, for each kind of grammatical relation."""
     kinds = sorted({kind for kind, _ in RELATIONS.values()})
     links = []
     for kind in kinds:

@@ -1,8 +1,9 @@
-"""Positions seen: what a scheme holds, which places it takes for alike, and where heads look if all words are one."""
+"""Position encodings: their tables, and their effect on attention when all tokens are the same."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,42 +13,66 @@ from torch import Tensor
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.flow.decompose import MASKED_SCORE_DIVISOR, head_attn_mask, toeplitz_r2
 from regard.inspection.trace import AttentionTrace, Model, Trace, attention_sites, trace_forward
-from regard.model.positions import Absolute, Concatenated, Positions, Relative, Rotary, SelectedHeads
+from regard.model.positions import (
+    Absolute,
+    ALiBi,
+    Concatenated,
+    Learned,
+    LearnedBias,
+    Positions,
+    Relative,
+    Rotary,
+    SelectedHeads,
+    Sinusoidal,
+    T5Bias,
+)
 from regard.model.taps import alter
 from regard.model.transformer import TokenEmbedding, device_of
 
 Matrix = NDArray[np.float64]
+SCHEME_NAMES: dict[type[Positions], str] = {
+    Positions: "none",
+    Sinusoidal: "sinusoidal",
+    Learned: "learned",
+    Concatenated: "concatenated",
+    Relative: "relative",
+    LearnedBias: "bias",
+    T5Bias: "t5",
+    ALiBi: "alibi",
+    Rotary: "rotary",
+}
+"""As the setting positions.kind has them."""
 
 
 @dataclass(frozen=True)
 class PositionTable:
-    """The numbers that a scheme holds, a row for each place or distance."""
+    """The parameters or constants of a position encoding, a row for each position or distance."""
 
     name: str
-    """Where they act: encoder.embed, decoder.1.self."""
+    """Where it is applied: encoder.embed, decoder.1.self."""
     row_axis: str
-    """place or distance (j - i)"""
+    """position or distance (j - i)"""
     column_axis: str
-    """dimension, head or wave"""
+    """dimension, head or frequency"""
     row_labels: tuple[int, ...]
-    """Which place or distance each row is."""
+    """The position or distance of each row."""
     values: Matrix
-    """NaN where a head is not let look."""
+    """NaN where the encoding masks a distance."""
 
     @property
     def gram(self) -> Matrix:
-        """The inner products of rows: which places look alike."""
+        """The Gram matrix: inner products of rows, which show how similar positions are."""
         values = np.nan_to_num(self.values)
         return np.asarray(values @ values.T)
 
     @property
     def singular_values(self) -> Matrix:
-        """Singular values, largest first: in how many directions rows differ."""
+        """Singular values, largest first."""
         return np.asarray(np.linalg.svd(np.nan_to_num(self.values), compute_uv=False))
 
     @property
     def distance_share(self) -> float:
-        """The share of the Gram matrix's variance that the distance of two rows decides alone; 1 for waves."""
+        """The share of the Gram matrix's variance that depends on distance alone; 1 for sinusoids."""
         gram = self.gram
         within_diagonals = sum(
             float(np.square(d - d.mean()).sum()) for d in map(gram.diagonal, range(1 - len(gram), len(gram)))
@@ -56,46 +81,56 @@ class PositionTable:
         return 1 - within_diagonals / total if total > 0 else 1.0
 
 
+class PreferredOffset(NamedTuple):
+    """The distance j - i that a head attends to most."""
+
+    offset: int
+    uniform_ratio: float
+    """Its mean weight divided by that of uniform attention."""
+
+
 @dataclass(frozen=True)
 class PositionEffect:
-    """What places alone do in one attention: a sentence whose words are all one and the same."""
+    """The effect of positions alone in one attention: for a sentence of identical tokens."""
 
     name: str
     head_ids: tuple[int, ...]
     scores: Matrix
-    """(H, places, places) less the mean of each row, which a softmax ignores; NaN where a query may not look."""
+    """(H, T, T) less the mean of each row, which a softmax ignores; NaN where masked."""
     weights: Matrix
+    """(H, T, T)"""
     distance_share: Matrix
-    """(H,) the share of the scores' variance that the distance decides alone."""
+    """(H,) the share of the scores' variance that depends on distance alone."""
 
-    def preferred_offset(self, head: int) -> tuple[int, float]:
-        """The distance that a head looks at most, and how many times as much as even attention would.
+    def preferred_offset(self, head: int) -> PreferredOffset:
+        """The distance with the largest mean weight, relative to uniform attention.
 
-        Of the distances that half of the queries have at least; the others are a matter of the sentence's ends.
+        Only distances that at least half of the queries have; the others depend on the ends of the sentence.
         """
         n = len(self.weights[head])
         num_allowed = np.sum(~np.isnan(self.scores[head]), axis=1, keepdims=True)
-        ratios = self.weights[head] * num_allowed  # 1 everywhere if attention is even
+        ratios = self.weights[head] * num_allowed  # 1 everywhere if attention is uniform
         means = {d: float(np.diagonal(ratios, d).mean()) for d in range(-(n // 2), n // 2 + 1)}
         best = max(means, key=lambda d: (round(means[d], 6), -abs(d)))
-        return best, means[best]
+        return PreferredOffset(best, means[best])
 
 
 @dataclass(frozen=True)
 class StackPositions:
-    """What a stack knows of places."""
+    """The position encoding of an encoder or decoder."""
 
     stack: str
     scheme: str
+    """The kind of position encoding, as in the settings: sinusoidal, rotary …"""
     tables: list[PositionTable]
-    """One where words are marked, or one a layer; none where nothing is held."""
+    """One of the embedding, or one for each layer; empty if the encoding has no table."""
     effects: list[PositionEffect]
-    """One a layer."""
+    """One for each layer."""
 
 
 @torch.no_grad()
 def analyze_stack_positions(model: Model, stack: str, count: int) -> StackPositions:
-    """The first places of a stack, as many as it has."""
+    """The first `count` positions of a stack, or as many as its tables have."""
     self_sites = [site for site in attention_sites(model) if site.name.startswith(stack) and site.kind != "cross"]
     embedding_scheme, attention_scheme = getattr(model, stack).embedding.positions, self_sites[0].attention.positions
     count = min(count, *(site.attention.positions.limit for site in attention_sites(model)), *_position_limits(model))
@@ -104,17 +139,17 @@ def analyze_stack_positions(model: Model, stack: str, count: int) -> StackPositi
     for site in self_sites:
         tables += _position_tables(site.name, site.attention.positions, position_ids, stack == "decoder")
         if _base_scheme(attention_scheme) is _base_scheme(self_sites[-1].attention.positions):
-            break  # one object serves all layers
-    scheme = next((s for s in (_base_scheme(attention_scheme), embedding_scheme) if type(s) is not Positions), None)
-    name = "none" if scheme is None else type(scheme).__name__.lower()
+            break  # one encoding is shared by all layers
+    names = [SCHEME_NAMES[type(scheme)] for scheme in (_base_scheme(attention_scheme), embedding_scheme)]
+    name = next((name for name in names if name != "none"), "none")
     return StackPositions(
         stack, name, tables, [_position_effect(constant_trace.attentions[site.name]) for site in self_sites]
     )
 
 
 def trace_constant_sentence(model: Model, count: int) -> Trace:
-    """A sentence of so many places that says one word over and over, the mean of all: only places tell it apart."""
-    side = tokens_from_ids([int(model.pad == 0)] * count)  # any id but padding; the words are replaced
+    """Trace a sentence of `count` identical tokens, the mean of all embeddings: only positions differ."""
+    side = tokens_from_ids([int(model.pad == 0)] * count)  # any id but padding; the embeddings are replaced
     stacks = {stack: getattr(model, stack) for stack in ("encoder", "decoder") if hasattr(model, stack)}
     interventions = {f"{name}.embed": partial(_mean_word_embeddings, stack.embedding) for name, stack in stacks.items()}
     with alter(model, interventions):
@@ -149,11 +184,11 @@ def _position_effect(attn: AttentionTrace) -> PositionEffect:
 
 
 TableSpec = tuple[str, str, range, Tensor]
-"""What rows are, what columns are, the numbers of the rows, and the values."""
+"""Row axis, column axis, row labels, values."""
 
 
 def _position_tables(name: str, positions: Positions, position_ids: Tensor, causal: bool) -> list[PositionTable]:
-    """What a scheme holds for these places, where it acts."""
+    """The tables of a position encoding for these positions."""
     extract = next(
         (extract for kind, extract in TABLE_EXTRACTORS.items() if isinstance(_base_scheme(positions), kind)),
         _bias_tables,
@@ -165,19 +200,19 @@ def _position_tables(name: str, positions: Positions, position_ids: Tensor, caus
 
 
 def _absolute_tables(positions: Absolute, position_ids: Tensor, causal: bool) -> list[TableSpec]:
-    """Vectors that are added to words, or stand beside them."""
+    """Vectors that are added to token embeddings, or concatenated with them."""
     inner = positions.encoding if isinstance(positions, Concatenated) else positions
-    return [("place", "dimension", range(len(position_ids)), inner.vectors(position_ids[None], torch.zeros(1))[0])]
+    return [("position", "dimension", range(len(position_ids)), inner.vectors(position_ids[None], torch.zeros(1))[0])]
 
 
 def _rotary_tables(positions: Rotary, position_ids: Tensor, causal: bool) -> list[TableSpec]:
-    """cos and sin of the angles by which each pair of dimensions is turned."""
+    """cos and sin of the angles by which each pair of dimensions is rotated."""
     angle = position_ids.cpu().double()[:, None] * positions.inv_freq.cpu().double()
-    return [("place", "wave", range(len(position_ids)), torch.cat((angle.cos(), angle.sin()), dim=1))]
+    return [("position", "frequency", range(len(position_ids)), torch.cat((angle.cos(), angle.sin()), dim=1))]
 
 
 def _relative_tables(positions: Relative, position_ids: Tensor, causal: bool) -> list[TableSpec]:
-    """Vectors of distances that queries are compared with, and those that are added to values."""
+    """Relative embeddings of keys and, if there are any, of values.  Shaw et al. 2018."""
     max_distance = min(positions.max_relative, len(position_ids) - 1)
     distances = range(-max_distance, 1 if causal else max_distance + 1)
     tables = {"keys": positions.keys, "values": positions.values}
@@ -186,11 +221,11 @@ def _relative_tables(positions: Relative, position_ids: Tensor, causal: bool) ->
 
 
 def _bias_tables(positions: Positions, position_ids: Tensor, causal: bool) -> list[TableSpec]:
-    """What each head adds to the score at each distance; nothing for a scheme that adds nothing."""
+    """The bias that each head adds to the scores at each distance; empty for an encoding without bias."""
     last = len(position_ids) - 1
     distances = range(-last, 1 if causal else last + 1)
     keys = last + torch.arange(distances.start, distances.stop, device=position_ids.device)
-    # The query is empty: what these schemes add depends on the distance alone.
+    # The query is a dummy: the bias of these encodings depends on the distance alone.
     bias = positions.bias(torch.zeros(1, 1, 1, 1, device=position_ids.device), position_ids[None, -1:], keys[None])
     if bias is None:
         return []
@@ -210,4 +245,4 @@ TABLE_EXTRACTORS: dict[type[Positions], Callable[..., list[TableSpec]]] = {
     Rotary: _rotary_tables,
     Relative: _relative_tables,
 }
-"""How each kind of scheme shows what it holds; all others add a number by head and distance."""
+"""The tables of each kind of encoding; all others add a bias by head and distance."""

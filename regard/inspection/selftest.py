@@ -1,4 +1,4 @@
-"""Proofs that the measures measure what they say, run on the user's own machine."""
+"""Self-tests of the inspection methods on small models with known properties."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ PRUNED_HEADS = ("encoder.0.self.1", "decoder.1.self.0", "decoder.0.cross.2")
 
 @dataclass(frozen=True)
 class SelfTestResult:
-    """A claim, what was measured, and whether it holds."""
+    """A claim, the measurement, and whether it holds."""
 
     claim: str
     measurement: str
@@ -36,12 +36,12 @@ class SelfTestResult:
 
 
 def run_selftests() -> Iterator[SelfTestResult]:
-    """Every proof, one after the other."""
+    """Run all self-tests, one after the other."""
     examples = planted_examples(VOCAB_SIZE)
-    yield from _check_all_schemes("watched and fused paths give the same states", examples, _fused_path_error)
+    yield from _check_all_schemes("recorded and fused attention give the same states", examples, _fused_path_error)
     yield from _check_all_schemes("rows of weights sum to 1, masked cells are 0", examples, _row_sum_error)
     yield from _check_all_schemes("terms of scores add up to the scores", examples, _score_terms_error)
-    yield from _check_all_schemes("what keys hand over adds up to the output", examples, _contribution_error)
+    yield from _check_all_schemes("contributions of keys add up to the output", examples, _contribution_error)
     yield from _check_all_schemes("shares in the output sum to 1", examples, _signed_share_error)
     yield from _check_all_schemes("a pruned model equals the masked one", examples, _pruning_error)
     yield from _check_planted_roles(examples)
@@ -55,7 +55,7 @@ def run_selftests() -> Iterator[SelfTestResult]:
 def small_model(
     scheme: str, norm: str = "pre", dtype: torch.dtype = torch.float32, **overrides: object
 ) -> EncoderDecoder:
-    """A small model of a scheme, every parameter moved away from its start."""
+    """A small model with one position encoding, all parameters perturbed from their initial values."""
     torch.manual_seed(5)
     model = build(_config(scheme, norm, **overrides), VOCAB_SIZE, VOCAB_SIZE, joint=True, pad=PAD).eval()
     with torch.no_grad():
@@ -72,12 +72,12 @@ def _config(scheme: str, norm: str, **overrides: object) -> ModelConfig:
 
 
 ModelFactory = Callable[..., EncoderDecoder]
-"""A model of one scheme, norm and kind of numbers; more settings if they are given."""
+"""Builds a model with one position encoding, norm and dtype; takes overrides of settings."""
 ErrorMeasure = Callable[[ModelFactory, list[Example]], float]
 
 
 def _check_all_schemes(claim: str, examples: list[Example], measure: ErrorMeasure) -> Iterator[SelfTestResult]:
-    """The largest deviation over schemes of positions and places of the norm, relative to the largest number."""
+    """The largest relative error over position encodings and placements of the norm."""
     for dtype, tolerance in TOLERANCE.items():
         errors = {
             f"{scheme}, {norm}-norm": measure(partial(small_model, scheme, norm, dtype), examples[:3])
@@ -87,7 +87,7 @@ def _check_all_schemes(claim: str, examples: list[Example], measure: ErrorMeasur
         worst = max(errors, key=errors.__getitem__)
         kind = str(dtype).removeprefix("torch.")
         message = (
-            f"off by {errors[worst]:.1e} at most ({worst}) in {len(errors)} models of {kind}; allowed {tolerance:.0e}"
+            f"largest error {errors[worst]:.1e} ({worst}) in {len(errors)} models of {kind}; allowed {tolerance:.0e}"
         )
         yield SelfTestResult(claim, message, errors[worst] <= tolerance)
 
@@ -159,7 +159,7 @@ def _pruning_error(make: ModelFactory, examples: list[Example]) -> float:
 
 
 def _check_planted_roles(examples: list[Example]) -> Iterator[SelfTestResult]:
-    """Heads of every role, planted one attention at a time."""
+    """Plant heads of every role, one attention at a time."""
     for name, kind in (("encoder.1.self", "encoder"), ("decoder.0.self", "decoder"), ("decoder.1.cross", "cross")):
         model, random_model, roles = small_model("sinusoidal"), _random_model(), possible_roles(kind)
         missed = []
@@ -173,11 +173,11 @@ def _check_planted_roles(examples: list[Example]) -> Iterator[SelfTestResult]:
                 ]
             recovered_roles = [analysis.role.name if analysis.role else "none" for analysis in analyses]
             missed += [
-                f"{planted_role} was taken for {recovered_role}"
+                f"{planted_role} was classified as {recovered_role}"
                 for planted_role, recovered_role in zip(planted_roles, recovered_roles, strict=True)
                 if planted_role != recovered_role
             ]
-        message = f"{len(roles)} roles" + (f"; {'; '.join(missed)}" if missed else ", all found")
+        message = f"{len(roles)} roles" + (f"; {'; '.join(missed)}" if missed else ", all recovered")
         yield SelfTestResult(f"planted heads of {kind} attention are recovered", message, not missed)
 
 
@@ -195,7 +195,7 @@ def _check_copying(examples: list[Example]) -> SelfTestResult:
     role = analyses[heads[0]].role
     holds = min(scores[0], -scores[1]) > 0.99 and role is not None and role.name == "copy"
     return SelfTestResult(
-        "a head that copies is told from one that suppresses", f"{scores[0]:.2f} and {scores[1]:.2f}", holds
+        "a copying head is distinguished from a suppressing one", f"{scores[0]:.2f} and {scores[1]:.2f}", holds
     )
 
 
@@ -228,29 +228,31 @@ def _check_rollout() -> Iterator[SelfTestResult]:
     uniform = rollout.attention_rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
     share = 2.0**-layers
     error = float((uniform - share * torch.eye(n) - (1 - share) / n).abs().max())
-    yield SelfTestResult("rollout of even attention has its closed form", f"off by {error:.0e}", error < 1e-12)
+    yield SelfTestResult("rollout of uniform attention has its closed form", f"error {error:.0e}", error < 1e-12)
     torch.manual_seed(1)
     self_attention = [torch.randn(n, n).double().softmax(-1) for _ in range(3)]
     decoder_rollout = rollout.encoder_decoder_rollout(
         self_attention[0], self_attention, [torch.rand(n, n).double().softmax(-1) for _ in range(3)]
     )
     error = float((decoder_rollout.source_share + decoder_rollout.target.sum(dim=1) - 1).abs().max())
-    yield SelfTestResult("shares of source and target sum to 1", f"off by {error:.0e}", error < 1e-12)
+    yield SelfTestResult("shares of source and target sum to 1", f"error {error:.0e}", error < 1e-12)
 
 
 def _check_receptive_fields() -> Iterator[SelfTestResult]:
-    """Heads that look (h + 1)(k + 1)^l back reach every word they can."""
+    """Heads that attend (h + 1)(k + 1)^l tokens back reach the largest receptive field."""
     for heads, layers in ((1, 5), (2, 4), (3, 3)):
         field_size = (heads + 1) ** layers
         back = [[(h + 1) * (heads + 1) ** layer for h in range(heads)] for layer in range(layers)]
         attention_layers = [torch.stack([_shifted_attention(field_size, b) for b in row]) for row in back]
         measured_size = len(rollout.receptive_fields(attention_layers)[-1])
         yield SelfTestResult(
-            f"{heads} heads and {layers} layers see {field_size} words", f"{measured_size}", measured_size == field_size
+            f"{heads} heads and {layers} layers reach {field_size} tokens",
+            f"{measured_size}",
+            measured_size == field_size,
         )
 
 
 def _shifted_attention(n: int, back: int) -> Tensor:
-    """Attention to the token so far back, or to the first."""
+    """Attention to the token `back` positions before, or to the first."""
     key_ids = (torch.arange(n) - back).clamp(min=0)
     return torch.nn.functional.one_hot(key_ids, n).float()

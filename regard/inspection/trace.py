@@ -1,8 +1,8 @@
-"""What attention looked at, for given sentences: padding gone, one matrix a layer and head."""
+"""Attention weights and other activations of given sentences, without padding."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,21 +14,33 @@ from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.model.attention import Attention
 from regard.model.layers import DecoderLayer, Residual
-from regard.model.taps import record
-from regard.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, TransformerStack, device_of
+from regard.model.taps import attention_path, record
+from regard.model.transformer import (
+    DecoderOnly,
+    EncoderDecoder,
+    EncoderOnly,
+    TransformerStack,
+    device_of,
+    evaluation_mode,
+)
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
-BATCH_CELLS = 2**21  # weights of a layer and batch, so that memory stays flat
+BATCH_CELLS = 2**21  # attention weights of one layer and batch, which bounds memory
 
 
 @dataclass(frozen=True)
 class AttentionSite:
-    """One attention of a model, with the residual around it."""
+    """One attention module of a model, with the residual connection around it."""
 
     name: str
-    """As taps call it: decoder.3.cross."""
+    """The name shown to people: decoder.3.cross."""
     attention: Attention
     residual: Residual
+
+    @property
+    def path(self) -> str:
+        """The module path, which taps are named by: decoder.layers.3.cross_attn."""
+        return attention_path(self.name)
 
     @property
     def kind(self) -> str:
@@ -41,13 +53,13 @@ class AttentionSite:
 
     @property
     def heads(self) -> list[Head]:
-        """The heads that are there, in the order of their rows."""
+        """The remaining heads, in the order of their rows."""
         stack, layer, kind = self.name.split(".")
         return [Head(stack, int(layer), kind, number) for number in self.attention.head_ids]
 
 
 def attention_sites(model: Model) -> list[AttentionSite]:
-    """Every attention of a model, in the order of the forward pass."""
+    """All attention modules of a model, in the order of the forward pass."""
     return list(_iter_attention_sites(model))
 
 
@@ -55,26 +67,28 @@ def _iter_attention_sites(model: Model) -> Iterator[AttentionSite]:
     for stack in ("encoder", "decoder"):
         layers: Sequence[Any] = getattr(model, stack).layers if hasattr(model, stack) else ()
         for i, layer in enumerate(layers):
-            yield AttentionSite(f"{stack}.{i}.self", layer.self, layer.around_self)
+            yield AttentionSite(f"{stack}.{i}.self", layer.self_attn, layer.self_attn_residual)
             if isinstance(layer, DecoderLayer):
                 yield AttentionSite(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)  # type: ignore[arg-type]
 
 
 def get_encoder(model: Model) -> TransformerStack:
-    """The stack that reads, or a word about a model that has none."""
+    """The encoder of a model. Raises ModelError for a decoder-only model."""
     if isinstance(model, DecoderOnly):
-        raise ModelError("this model has no encoder, so no word can be looked at in its context; it only writes")
+        raise ModelError(
+            "this model has no encoder, so words cannot be inspected in context; use a model with an encoder"
+        )
     return model.encoder
 
 
 def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
-    """Rows of ids as one matrix, padded on the right with a model's own padding."""
+    """Sequences of ids as one matrix (B, T), padded on the right with the padding id of the model."""
     max_length = max(map(len, sequences))
     return torch.tensor([[*row, *[pad_id] * (max_length - len(row))] for row in sequences])
 
 
 def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...]:
-    """What a model is called with for these examples, one below the other."""
+    """The arguments of a forward pass over these examples: ids (B, S) and, for an encoder-decoder, (B, T)."""
     device = device_of(model)
     sides = [pad_sequences([example.source.ids for example in examples], model.pad)]
     if isinstance(model, EncoderDecoder):
@@ -83,7 +97,7 @@ def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...
 
 
 def batch_by_length(examples: Sequence[Example], min_size: int = 1) -> Iterator[list[int]]:
-    """Examples of like length together, as many as memory likes, but `least` at least."""
+    """Indices of examples in batches of similar length, bounded by BATCH_CELLS but with at least `min_size` each."""
     batch: list[int] = []
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].source))
     for num_batched, i in enumerate(order):
@@ -98,72 +112,75 @@ def batch_by_length(examples: Sequence[Example], min_size: int = 1) -> Iterator[
 
 
 def attention_weights(model: Model, examples: Sequence[Example]) -> list[dict[str, Tensor]]:
-    """For each example its attention weights (H, Tq, Tk) by the name of the attention, real tokens only."""
+    """The attention weights (H, Tq, Tk) of each example by the name of the attention, without padding."""
     weights_by_example: list[dict[str, Tensor]] = [{} for _ in examples]
     attn_sites = attention_sites(model)
-    model.eval()
-    for indices in batch_by_length(examples):
-        with torch.inference_mode(), record(model, "*.weights") as activations:
-            model(*model_inputs(model, [examples[i] for i in indices]))
-        for site in attn_sites:
-            for b, i in enumerate(indices):
-                tq, tk = len(examples[i].query_tokens(site.kind)), len(examples[i].key_tokens(site.kind))
-                weights_by_example[i][site.name] = activations[f"{site.name}.weights"][b, :, :tq, :tk].cpu()
+    with evaluation_mode(model), torch.inference_mode():
+        for indices in batch_by_length(examples):
+            with record(model, "*.weights") as activations:
+                model(*model_inputs(model, [examples[i] for i in indices]))
+            for site in attn_sites:
+                for b, i in enumerate(indices):
+                    tq, tk = len(examples[i].query_tokens(site.kind)), len(examples[i].key_tokens(site.kind))
+                    weights_by_example[i][site.name] = activations[f"{site.path}.weights"][b, :, :tq, :tk].cpu()
     return weights_by_example
 
 
 @dataclass(frozen=True)
 class AttentionTrace:
-    """All that one attention was given and did for one sentence."""
+    """The inputs, intermediate results and output of one attention for one sentence."""
 
     site: AttentionSite
     residual_stream: Tensor
-    """(Tq, D) what the residual passes by: before any norm of a pre-norm layer."""
+    """(Tq, D) the residual stream before the sublayer; in a pre-norm layer before the norm."""
     query_input: Tensor
-    """(Tq, D) what queries are made of."""
+    """(Tq, D) what the queries are projected from."""
     key_input: Tensor
-    """(Tk, D) what keys and values are made of."""
+    """(Tk, D) what the keys and values are projected from."""
     k: Tensor
-    """(H, Tk, K) turned by where they stand."""
+    """(H, Tk, K) after rotary embedding, if there is any."""
     v: Tensor
     attn_mask: Tensor
-    """(Tq, Tk) which keys may be looked at."""
+    """(Tq, Tk) True where a query may attend to a key."""
     query_position_ids: Tensor
-    """(1, Tq) where queries stand."""
+    """(1, Tq)"""
     key_position_ids: Tensor
+    """(1, Tk)"""
     scores: Tensor
     """(H, Tq, Tk) before the mask."""
     weights: Tensor
+    """(H, Tq, Tk) after mask and softmax."""
     head_outputs: Tensor
-    """(H, Tq, K) what each head takes."""
+    """(H, Tq, K) weights @ v of each head."""
     out: Tensor
-    """(Tq, D) what goes into the residual."""
+    """(Tq, D) after the output projection; added to the residual stream."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A sentence on its way through a model."""
+    """The activations of one forward pass over one sentence."""
 
     example: Example
     attentions: dict[str, AttentionTrace]
+    """By the name of the attention: decoder.3.cross."""
     hidden_states: dict[str, Tensor]
-    """(T, D) by the name of the tap: encoder.embed, encoder.0.out …"""
+    """(T, D) by the name of the tap: encoder.embed, encoder.layers.0.out …"""
     last_hidden_state: Tensor
-    """(T, D) what the model returns."""
+    """(T, D) the output of the model."""
 
     def of_kind(self, kind: str) -> list[AttentionTrace]:
-        """The looks of one kind, layer by layer."""
+        """The attentions of one kind (encoder, decoder or cross), layer by layer."""
         return [attn for attn in self.attentions.values() if attn.site.kind == kind]
 
 
 def trace_forward(model: Model, example: Example) -> Trace:
-    """Everything that can be seen of one sentence."""
+    """Run one sentence through the model and keep its activations."""
     attn_sites = attention_sites(model)
     attn_args: dict[str, tuple[Any, ...]] = {}
     residual_streams: dict[str, Tensor] = {}
     attn_outputs: dict[str, Tensor] = {}
-    model.eval()
     with ExitStack() as exit_stack:
+        exit_stack.enter_context(evaluation_mode(model))
         for site in attn_sites:
             exit_stack.callback(
                 site.attention.register_forward_hook(_save_call_hook(site.name, attn_args, attn_outputs)).remove
@@ -171,16 +188,18 @@ def trace_forward(model: Model, example: Example) -> Trace:
             exit_stack.callback(
                 site.residual.register_forward_hook(_save_residual_hook(site.name, residual_streams)).remove
             )
-        activations = exit_stack.enter_context(record(model, "*.scores", "*.weights", "*.mixed", "*.embed", "*.out"))
+        activations = exit_stack.enter_context(
+            record(model, "*.scores", "*.weights", "*.head_outputs", "*.embed", "*.out")
+        )
         exit_stack.enter_context(torch.no_grad())
         last_hidden_state = model(*model_inputs(model, [example]))[0]
         attentions = {
             site.name: _attention_trace(site, attn_args[site.name], residual_streams, attn_outputs, activations)
             for site in attn_sites
         }
-        # Keys of cross-attention are made once for all layers, out of what the encoder returns.
+        # Keys of cross-attention are projected from the encoder output, outside of the hooked calls.
         encoder_output = (
-            model.encoder.norm(_last_encoder_layer_output(activations, model))
+            model.encoder.norm(activations[last_encoder_output_name(model.encoder)])
             if isinstance(model, EncoderDecoder)
             else None
         )
@@ -193,13 +212,13 @@ def trace_forward(model: Model, example: Example) -> Trace:
     return Trace(example, attentions, hidden_states, last_hidden_state)
 
 
-def _last_encoder_layer_output(activations: Any, model: EncoderDecoder) -> Tensor:
-    last: Tensor = activations[f"encoder.{len(model.encoder.layers) - 1}.out"]
-    return last
+def last_encoder_output_name(encoder: TransformerStack) -> str:
+    """The tap after the last encoder layer, before the final norm."""
+    return f"encoder.layers.{len(encoder.layers) - 1}.out"
 
 
 def _with_key_input(attn: AttentionTrace, key_input: Tensor) -> AttentionTrace:
-    return AttentionTrace(**{**vars(attn), "seen": key_input})
+    return replace(attn, key_input=key_input)
 
 
 def _attention_trace(
@@ -210,7 +229,7 @@ def _attention_trace(
     activations: Any,
 ) -> AttentionTrace:
     query_input, key_values, attn_mask, position_ids = attn_args
-    scores = activations[f"{site.name}.scores"][0]
+    scores = activations[f"{site.path}.scores"][0]
     full_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
     return AttentionTrace(
         site=site,
@@ -221,10 +240,10 @@ def _attention_trace(
         v=key_values.v[0],
         attn_mask=full_mask if attn_mask is None else (attn_mask[0, 0] & full_mask),
         query_position_ids=position_ids[:1],
-        key_position_ids=key_values.at[:1],
+        key_position_ids=key_values.position_ids[:1],
         scores=scores,
-        weights=activations[f"{site.name}.weights"][0],
-        head_outputs=activations[f"{site.name}.mixed"][0],
+        weights=activations[f"{site.path}.weights"][0],
+        head_outputs=activations[f"{site.path}.head_outputs"][0],
         out=attn_outputs[site.name][0],
     )
 
@@ -244,18 +263,21 @@ def _save_residual_hook(name: str, residual_streams: dict[str, Tensor]) -> Any:
 
 
 def cross_attention_weights(model: EncoderDecoder, batch: Batch) -> list[Tensor]:
-    """For each sentence its cross-attention (layers, H, T, S), real tokens only; heads are those of a whole model.
+    """The cross-attention weights (layers, H, T, S) of each sentence, without padding.
 
-    Row t is the query that predicts target token t; columns are the source with its eos. A head that was pruned looks
-    at nothing.
+    Row t is the query that predicts target token t; columns are the source tokens with eos. Pruned heads are included,
+    with weights of 0.
     """
-    model.eval()
     device_batch = batch.to(device_of(model))
     cross_sites = [site for site in attention_sites(model) if site.kind == "cross"]
-    with torch.inference_mode(), record(model, "decoder.*.cross.weights") as activations:
+    with (
+        evaluation_mode(model),
+        torch.inference_mode(),
+        record(model, "decoder.layers.*.cross_attn.weights") as activations,
+    ):
         model(device_batch.source, device_batch.target_in)
     layers = torch.stack(
-        [_restore_pruned_heads(activations[f"{site.name}.weights"], site.attention) for site in cross_sites], dim=1
+        [_restore_pruned_heads(activations[f"{site.path}.weights"], site.attention) for site in cross_sites], dim=1
     )
     target_lengths = (batch.target_out != model.pad).sum(dim=1).tolist()
     source_lengths = (batch.source != model.pad).sum(dim=1).tolist()
@@ -263,7 +285,7 @@ def cross_attention_weights(model: EncoderDecoder, batch: Batch) -> list[Tensor]
 
 
 def _restore_pruned_heads(weights: Tensor, attention: Attention) -> Tensor:
-    """(B, heads left, T, S) -> (B, H, T, S)"""
+    """(B, remaining heads, T, S) -> (B, H, T, S)"""
     heads = attention.out_proj.out_features // attention.head_dim
     if heads == attention.heads:
         return weights

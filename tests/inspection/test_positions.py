@@ -55,17 +55,19 @@ def bias(positions: dict, scheme, q: Tensor, causal: bool) -> Tensor | float:
 def by_hand(model, stack: str, positions: dict) -> np.ndarray:
     """Scores of the first layer for the mean word at every place, row by row less their mean."""
     embedding, layer = getattr(model, stack).embedding, getattr(model, stack).layers[0]
-    word = (embedding.words.weight.mean(dim=0) * math.sqrt(D)).expand(P, -1)
+    word = (embedding.tokens.weight.mean(dim=0) * math.sqrt(D)).expand(P, -1)
     kind = positions["kind"]
     if kind in ("sinusoidal", "learned"):
         word = word + held(positions, embedding.positions)
     if kind == "concatenated":
-        word = torch.cat((word, held(positions, embedding.positions.beside)), dim=1)
-    x = layer.around_self.norm(word) if isinstance(layer.around_self, PreNorm) else word
-    q, k = (linear(x).unflatten(1, (H, K)).transpose(0, 1) for linear in (layer.self.q, layer.self.k))
+        word = torch.cat((word, held(positions, embedding.positions.encoding)), dim=1)
+    x = layer.self_attn_residual.norm(word) if isinstance(layer.self_attn_residual, PreNorm) else word
+    q, k = (
+        linear(x).unflatten(1, (H, K)).transpose(0, 1) for linear in (layer.self_attn.q_proj, layer.self_attn.k_proj)
+    )
     if kind == "rotary":
         q, k = turned(q, positions), turned(k, positions)
-    scores = q @ k.mT / math.sqrt(K) + bias(positions, layer.self.positions, q, stack == "decoder")
+    scores = q @ k.mT / math.sqrt(K) + bias(positions, layer.self_attn.positions, q, stack == "decoder")
     if stack == "decoder":
         scores = scores.masked_fill(APART > 0, torch.nan)
     return (scores - scores.nanmean(dim=-1, keepdim=True)).numpy()
@@ -94,7 +96,7 @@ def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, s
 def test_every_scheme_shows_what_it_holds(positions, stack):
     model, kind = model_of(config_of(positions)).double(), positions["kind"]
     found = analyze_stack_positions(model, stack, P)
-    inside = getattr(model, stack).layers[0].self.positions
+    inside = getattr(model, stack).layers[0].self_attn.positions
     assert found.scheme == kind and len(found.effects) == 2
     if kind == "none":
         assert found.tables == []
@@ -102,9 +104,9 @@ def test_every_scheme_shows_what_it_holds(positions, stack):
     sheet = found.tables[0]
     if kind in ("sinusoidal", "learned", "concatenated"):
         beside = getattr(model, stack).embedding.positions
-        expected = held(positions, getattr(beside, "beside", beside))
+        expected = held(positions, getattr(beside, "encoding", beside))
     elif kind == "rotary":
-        angle = torch.arange(P).double()[:, None] * inside.speed
+        angle = torch.arange(P).double()[:, None] * inside.inv_freq
         expected = torch.cat((angle.cos(), angle.sin()), dim=1)
     elif kind == "relative":
         expected = inside.keys[:4] if stack == "decoder" else inside.keys
@@ -142,8 +144,8 @@ def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly(
 @torch.no_grad()
 def test_the_favourite_distance_is_the_one_that_was_planted():
     model = model_of(config_of({"kind": "bias", "length": 64}))
-    model.encoder.layers[0].self.positions.table[1, 63 + 2] = 9  # head 1 looks two further
-    model.decoder.layers[1].self.positions.table[2, 63 - 3] = 9
+    model.encoder.layers[0].self_attn.positions.table[1, 63 + 2] = 9  # head 1 looks two further
+    model.decoder.layers[1].self_attn.positions.table[2, 63 - 3] = 9
     far, times = analyze_stack_positions(model, "encoder", P).effects[0].preferred_offset(1)
     assert far == 2 and times > 11 - 1
     assert analyze_stack_positions(model, "decoder", P).effects[1].preferred_offset(2)[0] == -3

@@ -1,1 +1,1 @@
-"""Where a state comes from: rollout, flow, attribution, norms, and sums that are exact."""
+"""Information flow through the layers: rollout, maximal flow, attribution, norms, and exact decompositions."""

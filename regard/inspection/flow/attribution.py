@@ -1,4 +1,4 @@
-"""Several answers to one question, where a row comes from: and how far they disagree."""
+"""Attribution of each row to the input tokens by several methods, and how far the methods disagree."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,43 +15,43 @@ from regard.inspection.heads.importance import sentence_losses
 from regard.inspection.heads.statistics import FloatArray, spearman
 from regard.inspection.trace import AttentionTrace, Model, Trace, attention_sites
 from regard.model.taps import record
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderDecoder, evaluation_mode
 
 METHODS = ("weights", "norms", "rollout", "flow", "gradient")
 KINDS = ("encoder", "decoder", "cross")
 NUM_PERMUTATIONS = 7
-"""Ways in which weights are dealt out anew, to see what depth alone would show."""
+"""Random permutations of the weights, as the baseline that depth alone gives."""
 LayerMatrices = Mapping[str, Sequence[Tensor]]
-"""By kind, one a layer."""
+"""By kind, one matrix for each layer."""
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """A rollout: how much of each row comes from where, through all layers."""
+    """Attention rollout through all layers: the share of each input token in each row."""
 
     encoder: Tensor
     """(S, S)"""
     decoder: rollout.DecoderRollout | None
-    """Of the decoder, over the border; None for an encoder alone."""
+    """Of the decoder, through cross-attention to the source; None for an encoder-only model."""
 
 
 @dataclass(frozen=True)
 class FlowAnalysis:
-    """Where each row comes from, as rollout and as maximal flow."""
+    """Attention rollout and maximal flow of one sentence."""
 
     rollout: Rollout
     permuted_rollouts: list[Rollout]
-    """The same where the weights of every row are dealt out anew among its keys, in several ways."""
+    """The rollout with the weights of every row randomly permuted, several times."""
     max_flow: Tensor | None
-    """(S, S); None where the sentence is too long for it."""
+    """(S, S); None if the sentence is too long."""
     max_flow_source: Tensor | None
-    """(T, S)"""
+    """(T, S); None if the sentence is too long, and for an encoder-only model."""
     mixing_ratios: dict[str, list[Tensor]]
-    """By kind, one a layer: how much of each token is not its own."""
+    """By kind, one for each layer: the share of each token that comes from other tokens."""
 
 
 def analyze_flow(trace: Trace) -> FlowAnalysis:
-    """Rollout by each token's own mixing ratio, maximal flow by halves, and the ratios, of one sentence."""
+    """Rollout with measured mixing ratios, maximal flow with ratios of 0.5, and the ratios, of one sentence."""
     mean_weights = {kind: [attn.weights.mean(dim=0) for attn in trace.of_kind(kind)] for kind in KINDS}
     mixing_ratios = {kind: [norms.mixing_ratio(attn) for attn in trace.of_kind(kind)] for kind in KINDS}
     encoder, decoder_self, cross = (mean_weights[kind] for kind in KINDS)
@@ -78,11 +78,11 @@ def _compute_rollout(mean_weights: LayerMatrices, mixing_ratios: LayerMatrices) 
 
 
 def _permute_weights(trace: Trace, mean_weights: LayerMatrices) -> Iterator[LayerMatrices]:
-    """The mean weights with every row dealt out anew, each layer and way by a deal of its own.
+    """The mean weights with every row randomly permuted, independently for each layer.
 
-    What a token pays itself stays its own: a rollout takes that from the measured ratio, and not from the weight.
+    The diagonal of self-attention stays in place: rollout takes it from the measured ratio, and not from the weight.
     """
-    permuted_weights: dict[str, list[Tensor]] = {}  # by kind (layers, ways, Tq, Tk)
+    permuted_weights: dict[str, list[Tensor]] = {}  # by kind (layers, permutations, Tq, Tk)
     for kind in KINDS:
         attns = trace.of_kind(kind)
         permutations = (
@@ -99,35 +99,32 @@ def _permute_weights(trace: Trace, mean_weights: LayerMatrices) -> Iterator[Laye
 
 
 def _non_self_mask(attn: AttentionTrace) -> Tensor:
-    """Which keys a query may look at that are not itself: (Tq, Tk)."""
+    """The attention mask without the diagonal of self-attention: (Tq, Tk)."""
     attn_mask = attn.attn_mask.cpu()
     return attn_mask if attn.site.kind == "cross" else attn_mask & ~torch.eye(len(attn_mask), dtype=torch.bool)
 
 
 def attention_gradients(model: Model, example: Example) -> dict[str, Tensor]:
-    """|∂L/∂w| of every weight (H, Tq, Tk), by attention: how strongly the loss would feel it; none for an encoder."""
+    """|∂L/∂w| of every weight (H, Tq, Tk), by attention; empty for an encoder-only model, which has no loss."""
     if not isinstance(model, EncoderDecoder):
         return {}
-    model.eval()
-    names = [f"{site.name}.weights" for site in attention_sites(model)]
-    with torch.enable_grad(), record(model, *names) as activations:
+    attn_sites = attention_sites(model)
+    taps = [f"{site.path}.weights" for site in attn_sites]
+    with evaluation_mode(model), torch.enable_grad(), record(model, *taps) as activations:
         loss = sentence_losses(model, [example]).sum()
-        gradients_by_site = torch.autograd.grad(loss, [activations[name] for name in names])
-    return {
-        name.removesuffix(".weights"): gradient[0].detach().abs()
-        for name, gradient in zip(names, gradients_by_site, strict=True)
-    }
+        gradients = torch.autograd.grad(loss, [activations[tap] for tap in taps])
+    return {site.name: gradient[0].detach().abs() for site, gradient in zip(attn_sites, gradients, strict=True)}
 
 
 def gradient_times_attention(trace: Trace, gradients_by_site: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """|w · ∂L/∂w| of every weight (H, Tq, Tk), by attention: what the loss would notice first.  Hao et al. 2021."""
+    """|w · ∂L/∂w| of every weight (H, Tq, Tk), by attention.  Hao et al. 2021."""
     return {name: trace.attentions[name].weights * gradient for name, gradient in gradients_by_site.items()}
 
 
 def attribution_matrices(
     trace: Trace, flow_analysis: FlowAnalysis, gradient: Mapping[str, Tensor]
 ) -> dict[str, Tensor]:
-    """One matrix for each measure: from source words to what is written, or within an encoder alone."""
+    """One matrix for each method: target rows by source tokens, or within an encoder-only model."""
     decoder_rollout = flow_analysis.rollout.decoder
     kind = "encoder" if decoder_rollout is None else "cross"
     attns = trace.of_kind(kind)
@@ -142,7 +139,7 @@ def attribution_matrices(
 
 
 def method_correlations(matrices: Mapping[str, Tensor]) -> FloatArray:
-    """Spearman's correlation of every two measures, row by row, averaged; NaN where one is missing: (5, 5)."""
+    """Spearman correlation of every two methods, mean over rows; NaN where one is missing: (5, 5)."""
     table = np.full((len(METHODS), len(METHODS)), math.nan)
     for a, first in enumerate(METHODS):
         for b, second in enumerate(METHODS):

@@ -1,9 +1,9 @@
-"""Position against content: scores before the softmax as a sum of terms that is exact.
+"""Position and content: an exact decomposition of attention scores before the softmax.
 
-Whatever a query and a key are made of is split into three parts that add up: content, position, and a constant (biases,
-shifts, and what all tokens have in common). A norm is no obstacle: with each token's own deviation frozen it is linear,
-so its parts pass through one by one. Three parts of the query times three of the key are nine terms, and what a scheme
-adds by distance is the tenth.
+The inputs of query and key are split into three parts that add up: content, position, and a constant (biases and the
+mean of all tokens). A norm is linear if the deviation of each token is frozen, so that it can be applied to each part.
+Three parts of the query times three of the key are nine terms; the bias that a position encoding adds by distance is
+the tenth.
 """
 
 import math
@@ -15,27 +15,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder
+from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder, last_encoder_output_name
 from regard.model.layers import LayerNorm, PreNorm, RMSNorm
 from regard.model.positions import Absolute, Concatenated, Rotary
 from regard.model.transformer import TokenEmbedding
 
 PARTS = ("content", "position", "constant")
 TERM_NAMES = ("content·content", "content·position", "position·content", "position·position", "constant", "distance")
-"""The ten terms as people want them: the five with a constant in them are one, unless rotation makes it a distance."""
-MASKED_SCORE_DIVISOR = 8  # a part of the lowest number: scores below it were written there to hide a key
+"""The ten terms, grouped: the five with a constant are one; with rotary positions constant·constant joins distance."""
+MASKED_SCORE_DIVISOR = 8  # scores below the lowest number divided by this are masked
 
 
 @dataclass(frozen=True)
 class VectorDecomposition:
-    """Vectors (T, D) as a sum of three."""
+    """Vectors (T, D) as a sum of three parts."""
 
     content: Tensor
     position: Tensor
     constant: Tensor
 
     def map(self, linear_map: Callable[[Tensor], Tensor]) -> "VectorDecomposition":
-        """A linear map of each part."""
+        """Apply a linear map to each part."""
         return VectorDecomposition(linear_map(self.content), linear_map(self.position), linear_map(self.constant))
 
     def add_constant(self, constant: Tensor) -> "VectorDecomposition":
@@ -47,15 +47,15 @@ class VectorDecomposition:
 
 @dataclass(frozen=True)
 class PositionMeans:
-    """What tokens have in common over a corpus: all of them, and those at each place."""
+    """Mean vectors over a corpus: of all tokens, and of those at each position."""
 
     overall: Tensor
     """(D,)"""
     by_position: Tensor
-    """(places, D)"""
+    """(positions, D)"""
 
     def split(self, x: Tensor) -> VectorDecomposition:
-        """h = μ + pos_t + the rest.  Song and Zhong 2023. Places that the corpus has not shown count as content."""
+        """h = μ + pos_t + content.  Song and Zhong 2023. Positions without a mean count as content."""
         position = torch.zeros_like(x)
         num_known = min(len(x), len(self.by_position))
         position[:num_known] = (self.by_position[:num_known] - self.overall).to(x)
@@ -64,21 +64,21 @@ class PositionMeans:
 
 
 def zero_means(like: Tensor) -> PositionMeans:
-    """No corpus: everything is content."""
+    """Means of 0, for use without a corpus: everything is content."""
     zero = torch.zeros(like.shape[-1])
     return PositionMeans(zero, zero.expand(0, -1))
 
 
 @dataclass(frozen=True)
 class CorpusMeans:
-    """The means of every attention's queries and keys over a corpus."""
+    """The means of the query and key inputs over a corpus, by the name of the attention."""
 
     queries: dict[str, PositionMeans]
     keys: dict[str, PositionMeans]
 
 
 def compute_corpus_means(model: Model, traces: Sequence[Trace]) -> CorpusMeans:
-    """What the streams before each attention have in common over these sentences."""
+    """The means of the residual stream before each attention, over these sentences."""
     names = list(traces[0].attentions)
     query_means = {
         name: _position_means([trace.attentions[name].residual_stream for trace in traces]) for name in names
@@ -92,7 +92,7 @@ def compute_corpus_means(model: Model, traces: Sequence[Trace]) -> CorpusMeans:
 
 def _position_means(streams: Sequence[Tensor]) -> PositionMeans:
     overall = torch.cat(list(streams)).mean(dim=0)
-    min_sentences = max(2, len(streams) // 4)  # a place that few sentences reach would be those sentences' content
+    min_sentences = max(2, len(streams) // 4)  # the mean of few sentences would be their content
     max_length = max(map(len, streams))
     vectors_by_position = [[s[t] for s in streams if len(s) > t] for t in range(max_length)]
     means = [torch.stack(vectors).mean(dim=0) for vectors in vectors_by_position if len(vectors) >= min_sentences]
@@ -101,19 +101,19 @@ def _position_means(streams: Sequence[Tensor]) -> PositionMeans:
 
 @dataclass(frozen=True)
 class ScoreTerms:
-    """The scores of one attention for one sentence, taken apart."""
+    """The decomposed scores of one attention for one sentence."""
 
     terms: dict[str, Tensor]
     """By name, (H, Tq, Tk) each: query part · key part, and distance. Their sum is the scores."""
     grouped_terms: Tensor
-    """(H, 6, Tq, Tk): the same in the groups of `NAMES`."""
+    """(H, 6, Tq, Tk): the same in the groups of `TERM_NAMES`."""
     attn_mask: Tensor
-    """(H, Tq, Tk): which keys may be looked at."""
+    """(H, Tq, Tk): True where a query may attend to a key."""
 
 
 @torch.no_grad()
 def decompose_scores(model: Model, trace: Trace, attn: AttentionTrace, means: CorpusMeans | None = None) -> ScoreTerms:
-    """The terms of an attention's scores. In the first layer content is the word itself; above, by the means."""
+    """Decompose the scores of an attention: in the first layer by the embedding, above by the corpus means."""
     attention, positions = attn.site.attention, attn.site.attention.positions
     queries = _project_heads(attention.q_proj, _query_parts(model, trace, attn, means), attn)
     keys = _project_heads(attention.k_proj, _key_parts(model, trace, attn, means), attn)
@@ -129,25 +129,25 @@ def decompose_scores(model: Model, trace: Trace, attn: AttentionTrace, means: Co
 
 
 def can_decompose(attn: AttentionTrace, means: CorpusMeans | None) -> bool:
-    """Whether position and content of an attention can be told apart: without a corpus only where the embedding does.
+    """Whether position and content can be separated: without corpus means only before the first layer.
 
-    That is before the first layer, unless rotation asks for what all words share.
+    Rotary positions need the corpus means there, too.
     """
     is_first_layer = attn.site.layer == 0 and attn.site.kind != "cross"
     return means is not None or (is_first_layer and not isinstance(attn.site.attention.positions, Rotary))
 
 
 def head_attn_mask(attn: AttentionTrace) -> Tensor:
-    """Which keys each head may look at (H, Tq, Tk): neither masked nor hidden by the scheme of positions."""
+    """The keys each head may attend to (H, Tq, Tk): neither masked nor excluded by the position encoding."""
     threshold = torch.finfo(attn.scores.dtype).min / MASKED_SCORE_DIVISOR
     return attn.attn_mask & (attn.scores > threshold)
 
 
 def term_shares(terms: Tensor, attn_mask: Tensor) -> Tensor:
-    """How much of the scores each term decides: (H, terms, Tq, Tk) -> (H, terms), which sum to 1.
+    """The share of each term in the variance of the scores: (H, terms, Tq, Tk) -> (H, terms), which sum to 1.
 
-    Each row is centred over its keys, since a softmax ignores what all keys share; then share = <term, total> /
-    <total, total>. A share below 0 is a term that works against the rest.
+    Each row is centered over its keys, since a softmax is invariant to a shift of the row; then share = <term, total>
+    / <total, total>. A share below 0 is a term that works against the rest.
     """
     mask = attn_mask[:, None].to(terms.dtype)
     masked_terms = terms.masked_fill(~attn_mask[:, None], 0.0)
@@ -161,7 +161,7 @@ def term_shares(terms: Tensor, attn_mask: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class ToeplitzFit:
-    """How much of the scores depends on the distance j - i alone: sums that sentences are added to."""
+    """A least-squares fit of scores by the distance j - i alone: its normal equations, summed over sentences."""
 
     gram: NDArray[np.float64]
     """(offsets, offsets)"""
@@ -173,7 +173,7 @@ class ToeplitzFit:
 
     @property
     def adjusted_r2(self) -> NDArray[np.float64]:
-        """R² of score = row + f(j - i), by head, corrected for how many distances it may choose freely; 0 to 1."""
+        """Adjusted R² of score = row + f(j - i), by head, clipped to 0 to 1."""
         num_parameters = int(np.linalg.matrix_rank(self.gram)) if self.cells else 0
         if self.cells <= num_parameters:
             return np.zeros_like(self.squares)
@@ -184,7 +184,7 @@ class ToeplitzFit:
 
 
 def fit_toeplitz(attns: Sequence[AttentionTrace]) -> ToeplitzFit:
-    """The part of an attention's scores that only sees distances, fitted over sentences by least squares."""
+    """Fit the Toeplitz part of an attention's scores, over sentences, by least squares."""
     max_length = max(len(attn.query_input) for attn in attns)
     size, heads = 2 * max_length - 1, len(attns[0].scores)
     gram, rhs, squares, cells = np.zeros((size, size)), np.zeros((size, heads)), np.zeros(heads), 0
@@ -196,9 +196,8 @@ def fit_toeplitz(attns: Sequence[AttentionTrace]) -> ToeplitzFit:
                 continue
             offset_ids = key_ids - i + max_length - 1
             centered = scores[:, i, key_ids] - scores[:, i, key_ids].mean(axis=1, keepdims=True)  # (H, keys)
-            gram[np.ix_(offset_ids, offset_ids)] += np.eye(len(offset_ids)) - 1 / len(
-                offset_ids
-            )  # the indicators of distances, centred as well
+            # The indicators of distances are centered as well.
+            gram[np.ix_(offset_ids, offset_ids)] += np.eye(len(offset_ids)) - 1 / len(offset_ids)
             rhs[offset_ids] += centered.T
             squares += (centered**2).sum(axis=1)
             cells += len(key_ids) - 1
@@ -206,7 +205,7 @@ def fit_toeplitz(attns: Sequence[AttentionTrace]) -> ToeplitzFit:
 
 
 def toeplitz_r2(attn: AttentionTrace) -> NDArray[np.float64]:
-    """`toeplitz` of one sentence, where a scheme may let each head look at other keys: (H,)."""
+    """Adjusted R² of `fit_toeplitz` for one sentence, where each head may have a mask of its own: (H,)."""
     attn_mask, r2 = head_attn_mask(attn), np.zeros(len(attn.scores))
     _, group_ids = torch.unique(attn_mask.flatten(1), dim=0, return_inverse=True)
     for group_id in group_ids.unique():
@@ -216,7 +215,7 @@ def toeplitz_r2(attn: AttentionTrace) -> NDArray[np.float64]:
 
 
 def apply_frozen_norm(norm: nn.Module, whole: Tensor, part: Tensor) -> Tensor:
-    """What a norm makes of one part of a vector, with the deviation of the whole one; without its shift."""
+    """A norm applied to one part of a vector, with the deviation of the whole vector and without the bias."""
     if isinstance(norm, LayerNorm):
         deviation = (whole.var(dim=-1, correction=0, keepdim=True) + norm.epsilon).sqrt()
         return norm.weight * (part - part.mean(dim=-1, keepdim=True)) / deviation
@@ -227,7 +226,7 @@ def apply_frozen_norm(norm: nn.Module, whole: Tensor, part: Tensor) -> Tensor:
 
 @torch.no_grad()
 def normalize_parts(norm: nn.Module, parts: VectorDecomposition) -> VectorDecomposition:
-    """Parts after a norm; its shift joins the constant."""
+    """Apply a norm to each part; its bias joins the constant."""
     whole = parts.sum()
     normalized = parts.map(lambda part: apply_frozen_norm(norm, whole, part))
     return normalized.add_constant(norm.bias) if isinstance(norm, LayerNorm) else normalized
@@ -235,7 +234,7 @@ def normalize_parts(norm: nn.Module, parts: VectorDecomposition) -> VectorDecomp
 
 @torch.no_grad()
 def decompose_embedding(embedding: TokenEmbedding, ids: Tensor, position_ids: Tensor) -> VectorDecomposition:
-    """Word vectors (T, D) as what the embedding made them of: the word, its place, the rest."""
+    """Embeddings (T, D) as the sum of token, position and constant (token types and the norm's bias)."""
     token_vectors = embedding.embed_tokens(ids[None])
     vectors = embedding.positions.embed(token_vectors, position_ids)
     zero = torch.zeros_like(vectors)
@@ -264,9 +263,9 @@ def _key_parts(model: Model, trace: Trace, attn: AttentionTrace, means: CorpusMe
 
 
 def _embedding_parts(model: Model, trace: Trace, attn: AttentionTrace, means: PositionMeans) -> VectorDecomposition:
-    """The parts of the stream before the first layer, as the embedding made them.
+    """The parts of the residual stream before the first layer, from the embedding.
 
-    Rotation makes a kernel of distances out of what all words share, so there that is told apart.
+    With rotary positions the mean of all tokens gives a term of distance alone, so it is moved to the constant.
     """
     stack = getattr(model, attn.site.name.partition(".")[0])
     ids = torch.tensor(trace.example.query_tokens(attn.site.kind).ids, device=attn.residual_stream.device)
@@ -278,15 +277,15 @@ def _embedding_parts(model: Model, trace: Trace, attn: AttentionTrace, means: Po
 
 
 def _key_stream(model: Model, trace: Trace, attn: AttentionTrace) -> tuple[Tensor, nn.Module]:
-    """What keys are made of, before the norm that it passes; and that norm."""
+    """The input of the keys before its norm, and that norm."""
     if attn.site.kind != "cross":
         return attn.residual_stream, attn.site.residual.norm
     stack = get_encoder(model)
-    return trace.hidden_states[f"encoder.{len(stack.layers) - 1}.out"], stack.norm
+    return trace.hidden_states[last_encoder_output_name(stack)], stack.norm
 
 
 def _project_heads(linear: nn.Linear, parts: VectorDecomposition, attn: AttentionTrace) -> VectorDecomposition:
-    """Parts (T, D) -> parts of queries or keys (1, H, T, K); the map's own bias joins the constant."""
+    """Parts (T, D) -> parts of queries or keys (1, H, T, K); the bias joins the constant."""
     heads = attn.site.attention.heads
 
     def project(x: Tensor) -> Tensor:
@@ -299,7 +298,7 @@ def _project_heads(linear: nn.Linear, parts: VectorDecomposition, attn: Attentio
 
 
 def _group_terms(terms_by_name: dict[str, Tensor], is_rotary: bool) -> Tensor:
-    """Ten terms as six; where rotation turns it, constant·constant is a kernel of distances."""
+    """Ten terms as six; with rotary positions constant·constant depends on the distance alone."""
     leading_terms = [terms_by_name[name] for name in TERM_NAMES[:4]]
     constant_names = [f"{a}·{b}" for a in PARTS for b in PARTS if "constant" in (a, b)]
     distance = terms_by_name["distance"]

@@ -1,6 +1,6 @@
-"""What heads hand over, not only where they look: weights times the length of what is taken.  Kobayashi et al. 2020.
+"""Norm-based analysis: attention weights times the norm of the transformed values.  Kobayashi et al. 2020.
 
-Lengths do not add up. So beside them stands the signed share of each key in the output, which does.
+Norms do not add up; the signed share of each key in the output does.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from regard.model.layers import LayerNorm, PostNorm
 
 @torch.no_grad()
 def value_contributions(attn: AttentionTrace) -> Tensor:
-    """f_h(x_j) = v_j W_O of each head and key, without the output's bias: (H, Tk, D)."""
+    """f_h(x_j) = v_j W_O of each head and key, without the output bias: (H, Tk, D)."""
     return attn.v @ _output_projection(attn)
 
 
@@ -26,15 +26,15 @@ def value_norms(attn: AttentionTrace) -> Tensor:
 
 
 def value_weighted_norms(attn: AttentionTrace) -> Tensor:
-    """||α f(x)||: how much each query really takes from each key, by head: (H, Tq, Tk)."""
+    """||α f(x)||: the norm of what each query takes from each key, by head: (H, Tq, Tk)."""
     return attn.weights * value_norms(attn)[:, None, :]
 
 
 @torch.no_grad()
 def key_contributions(attn: AttentionTrace) -> Tensor:
-    """F_ij = Σ_h α_ij f_h(x_j), the whole layer: (Tq, Tk, D). With the output's bias they sum to what attention gives.
+    """F_ij = Σ_h α_ij f_h(x_j), summed over heads: (Tq, Tk, D). With the output bias they sum to the attention output.
 
-    Schemes that add to the values (Shaw's) do so by distance: that part goes to the key it comes from.
+    Relative position embeddings of values (Shaw et al. 2018) are attributed to their key.
     """
     vectors = torch.einsum("hij,hjd->ijd", attn.weights, value_contributions(attn))
     for j, positional in _positional_values(attn):
@@ -43,7 +43,7 @@ def key_contributions(attn: AttentionTrace) -> Tensor:
 
 
 def _positional_values(attn: AttentionTrace) -> Iterator[tuple[int, Tensor]]:
-    """Key by key, what a scheme adds to a mix that has all of a query's weight on this key alone: (H, Tq, K)."""
+    """The weighted relative value embeddings of each key: (H, Tq, K)."""
     positions = attn.site.attention.positions
     if positions.adds_to_values:
         identity = torch.eye(attn.weights.shape[-1], device=attn.weights.device, dtype=attn.weights.dtype)
@@ -56,23 +56,23 @@ def _positional_values(attn: AttentionTrace) -> Iterator[tuple[int, Tensor]]:
 
 @dataclass(frozen=True)
 class LayerContributions:
-    """Attention with the residual around it, as what each query gets from each key."""
+    """Attention with its residual connection, as contributions of each key to each query."""
 
     by_key: Tensor
-    """(Tq, Tk, D): what comes from each key; the residual is the query's own."""
+    """(Tq, Tk, D): contributions of the keys; in self-attention the residual is on the diagonal."""
     residual: Tensor
-    """(Tq, D): the residual, where the keys are another sequence; else part of the diagonal already."""
+    """(Tq, D): the residual of cross-attention; 0 in self-attention."""
     bias: Tensor
-    """(D,) or (Tq, D): what comes from nowhere."""
+    """(D,) or (Tq, D): biases, which come from no key."""
 
     def sum(self) -> Tensor:
-        """What the residual hands on."""
+        """The output of the sublayer."""
         return self.by_key.sum(dim=1) + self.residual + self.bias
 
 
 @torch.no_grad()
 def layer_contributions(attn: AttentionTrace) -> LayerContributions:
-    """Attention, residual and, after the sum, the norm: with its deviation frozen.  Kobayashi et al. 2021."""
+    """Attention, residual and, in a post-norm layer, the norm with its deviation frozen.  Kobayashi et al. 2021."""
     by_key, attention = key_contributions(attn), attn.site.attention
     bias: Tensor = attn.residual_stream.new_zeros(attn.residual_stream.shape[-1])
     bias = bias if attention.out_proj.bias is None else attention.out_proj.bias
@@ -90,9 +90,9 @@ def layer_contributions(attn: AttentionTrace) -> LayerContributions:
 
 
 def mixing_ratio(attn: AttentionTrace) -> Tensor:
-    """r_i = ||Σ_{j≠i} F_ij|| / (||Σ_{j≠i} F_ij|| + ||F_ii||): how much of a token is not its own: (Tq,).
+    """r_i = ||Σ_{j≠i} F_ij|| / (||Σ_{j≠i} F_ij|| + ||F_ii||), the context-mixing ratio: (Tq,).
 
-    In cross-attention all keys are others, and what is the token's own is the residual.
+    In cross-attention all keys are context, and the residual is what is preserved.
     """
     decomposition = layer_contributions(attn)
     if attn.site.kind == "cross":
@@ -106,9 +106,9 @@ def mixing_ratio(attn: AttentionTrace) -> Tensor:
 
 @torch.no_grad()
 def signed_shares(attn: AttentionTrace) -> Tensor:
-    """<F_hij, y_i> / ||y_i||²: the share of each head and key in what attention gives: (H, Tq, Tk).
+    """<F_hij, y_i> / ||y_i||²: the share of each head and key in the attention output: (H, Tq, Tk).
 
-    Over heads and keys it sums to 1 with the share of the output's bias; below 0 is what works against the sum.
+    Over heads and keys it sums to 1 with the share of the output bias; a share below 0 works against the sum.
     """
     y = attn.out
     projections = attn.weights * torch.einsum("hjd,id->hij", value_contributions(attn), y)
@@ -118,6 +118,6 @@ def signed_shares(attn: AttentionTrace) -> Tensor:
 
 
 def _output_projection(attn: AttentionTrace) -> Tensor:
-    """W_O as each head has it: (H, K, D)."""
+    """W_O of each head: (H, K, D)."""
     attention = attn.site.attention
     return attention.out_proj.weight.T.unflatten(0, (attention.heads, attention.head_dim))

@@ -1,4 +1,4 @@
-"""Where a state comes from, through all layers: rollout and flow, in the encoder and on into the decoder."""
+"""Attention rollout and attention flow through all layers of encoder and decoder."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-MAX_FLOW_TOKENS = 32  # pieces: one maximal flow a pair of tokens takes its time
-CAPACITY_SCALE = 2**30  # flows are counted in whole steps of this part of 1
+MAX_FLOW_TOKENS = 32  # one maximal flow for each pair of tokens is slow
+CAPACITY_SCALE = 2**30  # capacities are integers: multiples of 1 / this
 EPSILON = 1e-12
 Capacity = NDArray[np.float64]
 
 
 def add_residual(weights: Tensor, mixing_ratio: Tensor | float = 0.5) -> Tensor:
-    """Â = (1 - r) I + r A, rows sum to 1: a layer's attention (T, T) beside its residual.
+    """Â = (1 - r) I + r A, with rows normalized: attention (T, T) of a layer with its residual connection.
 
-    r = 0.5 is an assumption of Abnar and Zuidema 2020. A row that looks at nothing keeps itself.
+    r = 0.5 is an assumption of Abnar and Zuidema 2020. A row without weights keeps itself.
     """
     n = len(weights)
     ratio = torch.as_tensor(mixing_ratio, dtype=weights.dtype, device=weights.device).expand(n)[:, None]
@@ -26,10 +26,10 @@ def add_residual(weights: Tensor, mixing_ratio: Tensor | float = 0.5) -> Tensor:
 
 
 def add_measured_residual(weights: Tensor, mixing_ratio: Tensor | float) -> Tensor:
-    """The same where r was measured, row by row, as the share of all others: 1 - Â_ii = r.  Kobayashi et al. 2021.
+    """The same with a measured mixing ratio r for each row: 1 - Â_ii = r.  Kobayashi et al. 2021.
 
-    What a token takes from itself is in 1 - r already, so A is without its diagonal, its rows brought back to a sum of
-    1. A row that has only itself stays itself.
+    What a token takes from itself is in 1 - r already, so the diagonal of A is removed and its rows are renormalized.
+    A row with nothing but its diagonal becomes the identity.
     """
     off_diagonal = weights - torch.diag(weights.diagonal())
     total = off_diagonal.sum(dim=1, keepdim=True)
@@ -43,9 +43,9 @@ def _identity(like: Tensor) -> Tensor:
 
 
 def attention_rollout(layers: Sequence[Tensor], mixing_ratios: Sequence[Tensor | float] | None = None) -> Tensor:
-    """R = Â_L … Â_1: how much of each final state comes from each word.  Abnar and Zuidema 2020, section 4.1.
+    """R = Â_L … Â_1: the share of each input token in each final state.  Abnar and Zuidema 2020, section 4.1.
 
-    `layers` are weights (T, T), averaged over heads, first layer first; `mix` what was measured of each, else halves.
+    `layers` are weights (T, T), averaged over heads, first layer first; `mixing_ratios` are measured, or 0.5 if None.
     """
     ratios: Sequence[Tensor | float] = [0.5] * len(layers) if mixing_ratios is None else mixing_ratios
     residual_fn = add_residual if mixing_ratios is None else add_measured_residual
@@ -57,7 +57,7 @@ def attention_rollout(layers: Sequence[Tensor], mixing_ratios: Sequence[Tensor |
 
 @dataclass(frozen=True)
 class DecoderRollout:
-    """Where each state of the decoder comes from: the source, and the target so far. Together 1."""
+    """Shares of source and target tokens in each decoder state; together they sum to 1."""
 
     source: Tensor
     """(T, S)"""
@@ -79,10 +79,10 @@ def encoder_decoder_rollout(
     cross_attention: Sequence[Tensor],
     mixing_ratios: Sequence[tuple[MixingRatio, MixingRatio]] | None = None,
 ) -> DecoderRollout:
-    """Rollout of a decoder whose cross-attention (T, S) reads what the encoder's rollout (S, S) has mixed.
+    """Rollout of a decoder whose cross-attention (T, S) continues the encoder's rollout (S, S).
 
-    `mix` has a layer's ratios of self- and cross-attention. At 0.5 for all, the source's share is 1 - 2^-L whatever the
-    sentence: only ratios that were measured say anything about it.
+    `mixing_ratios` has the ratios of self- and cross-attention for each layer. With 0.5 for all, the source's share is
+    1 - 2^-L for every sentence: only measured ratios are informative.
     """
     target_length, source_length = cross_attention[0].shape
     ratios = [(0.5, 0.5)] * len(cross_attention) if mixing_ratios is None else mixing_ratios
@@ -99,9 +99,9 @@ def encoder_decoder_rollout(
 
 
 def mean_total_variation(rows: Tensor) -> float:
-    """How differently two rows (T, S) come about, on average: total variation, 0 all alike, 1 nothing shared.
+    """The mean total variation distance of two rows (T, S): 0 all equal, 1 disjoint.
 
-    Depth alone makes them alike, whatever the weights are: so this is to be read beside that of weights by chance.
+    Depth alone makes rows similar, with any weights: compare it with that of permuted weights.
     """
     shares = rows / rows.sum(dim=1, keepdim=True).clamp(min=EPSILON)
     count = len(rows)
@@ -109,9 +109,9 @@ def mean_total_variation(rows: Tensor) -> float:
 
 
 def attention_flow(layers: Sequence[Tensor]) -> Tensor | None:
-    """The largest flow from each final state to each word, edges as wide as Â.  Abnar and Zuidema 2020, section 4.2.
+    """The maximal flow from each final state to each token, with capacities Â.  Abnar and Zuidema 2020, section 4.2.
 
-    None above 32 pieces. At least the rollout, at most 1.
+    None above MAX_FLOW_TOKENS. At least the rollout, at most 1.
     """
     n = len(layers[0])
     if n > MAX_FLOW_TOKENS:
@@ -124,7 +124,7 @@ def attention_flow(layers: Sequence[Tensor]) -> Tensor | None:
 def encoder_decoder_flow(
     encoder: Sequence[Tensor], self_attention: Sequence[Tensor], cross_attention: Sequence[Tensor]
 ) -> Tensor | None:
-    """The largest flow from each final state of the decoder to each word of the source."""
+    """The maximal flow from each final state of the decoder to each source token."""
     target_length, source_length = cross_attention[0].shape
     if max(target_length, source_length) > MAX_FLOW_TOKENS:
         return None
@@ -143,7 +143,7 @@ def encoder_decoder_flow(
 
 
 def _layered_graph(steps: Sequence[Capacity], extra_nodes: int = 0) -> Capacity:
-    """Capacities from node to node: layer l's token i is node l·n + i, edges go down a layer."""
+    """Capacities between nodes: token i of layer l is node l·n + i, edges go down one layer."""
     n = len(steps[0])
     graph = np.zeros((n * (len(steps) + 1) + extra_nodes,) * 2)
     for layer, matrix in enumerate(steps):
@@ -152,7 +152,7 @@ def _layered_graph(steps: Sequence[Capacity], extra_nodes: int = 0) -> Capacity:
 
 
 def max_flows(capacity: Capacity, sources: Iterable[int], sinks: Iterable[int]) -> list[list[float]]:
-    """The largest flow from each of some nodes to each of others, by Dinic's way, in steps of 2^-30."""
+    """The maximal flow from each source to each sink by Dinic's algorithm, with a resolution of 2^-30."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
@@ -164,9 +164,9 @@ def max_flows(capacity: Capacity, sources: Iterable[int], sinks: Iterable[int]) 
 
 
 def receptive_fields(layers: Sequence[Tensor]) -> list[frozenset[int]]:
-    """Which words each final state can know of if every head takes its best key alone, and the residual stays.
+    """The tokens that each final state depends on if every head attends to its best key alone.
 
-    R(i) = R'(i) ∪ R'(argmax_j A_ij) over heads: at most (heads + 1)^layers words. `layers` are weights (H, T, T).
+    R(i) = R'(i) ∪ R'(argmax_j A_ij) over heads: at most (heads + 1)^layers tokens. `layers` are weights (H, T, T).
     """
     fields = [frozenset({i}) for i in range(layers[0].shape[-1])]
     for weights in layers:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,14 +20,14 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class AlignmentCounts:
-    """What an alignment shares with gold, added up over sentences."""
+    """Agreement of an alignment with gold, summed over sentences."""
 
     links: int = 0
     sure_links: int = 0
     sure_matches: int = 0
-    """Found, and sure in gold."""
+    """Predicted links that are sure in gold: |A ∩ S|."""
     possible_matches: int = 0
-    """Found, and at least possible in gold."""
+    """Predicted links that are at least possible in gold: |A ∩ P|."""
 
     def __add__(self, other: "AlignmentCounts") -> "AlignmentCounts":
         own_counts, other_counts = astuple(self), astuple(other)
@@ -56,7 +57,7 @@ Pairs = Iterable[tuple[int, int]]
 
 
 def compare_links(links: Pairs, gold: Pairs, possible: Pairs = ()) -> AlignmentCounts:
-    """Links (source word, target word) of one sentence against gold; what is sure is possible as well."""
+    """Compare the links (source word, target word) of one sentence with gold; sure links are possible as well."""
     link_set, sure_links = set(links), set(gold)
     return AlignmentCounts(
         len(link_set), len(sure_links), len(link_set & sure_links), len(link_set & (sure_links | set(possible)))
@@ -69,31 +70,28 @@ def merge_subwords_by_span(
     target_spans: Sequence[Span],
     word_spans: tuple[Sequence[Span], Sequence[Span]],
 ) -> Tensor:
-    """Piece weights (T, S) -> word weights (target words, source words).
+    """Token weights (T, S) -> word weights (target words, source words).
 
-    `source` and `target` are the characters of each piece, `words` those of each source and target word. What goes to
-    the source's eos is left out and each row brought back to a sum of 1, since an end mark aligns with nothing.
+    `source_spans` and `target_spans` are the character spans of each token, `word_spans` those of each source and
+    target word. Weights on the source's eos are dropped and each row is renormalized, since eos aligns with nothing.
     """
-    source_overlap, target_overlap = (
-        _span_overlap(word_spans[0], source_spans),
-        _span_overlap(word_spans[1], target_spans),
-    )
+    source_overlap = _span_overlap(word_spans[0], source_spans)
+    target_overlap = _span_overlap(word_spans[1], target_spans)
     token_weights = weights[: len(target_spans), : len(source_spans)]
-    word_weights = (
-        _normalize_rows(target_overlap) @ token_weights @ source_overlap.T
-    )  # mean over a target word's pieces, sum over a source word's
+    # Mean over a target word's tokens, sum over a source word's.
+    word_weights = _normalize_rows(target_overlap) @ token_weights @ source_overlap.T
     return word_weights / word_weights.sum(dim=1, keepdim=True).clamp(min=1e-9)
 
 
 def extract_links(word_weights: Tensor) -> Links:
-    """Each target word with the source word it looks at most: (target words, source words) -> links."""
+    """Link each target word to the source word with the largest weight: (target words, source words) -> links."""
     if not word_weights.numel():
         return frozenset()
     return frozenset((int(s), t) for t, s in enumerate(word_weights.argmax(dim=1).tolist()))
 
 
 def _span_overlap(word_spans: Sequence[Span], token_spans: Sequence[Span]) -> Tensor:
-    """The share of each piece's characters that fall into each word: (words, pieces)."""
+    """The share of each token's characters that fall into each word: (words, tokens)."""
     table = torch.zeros(len(word_spans), len(token_spans))
     for i, (a, b) in enumerate(word_spans):
         for j, (c, d) in enumerate(token_spans):
@@ -106,9 +104,9 @@ def _normalize_rows(rows: Tensor) -> Tensor:
 
 
 def merge_subwords(weights: Tensor, target: TokenizedText, source: TokenizedText) -> Tensor:
-    """Piece weights (…, T, S) -> word weights (…, target words, source words); rows sum to 1, marks are left out.
+    """Token weights (…, T, S) -> word weights (…, target words, source words); rows sum to 1, without special tokens.
 
-    Attention to a word is the sum over its pieces, attention from a word the mean over its own.  Clark et al. 2019.
+    Attention to a word is the sum over its tokens, attention from a word the mean over its tokens.  Clark et al. 2019.
     """
     source_membership, target_membership = _word_membership(source).to(weights), _word_membership(target).to(weights)
     word_weights = _normalize_rows(target_membership) @ weights @ source_membership.T
@@ -116,7 +114,7 @@ def merge_subwords(weights: Tensor, target: TokenizedText, source: TokenizedText
 
 
 def _word_membership(side: TokenizedText) -> Tensor:
-    """Which pieces each word has: (words, pieces)."""
+    """1 where a token belongs to a word: (words, tokens)."""
     table = torch.zeros(len(side.words), len(side))
     for token, word in enumerate(side.word_ids):
         if word != NO_WORD:
@@ -126,24 +124,24 @@ def _word_membership(side: TokenizedText) -> Tensor:
 
 @dataclass(frozen=True)
 class HeadAlignment:
-    """How well one head of cross-attention aligns words, or all of them averaged."""
+    """Word alignment by one cross-attention head, or by the average of all."""
 
     counts: AlignmentCounts
-    """Against gold, where it is known."""
+    """Agreement with gold, where it is known."""
     penalty: float
-    """Without gold: how far it is from one source word for each target word, and the other way round."""
+    """Without gold: the deviation from a one-to-one alignment."""
     links: tuple[Links, ...]
-    """What it aligns in every sentence."""
+    """The links of every sentence."""
 
 
 @dataclass(frozen=True)
 class AlignmentRanking:
-    """Every head of cross-attention as an aligner, best first, and their mean."""
+    """The alignments of all cross-attention heads, best first, and of their average."""
 
     heads: Mapping[Head, HeadAlignment]
     average: HeadAlignment
     judged_by_gold: bool
-    """Whether they were judged by the truth, and not by their shape."""
+    """Whether heads are ranked by AER, and not by the penalty."""
 
     @property
     def best(self) -> tuple[Head, HeadAlignment]:
@@ -151,7 +149,7 @@ class AlignmentRanking:
 
 
 def alignment_penalty(word_weights: Tensor) -> float:
-    """Coverage and absentmindedness of word weights (T, S); 0 for a one-to-one alignment.  Rikters and Fishel 2017."""
+    """Coverage and absentmindedness penalties of word weights (T, S); 0 if one-to-one.  Rikters and Fishel 2017."""
     if not word_weights.numel():
         return 0.0
     coverage = -(1 + (1 - word_weights.sum(dim=0)).abs().pow(6)).log().mean()
@@ -160,13 +158,13 @@ def alignment_penalty(word_weights: Tensor) -> float:
 
 
 def rank_alignment_heads(model: EncoderDecoder, examples: Sequence[Example]) -> AlignmentRanking:
-    """Every head of cross-attention as an aligner, judged by gold where it is known, else by its penalty.
+    """Rank cross-attention heads as word aligners, by AER if gold is known, else by the alignment penalty.
 
-    The row that writes a word is the one that aligns it. The mean is of all heads' weights, not of their links.
+    A target word is aligned by the row that predicts it. The average is of the heads' weights, not of their links.
     """
     cross_sites = [site for site in attention_sites(model) if site.kind == "cross"]
     heads = [head for site in cross_sites for head in site.heads]
-    word_weights: list[Tensor] = []  # of each sentence (heads, target words, source words)
+    word_weights: list[Tensor] = []  # for each sentence (heads, target words, source words)
     for example, attn_weights in zip(examples, attention_weights(model, examples), strict=True):
         assert example.target is not None
         head_weights = torch.cat([attn_weights[site.name].float() for site in cross_sites])
@@ -191,21 +189,28 @@ def _align(word_weights: Sequence[Tensor], examples: Sequence[Example]) -> HeadA
 
 
 def has_gold(examples: Iterable[Example]) -> bool:
-    """Whether the truth is known of any link, so that aligners can be judged by it."""
+    """Whether any example has gold links, so that aligners can be ranked by AER."""
     return any(example.alignment or example.possible_alignment for example in examples)
 
 
-def parse_pharaoh(line: str, where: str) -> tuple[Links, Links]:
-    """Sure and possible links of a line as people exchange them: `0-0 1-2 3p1`, source word and target word."""
+class PharaohLinks(NamedTuple):
+    """The links of one line in Pharaoh format."""
+
+    sure: Links
+    possible: Links
+
+
+def parse_pharaoh(line: str, where: str) -> PharaohLinks:
+    """Sure and possible links of a line in Pharaoh format: `0-0 1-2 3p1`, source word and target word."""
     links_by_mark: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
     for text in line.split():
         match = re.fullmatch(r"(\d+)([-p])(\d+)", text)
         if match is None:
-            raise DataError(f"{where}: '{text}' is no link; expected 0-0 for a sure one, 0p0 for a possible one")
+            raise DataError(f"{where}: '{text}' is not a link; expected 0-0 for a sure link, 0p0 for a possible one")
         links_by_mark[match[2]].add((int(match[1]), int(match[3])))
-    return frozenset(links_by_mark["-"]), frozenset(links_by_mark["p"])
+    return PharaohLinks(frozenset(links_by_mark["-"]), frozenset(links_by_mark["p"]))
 
 
 def format_pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """Links as people exchange them: `0-0 1-2`, source word and target word."""
+    """Links in Pharaoh format: `0-0 1-2`, source word and target word."""
     return " ".join(f"{s}-{t}" for s, t in sorted(links))

@@ -1,4 +1,4 @@
-"""Whether a head would repeat what it looks at: the eigenvalues of its output circuit.  Elhage et al. 2021."""
+"""Whether a head copies the tokens it attends to: eigenvalues of its OV circuit.  Elhage et al. 2021."""
 
 import math
 
@@ -12,10 +12,10 @@ RANDOM_HEADS = 200
 
 
 def ov_copying_scores(model: Model, site: AttentionSite, joint_vocab: bool) -> list[float]:
-    """Σ Re λ / Σ |λ| of W_E W_V W_O W_U by head: 1 copies what it looks at, -1 suppresses it.
+    """Σ Re λ / Σ |λ| of W_E W_V W_O W_U by head: 1 copies the tokens attended to, -1 suppresses them.
 
-    Norms are left out. NaN where an id that is read is another word than the same id written: `joint` says that both
-    sides share one vocabulary, and the decoder reads what it writes.
+    Norms are ignored. NaN where input and output vocabularies differ: `joint_vocab` says that both sides share one;
+    the decoder always reads the vocabulary that it writes.
     """
     embedding_product = _embedding_product(model, site, joint_vocab)
     if embedding_product is None:
@@ -29,7 +29,7 @@ def ov_copying_scores(model: Model, site: AttentionSite, joint_vocab: bool) -> l
 
 
 def max_random_copying(model: Model, site: AttentionSite, joint_vocab: bool, seed: int = 1) -> float:
-    """The most that a head with random values and outputs would score, of some hundred; the narrower, the more."""
+    """The largest score of RANDOM_HEADS heads with random W_V and W_O; narrow heads reach more by chance."""
     embedding_product = _embedding_product(model, site, joint_vocab)
     if embedding_product is None:
         return math.inf
@@ -46,17 +46,16 @@ def max_random_copying(model: Model, site: AttentionSite, joint_vocab: bool, see
 
 
 def _embedding_product(model: Model, site: AttentionSite, joint_vocab: bool) -> Tensor | None:
-    """W_U W_E as rows of vectors see it (D, D): how alike the words that are read are to those that are written."""
+    """W_Uᵀ W_E (D, D): the similarity of output and input embeddings; None if their vocabularies differ."""
     stack = getattr(model, "encoder" if site.kind in ("encoder", "cross") else "decoder")
-    embedding, unembedding = stack.embedding.words.weight.detach().double(), model.output.weight.detach().double()
-    embedding = F.pad(
-        embedding, (0, unembedding.shape[1] - embedding.shape[1])
-    )  # where places stand beside words, words say nothing
+    embedding, unembedding = stack.embedding.tokens.weight.detach().double(), model.output.weight.detach().double()
+    # With concatenated positions the token embedding is narrower than the stream.
+    embedding = F.pad(embedding, (0, unembedding.shape[1] - embedding.shape[1]))
     shared = (joint_vocab or site.kind == "decoder") and len(embedding) == len(unembedding)
     return unembedding.T @ embedding if shared else None
 
 
 def _eigenvalue_score(value: Tensor, out: Tensor, embedding_product: Tensor) -> float:
-    """By the small product (K, K), whose eigenvalues are those of the large one but for zeros."""
+    """By the small product (K, K), which has the same non-zero eigenvalues as the large one (V, V)."""
     eigenvalues = torch.linalg.eigvals(value.detach() @ embedding_product.T @ out.detach())
     return float(eigenvalues.real.sum() / eigenvalues.abs().sum().clamp(min=1e-30))

@@ -1,4 +1,4 @@
-"""How far the picture of a head may be trusted: who else looks alike, and what happens if it looks elsewhere."""
+"""Faithfulness of attention weights: similar heads, and what changes if the weights are perturbed."""
 
 import math
 from collections.abc import Sequence
@@ -16,32 +16,32 @@ from regard.inspection.heads.statistics import FloatArray, entropy, random_permu
 from regard.inspection.trace import AttentionTrace, model_inputs
 from regard.model.attention import masked_softmax
 from regard.model.taps import alter
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderDecoder, evaluation_mode
 
 NUM_PERMUTATIONS = 7
-"""Ways in which weights are shuffled."""
+"""Random permutations of the weights of a head."""
 MAX_PROBABILITIES = 2**24
-"""Probabilities held at once; long sentences of large vocabularies are shuffled fewer times."""
+"""Probabilities in memory at once; long sentences and large vocabularies get fewer permutations."""
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What a head's weights do for the output of one sentence."""
+    """The effect of perturbing a head's weights on the output for one sentence."""
 
     permutation_tvd: float
-    """How far the probabilities of what is written move if each row's weights are dealt out anew: 0 not at all, 1
-    wholly. Total variation, mean over rows, median over the ways."""
+    """Total variation distance of the output probabilities if each row's weights are permuted: 0 no change, 1 disjoint.
+    Mean over rows, median over permutations."""
     uniform_loss_increase: float
-    """Nats per target piece that are lost if it looks evenly."""
+    """Increase of the loss with uniform weights, in nats per target token."""
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """Jensen-Shannon: H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in bits. 0 the same, 1 nothing shared."""
+    """Jensen-Shannon divergence H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in bits: 0 equal, 1 disjoint."""
     return ((entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2) / math.log(2)).clamp(0, 1)
 
 
 def head_divergences(attns: Sequence[AttentionTrace]) -> FloatArray:
-    """How differently every two heads of these attentions look, mean over rows that have a choice: (heads, heads)."""
+    """Pairwise Jensen-Shannon divergences of heads, mean over rows with more than one key: (heads, heads)."""
     heads = torch.cat([attn.weights.double() for attn in attns])  # (heads, Tq, Tk)
     rows = heads[:, has_choice(attns[0].attn_mask)]
     if not rows.shape[1]:
@@ -50,7 +50,7 @@ def head_divergences(attns: Sequence[AttentionTrace]) -> FloatArray:
 
 
 def position_divergence(attn: AttentionTrace, terms: ScoreTerms) -> FloatArray:
-    """How differently each head looks from what places alone would make it: (H,)."""
+    """Divergence of each head's weights from those that the positional score terms alone would give: (H,)."""
     position_scores = (
         terms.grouped_terms[:, TERM_NAMES.index("position·position")]
         + terms.grouped_terms[:, TERM_NAMES.index("distance")]
@@ -65,9 +65,9 @@ def position_divergence(attn: AttentionTrace, terms: ScoreTerms) -> FloatArray:
 
 
 def rank_correlation(weights: Tensor, measure: Tensor, attn_mask: Tensor) -> float | None:
-    """Rank correlation of a head's weights with another measure (Tq, Tk), mean over rows; None where all are flat.
+    """Spearman correlation of a head's weights with another measure (Tq, Tk), mean over rows; None if all are constant.
 
-    Masked keys are left out: both measures are 0 there, and would agree for no reason.
+    Masked keys are left out: both measures are 0 there, and would agree spuriously.
     """
     rows = zip(*(x.double().cpu().numpy() for x in (weights, measure)), attn_mask.cpu().numpy(), strict=True)
     correlations = (spearman(x[allowed_keys], y[allowed_keys]) for x, y, allowed_keys in rows if allowed_keys.sum() > 1)
@@ -77,9 +77,9 @@ def rank_correlation(weights: Tensor, measure: Tensor, attn_mask: Tensor) -> flo
 
 @torch.no_grad()
 def perturb_heads(model: EncoderDecoder, example: Example, attn: AttentionTrace) -> list[Perturbation]:
-    """Each head with its weights shuffled, then even.  Jain and Wallace 2019; Wiegreffe and Pinter 2019.
+    """Permute the weights of each head, then make them uniform.  Jain and Wallace 2019; Wiegreffe and Pinter 2019.
 
-    Nothing is trained again: what the model would have learnt without the head is another question.
+    The model is not retrained: what it would have learned without the head is another question.
     """
     vocab_size, target_length = model.output.weight.shape[0], len(target_ids(example))
     num_permutations = max(1, min(NUM_PERMUTATIONS, MAX_PROBABILITIES // (vocab_size * target_length)))
@@ -87,7 +87,7 @@ def perturb_heads(model: EncoderDecoder, example: Example, attn: AttentionTrace)
     perturbations = []
     for h, attn_mask in enumerate(head_attn_mask(attn)):
         permutations = random_permutations(attn_mask.cpu(), num_permutations).to(attn_mask.device)
-        with alter(model, {f"{attn.site.name}.weights": partial(_perturb_weights, h, permutations, attn_mask)}):
+        with alter(model, {f"{attn.site.path}.weights": partial(_perturb_weights, h, permutations, attn_mask)}):
             *permuted_log_probs, uniform_log_probs = _log_probs(model, [example] * (num_permutations + 1))
         tvds = [
             float((permuted.exp() - log_probs.exp()).abs().sum(dim=-1).mean()) / 2 for permuted in permuted_log_probs
@@ -100,7 +100,7 @@ def perturb_heads(model: EncoderDecoder, example: Example, attn: AttentionTrace)
 
 
 def _perturb_weights(h: int, permutations: Tensor, attn_mask: Tensor, weights: Tensor) -> Tensor:
-    """Weights (times + 1, H, Tq, Tk) of one sentence, head h's dealt out anew in all but the last, which is even."""
+    """Weights (permutations + 1, H, Tq, Tk) of one sentence: head h is permuted, and uniform in the last copy."""
     perturbed = weights.clone()
     perturbed[:-1, h] = weights[0, h].expand(len(permutations), -1, -1).gather(2, permutations)
     perturbed[-1, h] = masked_softmax(torch.zeros_like(weights[0, h]), attn_mask)
@@ -108,11 +108,11 @@ def _perturb_weights(h: int, permutations: Tensor, attn_mask: Tensor, weights: T
 
 
 def has_choice(attn_mask: Tensor) -> Tensor:
-    """Rows that have more than one key to look at; the others say nothing."""
+    """True for rows that may attend to more than one key; the weights of the others are constant."""
     return attn_mask.sum(dim=-1) > 1
 
 
 def _log_probs(model: EncoderDecoder, examples: Sequence[Example]) -> Tensor:
-    """Of every piece at every place of the target: (B, T, V)."""
-    model.eval()
-    return model.output(model(*model_inputs(model, examples))).log_softmax(dim=-1)
+    """Log-probabilities of the vocabulary at every target position: (B, T, V)."""
+    with evaluation_mode(model):
+        return model.output(model(*model_inputs(model, examples))).log_softmax(dim=-1)

@@ -1,11 +1,12 @@
-"""What a head is worth: the gradient of a gate on it, and the loss without it.
+"""Head importance: the gradient of a gate on each head, and the loss without it.
 
-The gradient is a first guess for all heads at once. Taking a head away and measuring is the answer, one head at a time.
+The gradient is a first-order estimate for all heads at once. Ablation measures the exact effect, one head at a time.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,30 +18,33 @@ from regard.inspection.example import Example
 from regard.inspection.heads.statistics import MIN_SENTENCES, FloatArray, bootstrap_counts
 from regard.inspection.trace import AttentionSite, Model, attention_sites, batch_by_length, model_inputs, pad_sequences
 from regard.model.taps import alter, record
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import EncoderDecoder, evaluation_mode
 
 ABLATIONS = ("zero", "mean", "resample")
 Intervention = Callable[[Tensor], Tensor]
 InterventionFactory = Callable[[list[Example]], Mapping[str, Intervention]]
-"""What is changed inside a model for a batch of examples."""
+"""Interventions on taps, by the name of the tap, for a batch of examples."""
 
 
 @dataclass(frozen=True)
 class AblationCost:
-    """What taking a head away (or all others) costs, in nats per target piece; below 0 the model does better so."""
+    """Increase of the loss if a head (or all others) is ablated, in nats per target token; below 0 it helps."""
 
     head: Head
     ablation: str
+    """One of ABLATIONS, or keep_only if all other heads of the attention are ablated."""
     cost: float
     low: float | None
-    """None, as the other end: too few sentences to tell."""
+    """95 % confidence interval; None, as `high`, with too few sentences."""
     high: float | None
 
 
 def sentence_losses(model: Model, examples: Sequence[Example]) -> Tensor:
-    """-log p of each whole target given its source (B,), with gradients: what all that follows is measured in."""
+    """-log p of each target sentence given its source (B,), with gradients."""
     if not isinstance(model, EncoderDecoder):
-        raise ModelError("an encoder alone predicts nothing here, so there is no loss to say what a head is worth")
+        raise ModelError(
+            "an encoder-only model has no loss here, so heads cannot be ablated or ranked; use an encoder-decoder"
+        )
     labels = pad_sequences([target_ids(example) for example in examples], model.pad)
     logp = model.output(model(*model_inputs(model, examples))).log_softmax(dim=-1)
     labels = labels.to(logp.device)
@@ -48,25 +52,29 @@ def sentence_losses(model: Model, examples: Sequence[Example]) -> Tensor:
 
 
 def count_target_tokens(examples: Sequence[Example]) -> FloatArray:
-    """Target pieces of each example, its end included."""
+    """Target tokens of each example, with eos."""
     return np.array([len(target_ids(example)) for example in examples], dtype=np.float64)
 
 
 def gate_heads(site: AttentionSite, gates: Tensor) -> dict[str, Intervention]:
     """Att_h <- ξ_h Att_h: gates (H,), or (B, H) where each sentence has its own."""
     batched_gates = gates if gates.dim() == 2 else gates[None]
-    return {f"{site.name}.mixed": lambda head_outputs: head_outputs * batched_gates[:, :, None, None].to(head_outputs)}
+    return {
+        f"{site.path}.head_outputs": lambda head_outputs: (
+            head_outputs * batched_gates[:, :, None, None].to(head_outputs)
+        )
+    }
 
 
 def head_importance(
     model: Model, examples: Sequence[Example], masked_heads: Sequence[Head] = (), normalize_by_layer: bool = True
 ) -> dict[Head, float]:
-    """I_h = E |∂L(x)/∂ξ_h| at ξ = 1, of unit length in each layer unless told not to.  Michel et al. 2019, section 4.
+    """I_h = E |∂L(x)/∂ξ_h| at ξ = 1, by default with unit L2 norm in each layer.  Michel et al. 2019, section 4.
 
-    Each sentence has gates of its own, so that absolute values are taken before the mean, whatever the batches are.
-    Heads in `without` are shut, and worth nothing.
+    Each sentence has its own gates, so that absolute values are taken before the mean, independently of batching.
+    Heads in `masked_heads` are gated to 0 and have importance 0.
     """
-    attn_sites, model = attention_sites(model), model.eval()
+    attn_sites = attention_sites(model)
     masked = set(masked_heads)
     sums = {site.name: torch.zeros(site.attention.heads, dtype=torch.float64) for site in attn_sites}
     for indices in batch_by_length(examples):
@@ -75,7 +83,7 @@ def head_importance(
         interventions: dict[str, Intervention] = {}
         for site in attn_sites:
             interventions |= gate_heads(site, gates[site.name])
-        with torch.enable_grad(), alter(model, interventions):
+        with evaluation_mode(model), torch.enable_grad(), alter(model, interventions):
             batch_losses = sentence_losses(model, batch)
             batch_losses = batch_losses / torch.from_numpy(count_target_tokens(batch)).to(batch_losses)
             gradients = torch.autograd.grad(batch_losses.sum(), [gates[site.name] for site in attn_sites])
@@ -96,16 +104,18 @@ def head_importance(
 def ablate_heads(
     model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None, ablation: str = "zero"
 ) -> list[AblationCost]:
-    """What each head alone costs if it hands over nothing, its mean at each place, or what it found elsewhere."""
+    """Ablate each head alone: its output becomes zero, its mean at each position, or that of another sentence."""
     if ablation not in ABLATIONS:
-        raise ModelError(f"heads are taken away by {', '.join(ABLATIONS)}; '{ablation}' is none of them")
+        raise ModelError(f"unknown ablation '{ablation}'; choose one of {', '.join(ABLATIONS)}")
     if ablation == "resample" and len(examples) < 2:
-        raise DataError("resample gives a head what it found in another sentence, and there is only one: give more")
+        raise DataError(
+            "resample ablation replaces a head's output by that of another sentence; give at least two sentences"
+        )
     means = mean_head_outputs(model, examples) if ablation == "mean" else {}
 
     def make_intervention(site: AttentionSite, h: int) -> InterventionFactory:
         return lambda batch: {
-            f"{site.name}.mixed": _head_ablation(
+            f"{site.path}.head_outputs": _head_ablation(
                 ablation, h, [len(e.query_tokens(site.kind)) for e in batch], means.get(site.name)
             )
         }
@@ -116,16 +126,16 @@ def ablate_heads(
 def ablate_all_but_one(
     model: Model, examples: Sequence[Example], heads: Sequence[Head] | None = None
 ) -> list[AblationCost]:
-    """What it costs if each head is the only one of its attention that is left.  Michel et al. 2019, section 3.3.
+    """Ablate all heads of an attention but one, for each head.  Michel et al. 2019, section 3.3.
 
-    Heads do for each other what taking away one at a time never shows; here all the others are silent at once.
+    Heads are redundant, which ablating one at a time does not show; here all others are ablated at once.
     """
 
     def make_intervention(site: AttentionSite, h: int) -> InterventionFactory:
         gates = torch.eye(site.attention.heads)[h]
         return lambda _: gate_heads(site, gates)
 
-    return _ablation_costs(model, examples, heads, "alone", make_intervention)
+    return _ablation_costs(model, examples, heads, "keep_only", make_intervention)
 
 
 def _ablation_costs(
@@ -135,7 +145,7 @@ def _ablation_costs(
     ablation: str,
     make_intervention: Callable[[AttentionSite, int], InterventionFactory],
 ) -> list[AblationCost]:
-    """The loss with a change for each head, against the loss without any."""
+    """The loss with an intervention for each head, less the loss without any."""
     min_batch_size = 2 if ablation == "resample" else 1
     site_by_head = {head: site for site in attention_sites(model) for head in site.heads}
     full_losses, token_counts = (
@@ -158,44 +168,49 @@ def loss_by_sentence(
     interventions: InterventionFactory | None = None,
     min_batch_size: int = 1,
 ) -> FloatArray:
-    """The loss of each example, with something changed inside the model for each batch of them.
+    """The loss of each example, with interventions for each batch.
 
-    `together` is the least that a batch may have, for changes that take from one sentence to give to another.
+    `min_batch_size` is for interventions that exchange activations between sentences.
     """
     loss_values = np.zeros(len(examples))
-    model.eval()
-    for indices in batch_by_length(examples, min_batch_size):
-        batch = [examples[i] for i in indices]
-        with torch.no_grad(), alter(model, interventions(batch) if interventions else {}):
-            loss_values[indices] = sentence_losses(model, batch).double().cpu().numpy()
+    with evaluation_mode(model), torch.no_grad():
+        for indices in batch_by_length(examples, min_batch_size):
+            batch = [examples[i] for i in indices]
+            with alter(model, interventions(batch) if interventions else {}):
+                loss_values[indices] = sentence_losses(model, batch).double().cpu().numpy()
     return loss_values
 
 
-def paired_bootstrap(differences: FloatArray, token_counts: FloatArray) -> tuple[float, float | None, float | None]:
-    """Σ difference / Σ count over sentences, and the middle 95 % of it where the same sentences are drawn for both.
+class BootstrapEstimate(NamedTuple):
+    """An estimate with its 95 % bootstrap interval; None with too few sentences."""
 
-    Of too few sentences no interval is told.
-    """
+    value: float
+    low: float | None
+    high: float | None
+
+
+def paired_bootstrap(differences: FloatArray, token_counts: FloatArray) -> BootstrapEstimate:
+    """Σ difference / Σ count over sentences, with a 95 % interval by resampling sentences."""
     value = float(differences.sum() / token_counts.sum())
     if len(token_counts) < MIN_SENTENCES:
-        return value, None, None
+        return BootstrapEstimate(value, None, None)
     draws = bootstrap_counts(len(token_counts))
     low, high = np.percentile((draws @ differences) / (draws @ token_counts), (2.5, 97.5)).tolist()
-    return value, low, high
+    return BootstrapEstimate(value, low, high)
 
 
 def mean_head_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:
-    """The mean of what each head hands over at each place, over sentences that reach it: (H, places, K)."""
+    """The mean output of each head at each position, over the sentences that are long enough: (H, positions, K)."""
     sums: dict[str, Tensor] = {}
     counts: dict[str, Tensor] = {}
     attn_sites = attention_sites(model)
     max_lengths = {site.kind: max(len(e.query_tokens(site.kind)) for e in examples) for site in attn_sites}
     for indices in batch_by_length(examples):
         batch = [examples[i] for i in indices]
-        with torch.no_grad(), record(model, "*.mixed") as activations:
+        with evaluation_mode(model), torch.no_grad(), record(model, "*.head_outputs") as activations:
             model(*model_inputs(model, batch))
         for site in attn_sites:
-            head_outputs = activations[f"{site.name}.mixed"].double()
+            head_outputs = activations[f"{site.path}.head_outputs"].double()
             output_sum = sums.setdefault(
                 site.name, head_outputs.new_zeros(head_outputs.shape[1], max_lengths[site.kind], head_outputs.shape[3])
             )
@@ -208,12 +223,12 @@ def mean_head_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Te
 
 
 def _initial_gates(site: AttentionSite, masked: set[Head], batch_size: int) -> Tensor:
-    """Gates (rows, H): 1, or 0 for heads that are shut."""
+    """Gates (B, H): 1, or 0 for masked heads."""
     return site.attention.out_proj.weight.new_tensor([[float(head not in masked) for head in site.heads]] * batch_size)
 
 
 def _head_ablation(ablation: str, h: int, lengths: Sequence[int], mean: Tensor | None) -> Intervention:
-    """A change of what all heads hand over (B, H, Tq, K), where head h is taken away."""
+    """An intervention on the outputs of all heads (B, H, Tq, K) that ablates head h."""
 
     def intervene(head_outputs: Tensor) -> Tensor:
         ablated_outputs = head_outputs.clone()
@@ -223,7 +238,7 @@ def _head_ablation(ablation: str, h: int, lengths: Sequence[int], mean: Tensor |
             assert mean is not None
             ablated_outputs[:, h] = mean[h, : head_outputs.shape[2]].to(head_outputs)
         else:
-            assert len(lengths) > 1, "a sentence would be given what it has already"
+            assert len(lengths) > 1, "resample needs another sentence in the batch"
             for b, _ in enumerate(lengths):
                 donor = (b + 1) % len(lengths)
                 position_ids = torch.arange(head_outputs.shape[2], device=head_outputs.device) % lengths[donor]
@@ -234,6 +249,6 @@ def _head_ablation(ablation: str, h: int, lengths: Sequence[int], mean: Tensor |
 
 
 def target_ids(example: Example) -> tuple[int, ...]:
-    """What a decoder is to write."""
+    """The ids of the target, with eos."""
     assert example.target is not None
     return example.target.ids

@@ -1,8 +1,8 @@
-"""Patterns that a head may follow: for a sentence, which key each query would look at if it did.
+"""Attention patterns: for a sentence, the keys that each query attends to if a head follows the pattern.
 
-A pattern is a boolean matrix (Tq, Tk); rows without a key have nothing to say. Rows are queries, so offset -1 is the
-token before. Roles stand in `ORDER` from the most specific to the least, since one pattern may contain another: who
-always looks at the token before also looks nearby.
+A pattern is a boolean matrix (Tq, Tk); rows without a key are not evaluated. Rows are queries, so offset -1 is the
+previous token. `ROLE_ORDER` is from the most specific role to the least, since one pattern may contain another: a head
+that always attends to the previous token is also local.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ Pattern = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 OFFSETS = {-3: "offset -3", -2: "offset -2", -1: "previous", 0: "self", 1: "next", 2: "offset +2", 3: "offset +3"}
-LOCAL_WINDOW = 2  # tokens to either side that are still local
-NUM_FREQUENT = 500  # the most frequent pieces, which are nobody's rarest token.  Voita et al. 2019
+LOCAL_WINDOW = 2  # tokens to either side that count as local
+NUM_FREQUENT = 500  # most frequent tokens, which never count as rare.  Voita et al. 2019
 
 RELATIONS = {
     "determiner to noun": ("determiner-noun", True),
@@ -34,7 +34,7 @@ RELATIONS = {
     "object to verb": ("verb-object", True),
     "verb to object": ("verb-object", False),
 }
-"""From a role to the kind of link, and whether the dependent looks at its head."""
+"""From a role to the kind of link, and whether the dependent attends to its head."""
 
 ROLE_ORDER = (
     *(OFFSETS[o] for o in (-1, 1, 0, -2, 2, -3, 3)),
@@ -71,17 +71,17 @@ ROLE_LETTERS = {
 NO_ROLE_LETTER = "·"
 
 PROBE_ROLES = ("duplicate", "induction")
-"""Roles that are measured on random tokens said twice, where no bigram can help.  Olsson et al. 2022."""
+"""Roles that are measured on repeated random tokens, where no bigram statistics help.  Olsson et al. 2022."""
 
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """How often each piece stands in a corpus, on each side."""
+    """Token frequencies of a corpus, by id, on each side."""
 
     source: Mapping[int, int]
     target: Mapping[int, int]
     frequent_ids: dict[str, frozenset[int]] = field(default_factory=dict)
-    """The most frequent pieces of each side."""
+    """The most frequent tokens of each side."""
 
     def __post_init__(self) -> None:
         for side in ("source", "target"):
@@ -90,7 +90,7 @@ class TokenCounts:
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example]) -> "TokenCounts":
-        """The counts of the sentences themselves, where no training corpus is at hand."""
+        """The counts in the examples themselves, where no training corpus is available."""
         source: Counter[int] = Counter()
         target: Counter[int] = Counter()
         for example in examples:
@@ -100,9 +100,9 @@ class TokenCounts:
 
 
 def build_patterns(example: Example, kind: str, counts: TokenCounts) -> dict[str, Pattern]:
-    """Every pattern that means something in a kind of attention, for one sentence.
+    """All patterns that are defined for a kind of attention, for one sentence.
 
-    The names are the same for all sentences; where one does not know what a pattern asks for, no key is marked.
+    The names are the same for all sentences; a pattern is empty where a sentence lacks the annotation it needs.
     """
     queries, keys = example.query_labels(kind), example.key_tokens(kind)
     matrices: dict[str, Pattern] = {
@@ -112,7 +112,7 @@ def build_patterns(example: Example, kind: str, counts: TokenCounts) -> dict[str
     if kind == "cross":
         matrices["diagonal"] = diagonal_pattern(len(queries), len(keys))
         gold = (*(example.alignment or ()), *example.possible_alignment)
-        matrices["alignment"] = alignment_pattern(queries, keys, gold)  # without gold it says nothing
+        matrices["alignment"] = alignment_pattern(queries, keys, gold)  # empty without gold
         return matrices
     n = len(queries)
     matrices |= {name: offset_pattern(n, o) for o, name in OFFSETS.items()}
@@ -124,7 +124,7 @@ def build_patterns(example: Example, kind: str, counts: TokenCounts) -> dict[str
 
 
 def offset_pattern(n: int, o: int) -> Pattern:
-    """j = i + o: -1 is the token before, +1 the one after."""
+    """j = i + o: -1 is the previous token, +1 the next."""
     return _relative_positions(n) == o
 
 
@@ -135,14 +135,14 @@ def duplicate_pattern(ids: Sequence[int]) -> Pattern:
 
 
 def induction_pattern(ids: Sequence[int]) -> Pattern:
-    """What came after the same token earlier: token j-1 = token i, j <= i.  Olsson et al. 2022."""
+    """The token after an earlier occurrence of the same token: token j-1 = token i, j <= i.  Olsson et al. 2022."""
     row = np.asarray(ids)
     previous = np.concatenate(([NO_WORD], row[:-1]))
     return (row[:, None] == previous[None, :]) & (_relative_positions(len(ids)) <= 0)
 
 
 def block_pattern(side: TokenizedText) -> Pattern:
-    """The same clause, as punctuation cuts the sentence; nothing where there is only one."""
+    """The same clause, split at punctuation; empty if there is only one."""
     segment, ids = 0, []
     for i in range(len(side)):
         ids.append(NO_WORD if side.special_tokens_mask[i] else segment)
@@ -154,24 +154,24 @@ def block_pattern(side: TokenizedText) -> Pattern:
 
 
 def diagonal_pattern(num_queries: int, num_keys: int) -> Pattern:
-    """The key as far along its sentence as the query, and its neighbours."""
+    """The key at the same relative position as the query, and its neighbors."""
     middle = np.rint(np.arange(num_queries) * (num_keys - 1) / max(1, num_queries - 1)).astype(int)
     return abs(np.arange(num_keys)[None, :] - middle[:, None]) <= 1
 
 
 def alignment_pattern(target: TokenizedText, source: TokenizedText, links: Iterable[tuple[int, int]]) -> Pattern:
-    """Pieces of a source word, for the rows that write a target word which it is aligned with."""
+    """Tokens of a source word, for the rows that predict a target word aligned with it."""
     return _word_pattern(target, source, ((t, s) for s, t in links))
 
 
 def relation_pattern(side: TokenizedText, links: Iterable[Link], relation: str, to_head: bool) -> Pattern:
-    """Pieces of the word that a word is tied to by grammar: its head if upward, else its dependents."""
+    """Tokens of the syntactically related word: the head of a dependent if `to_head`, else its dependents."""
     relation_links = [link for link in links if link.kind == relation]
     return _word_pattern(side, side, ((d, h) if to_head else (h, d) for _, h, d in relation_links))
 
 
 def best_offset_accuracy(examples: Sequence[Example], role: str, kind: str) -> float:
-    """How often one fixed distance in words finds the related word: what a role has to beat.  Clark et al. 2019."""
+    """Accuracy of the best fixed distance in words: the baseline of a grammatical role.  Clark et al. 2019."""
     relation, to_head = RELATIONS[role]
     distance_counts: Counter[int] = Counter()
     for example in examples:
@@ -179,16 +179,16 @@ def best_offset_accuracy(examples: Sequence[Example], role: str, kind: str) -> f
         for link in links:
             if link.kind == relation:
                 distance = link.head - link.dependent if to_head else link.dependent - link.head
-                distance_counts[distance] += kind == "encoder" or distance < 0  # a decoder sees what is before it
+                distance_counts[distance] += kind == "encoder" or distance < 0  # causal
     return max(distance_counts.values(), default=0) / max(1, distance_counts.total())
 
 
 def repeated_random_probes(
     vocab_size: int, count: int, length: int, encoder_decoder: bool, seed: int = 1
 ) -> list[Example]:
-    """Random tokens said twice: r1 … rT r1 … rT, without any text, for a vocabulary of this size."""
+    """Random tokens, repeated: r1 … rT r1 … rT, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
-    first_id = min(300, vocab_size // 2)  # past the marks and single bytes
+    first_id = min(300, vocab_size // 2)  # past special tokens and single bytes
     rows = [
         rng.choice(np.arange(first_id, vocab_size), size=min(length, vocab_size - first_id), replace=False)
         for _ in range(count)
@@ -204,13 +204,13 @@ def _relative_positions(n: int) -> IntArray:
 
 
 def _column_pattern(queries: TokenizedText, keys: TokenizedText, selected: Sequence[bool]) -> Pattern:
-    """All rows that are text look at the chosen columns."""
+    """All rows that are text attend to the selected columns."""
     text_rows = ~np.asarray(queries.special_tokens_mask, dtype=bool)
     return text_rows[:, None] & np.asarray(selected, dtype=bool)[None, :]
 
 
 def _rare_token_pattern(queries: TokenizedText, keys: TokenizedText, counts: TokenCounts, side: str) -> Pattern:
-    """The rarest piece of the sentence, if it is not one of the frequent ones.  Voita et al. 2019."""
+    """The rarest token of the sentence, if it is not one of the frequent ones.  Voita et al. 2019."""
     frequencies: Mapping[int, int] = getattr(counts, side)
     text_positions = [j for j in range(len(keys)) if not keys.special_tokens_mask[j]]
     rarest = min(text_positions, key=lambda j: frequencies.get(keys.ids[j], 0), default=None)
@@ -220,7 +220,7 @@ def _rare_token_pattern(queries: TokenizedText, keys: TokenizedText, counts: Tok
 
 
 def _word_pattern(queries: TokenizedText, keys: TokenizedText, links: Iterable[tuple[int, int]]) -> Pattern:
-    """Pieces of one word to pieces of another, for links (row word, column word)."""
+    """From tokens of one word to tokens of another, for links (query word, key word)."""
     query_words, key_words = np.asarray(queries.word_ids), np.asarray(keys.word_ids)
     pattern = np.zeros((len(queries), len(keys)), dtype=bool)
     for query_word, key_word in links:

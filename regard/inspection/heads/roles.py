@@ -1,7 +1,7 @@
-"""What each head is for: the pattern it follows best, how surely, and what else it might be.
+"""The role of each head: the pattern it follows best, with confidence interval and runner-up.
 
-A score without a chance level is no finding. So every pattern has one lift over chance, an interval over sentences, the
-same lift in a model with random weights, and a runner-up; and a head has a role only where all of these agree.
+A score without a chance level is no finding. So every pattern has a lift over chance, an interval over sentences and
+the lift of a model with random weights; a head has a role only if its lift is reliably above both baselines.
 """
 
 import math
@@ -31,12 +31,10 @@ from regard.inspection.heads.statistics import FloatArray, PatternFit
 from regard.inspection.trace import AttentionSite, Model, attention_sites, attention_weights
 from regard.model.transformer import EncoderDecoder
 
-MIN_LIFT = 0.35  # lift below which no role is told
-BASELINE_MARGIN = (
-    0.15  # by how much the interval must stand above that of random weights, which differ from draw to draw
-)
-NEAR_BEST_RATIO = 0.75  # of the largest lift: a more specific role that reaches so much of it is preferred
-OFFSET_MARGIN = 0.10  # by how much a grammatical role must beat a fixed distance.  Voita et al. 2019
+MIN_LIFT = 0.35  # lift below which no role is assigned
+BASELINE_MARGIN = 0.15  # minimum of the interval's lower end above the random weights, which vary between draws
+NEAR_BEST_RATIO = 0.75  # of the largest lift: a more specific role that reaches this share is preferred
+OFFSET_MARGIN = 0.10  # of a grammatical role above the best fixed distance.  Voita et al. 2019
 NUM_PROBES, PROBE_LENGTH = 12, 11
 BASELINE_SENTENCES = 64
 
@@ -47,18 +45,18 @@ class RoleScore:
 
     name: str
     lift: float
-    """Over all rows of the corpus: the micro-average, to which the interval belongs."""
+    """The micro-average over all rows of the corpus, to which the interval belongs."""
     low: float | None
-    """None, as the other end: the pattern is in too few sentences to tell, or is none of sentences."""
+    """95 % confidence interval; None, as `high`, if too few sentences have the pattern, and for copying."""
     high: float | None
     macro_lift: float | None
-    """The macro-average: the lift of each sentence, averaged. Far from `lift`: long sentences are otherwise."""
+    """The macro-average over sentences. Far from `lift` if long sentences differ from short ones."""
     argmax_rate: float | None
-    """How often its largest weight is on the pattern; None for what is no pattern."""
+    """Share of rows whose largest weight is on the pattern; None for copying."""
     baseline: float | None
-    """The same lift in the model with random weights; None where it was not asked, or could not be."""
+    """The lift of the model with random weights; None if it was not measured, or could not be."""
     is_reliable: bool
-    """Whether it stands above chance, above random weights and, for grammar, above a fixed distance."""
+    """Whether it is above chance, above random weights and, for grammatical roles, above a fixed distance."""
 
     def format_interval(self) -> str:
         """The interval in words."""
@@ -70,32 +68,32 @@ class RoleScore:
 
 
 class AttentionStatistics(NamedTuple):
-    """How a head spreads its weights: means over rows, then over sentences."""
+    """Statistics of a head's weights: means over rows, then over sentences."""
 
     entropy: float
     """Nats."""
     normalized_entropy: float | None
-    """Entropy as a share of what even weights would have; None where no row had a choice."""
+    """Entropy divided by that of uniform weights; None if no row has more than one key."""
     effective_keys: float
     confidence: float
     mean_distance: float | None
-    """None, as its deviation, in cross-attention, where places are not on one axis."""
+    """None, as `distance_std`, in cross-attention, whose positions are of two sequences."""
     distance_std: float | None
-    """The root of the distance's variance within a row, mean over rows."""
+    """Standard deviation of the distance within a row, mean over rows."""
 
 
 @dataclass(frozen=True)
 class HeadAnalysis:
-    """What is known of a head on a corpus."""
+    """The roles and statistics of a head on a corpus."""
 
     head: Head
     statistics: AttentionStatistics
     roles: tuple[RoleScore, ...]
-    """Every pattern that could be measured, largest lift first; last what the head would do with what it looks at."""
+    """Every pattern that could be measured, largest lift first; copying is last."""
 
     @property
     def role(self) -> RoleScore | None:
-        """The most specific of the roles that are sure and nearly the best; copying only where no pattern is sure."""
+        """The most specific of the reliable roles near the best; copying only if no pattern is reliable."""
         reliable_roles = [role for role in self.roles if role.is_reliable]
         reliable_roles = [role for role in reliable_roles if role.name != "copy"] or reliable_roles
         if not reliable_roles:
@@ -105,7 +103,7 @@ class HeadAnalysis:
 
     @property
     def best(self) -> RoleScore | None:
-        """The role, or where none is sure the pattern with the largest lift."""
+        """The role, or if none is reliable the pattern with the largest lift."""
         return self.role or (self.roles[0] if self.roles else None)
 
     @property
@@ -115,17 +113,17 @@ class HeadAnalysis:
 
     @property
     def margin(self) -> float | None:
-        """How far the role is ahead; below 0 where a pattern that contains it fits even better."""
+        """Lift above the runner-up; below 0 if a more general pattern fits even better."""
         best, runner_up = self.best, self.runner_up
         return None if best is None or runner_up is None else best.lift - runner_up.lift
 
     @property
     def copying_score(self) -> float | None:
-        """From -1, suppresses what it looks at, to 1, repeats it; None where what is read is another vocabulary."""
+        """From -1 (suppresses the tokens attended to) to 1 (copies them); None if the vocabularies differ."""
         return next((role.lift for role in self.roles if role.name == "copy"), None)
 
     def describe(self) -> str:
-        """One sentence for people."""
+        """A one-line description."""
         best, runner_up = self.best, self.runner_up
         if best is None:
             return "nothing could be measured"
@@ -136,20 +134,22 @@ class HeadAnalysis:
 
 @dataclass(frozen=True)
 class EvidenceSentence:
-    """Which sentences follow a head's pattern best, middling and worst."""
+    """A sentence with the lift of a head's pattern in it."""
 
     rank: str
+    """best, median or worst"""
     example_index: int
     lift: float
 
 
 @dataclass(frozen=True)
 class PatternFitTable:
-    """How well the heads of each attention follow each pattern in each sentence."""
+    """The fit of the heads of each attention to each pattern, sentence by sentence."""
 
     by_site: dict[str, dict[str, PatternFit]]
+    """By the name of the attention and of the pattern."""
     statistics: dict[str, FloatArray]
-    """(H, 6) as in `Spread`; NaN where there is none."""
+    """(H, 6) in the order of `AttentionStatistics`; NaN where undefined."""
 
 
 def analyze_heads(
@@ -160,9 +160,9 @@ def analyze_heads(
     pattern_fits: PatternFitTable | None = None,
     joint_vocab: bool = True,
 ) -> list[HeadAnalysis]:
-    """Every head of a model on these sentences; `random` is the same model before it was trained.
+    """Analyze every head of a model on these sentences; `random_model` is the same model with random weights.
 
-    `joint`: both sides share one vocabulary, so that a head that reads a source word could write it.
+    `joint_vocab`: both sides share one vocabulary, so that a head may copy source tokens to the output.
     """
     counts = counts or TokenCounts.from_examples(examples)
     pattern_fits = pattern_fits or fit_all_patterns(model, examples, counts)
@@ -193,19 +193,19 @@ def analyze_heads(
 
 @dataclass(frozen=True)
 class RandomBaseline:
-    """What random weights make of a pattern, by head of an attention."""
+    """The fit of a pattern with random weights, by head of an attention."""
 
     lift: FloatArray | None
-    """None: nobody asked, or the pattern was in none of the sentences."""
+    """None if there is no random model, or no sentence has the pattern."""
     upper_bound: FloatArray
-    """What a lift may be by luck; infinite where that is not known, so that nothing stands above it."""
+    """The largest lift by chance; infinite where unknown, so that no lift is above it."""
 
 
 def random_baseline(name: str, site: AttentionSite, model: Model, baseline: PatternFitTable | None) -> RandomBaseline:
-    """The lift of a pattern in the heads of an attention with random weights, and the most that it may be by luck.
+    """The lift of a pattern in the heads of an attention with random weights, and its upper bound.
 
-    That most is over all layers, since random weights differ from one to the next: a scheme of positions may look
-    nearby by itself (ALiBi does), each head by its own slope, a little more here and a little less there.
+    The bound is the maximum over layers, since random weights differ between them: a position encoding may be local by
+    itself (ALiBi is, by the slope of each head), more in one layer and less in another.
     """
     heads = site.attention.heads
     if baseline is None:
@@ -227,22 +227,20 @@ def random_baseline(name: str, site: AttentionSite, model: Model, baseline: Patt
 
 
 def copying_roles(model: Model, random_model: Model | None, joint_vocab: bool) -> dict[Head, RoleScore]:
-    """Whether each head would repeat what it looks at; a matter of weights, so that no sentence has a part in it."""
-    scores, baseline_scores = (
-        _copying_scores(model, joint_vocab),
-        {} if random_model is None else _copying_scores(random_model, joint_vocab),
-    )
+    """The copying score of each head as a role; it depends on the weights alone, not on sentences."""
+    scores = _copying_scores(model, joint_vocab)
+    baseline_scores = {} if random_model is None else _copying_scores(random_model, joint_vocab)
     thresholds = {site.name: max_random_copying(model, site, joint_vocab) for site in attention_sites(model)}
     return {
         head: RoleScore(
-            "copy",
-            value,
-            None,
-            None,
-            None,
-            None,
-            baseline_scores.get(head),
-            value >= max(MIN_LIFT, thresholds[head.attention_name]),
+            name="copy",
+            lift=value,
+            low=None,
+            high=None,
+            macro_lift=None,
+            argmax_rate=None,
+            baseline=baseline_scores.get(head),
+            is_reliable=value >= max(MIN_LIFT, thresholds[head.attention_name]),
         )
         for head, value in scores.items()
     }
@@ -259,12 +257,12 @@ def _copying_scores(model: Model, joint_vocab: bool) -> dict[Head, float]:
 
 
 def _subsample(examples: Sequence[Example], count: int) -> Sequence[Example]:
-    """About so many of the sentences, from all parts of the corpus alike: some parts may know more than others."""
+    """About `count` sentences at regular intervals: parts of a corpus may differ in their annotation."""
     return examples[:: max(1, len(examples) // count)]
 
 
 def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCounts) -> PatternFitTable:
-    """Every pattern in every attention, sentence by sentence; what needs random tokens on random tokens."""
+    """Fit every pattern in every attention, sentence by sentence; PROBE_ROLES on repeated random tokens."""
     probe_examples = repeated_random_probes(
         _vocab_size(model), NUM_PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder)
     )
@@ -296,7 +294,7 @@ def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCou
 
 
 def find_evidence(fit: PatternFit, head_index: int) -> list[EvidenceSentence]:
-    """The sentences that fit a head's pattern best, middling and worst."""
+    """The sentences with the best, median and worst fit of a pattern."""
     lifts = fit.sentence_lifts()[:, head_index]
     order = [int(i) for i in np.argsort(-lifts) if not math.isnan(lifts[i])]
     if not order:
@@ -306,7 +304,7 @@ def find_evidence(fit: PatternFit, head_index: int) -> list[EvidenceSentence]:
 
 
 def make_attn_mask(kind: str, num_queries: int, num_keys: int) -> Pattern:
-    """Which keys may be looked at where there is no padding: a decoder sees what is before it."""
+    """The mask of a sentence without padding: causal for a decoder."""
     full_mask = np.ones((num_queries, num_keys), dtype=bool)
     return np.tril(full_mask) if kind == "decoder" else full_mask
 
@@ -329,12 +327,11 @@ def _add_sentence(
 
 
 def _sentence_statistics(w: Tensor, kind: str, query_labels: TokenizedText) -> FloatArray:
-    """How heads (H, Tq, Tk) spread their weights in one sentence; a causal first row says nothing: (H, 6)."""
+    """Statistics of weights (H, Tq, Tk) in one sentence, without the first causal row, which has one key: (H, 6)."""
     attn_mask = torch.from_numpy(make_attn_mask(kind, *w.shape[1:]))
     rows, attn_mask = (w[:, 1:], attn_mask[1:]) if kind == "decoder" and w.shape[1] > 1 else (w, attn_mask)
-    word_rows = (
-        rows[:, :-1] if query_labels.special_tokens_mask[-1] and rows.shape[1] > 1 else rows
-    )  # the end is no word.  Voita et al. 2019
+    # Confidence is measured without eos.  Voita et al. 2019
+    word_rows = rows[:, :-1] if query_labels.special_tokens_mask[-1] and rows.shape[1] > 1 else rows
     entropies = statistics.entropy(rows)
     nan_column = entropies.new_full((len(w),), math.nan)
     columns = (
@@ -349,7 +346,7 @@ def _sentence_statistics(w: Tensor, kind: str, query_labels: TokenizedText) -> F
 
 
 def _nan_mean(sentences: FloatArray) -> FloatArray:
-    """The mean over sentences (sentences, H, 6) that know a number; NaN where none does."""
+    """The mean over sentences (sentences, H, 6), ignoring NaN; NaN where all are."""
     valid = ~np.isnan(sentences)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(valid, sentences, 0).sum(axis=0) / valid.sum(axis=0))
@@ -358,7 +355,7 @@ def _nan_mean(sentences: FloatArray) -> FloatArray:
 def _score_roles(
     name: str, fit: PatternFit, site: AttentionSite, examples: Sequence[Example], baseline: RandomBaseline
 ) -> list[RoleScore]:
-    """One pattern in all heads of an attention; none where it never said anything."""
+    """The score of one pattern for each head of an attention; empty if the pattern never occurs."""
     if not fit.rows.sum():
         return []
     lift, interval, argmax_rate = fit.lift(), fit.bootstrap_interval(), fit.argmax_rate()
@@ -366,9 +363,8 @@ def _score_roles(
     nan_column = np.full(len(lift), math.nan)
     low, high = (nan_column, nan_column) if interval is None else interval
     baseline_lift = nan_column if baseline.lift is None else baseline.lift
-    reliable = (
-        (lift >= MIN_LIFT) & (low > baseline.upper_bound + BASELINE_MARGIN) & (argmax_rate >= min_argmax_rate)
-    )  # nothing is above what is unknown
+    # Without an interval `low` is NaN, and an unknown baseline is infinite: neither is reliable.
+    reliable = (lift >= MIN_LIFT) & (low > baseline.upper_bound + BASELINE_MARGIN) & (argmax_rate >= min_argmax_rate)
     macro_lift = fit.macro_lift().tolist()
     columns = [
         lift.tolist(),
@@ -383,7 +379,7 @@ def _score_roles(
 
 
 def _none_if_nan(values: FloatArray) -> list[float | None]:
-    """Numbers, None where there is none."""
+    """Values as a list, None for NaN."""
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Numbers of one attention matrix: entropy, confidence, distance, and how well it follows a pattern."""
+"""Statistics of attention matrices: entropy, confidence, distance, and the fit of a pattern."""
 
 import functools
 import math
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.heads.patterns import Pattern
+from regard.metrics.statistical_tests import spearman_correlation
 
 FloatArray = NDArray[np.float64]
 BOOTSTRAP_RESAMPLES = 1000
 MIN_SENTENCES = 5
-"""Sentences below which nothing is told of how much a number would differ on others."""
+"""Sentences below which no confidence interval is given."""
 SEED = 12345
 
 
@@ -24,9 +25,9 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def normalized_entropy(weights: Tensor, attn_mask: Tensor) -> Tensor:
-    """H / ln n, n the keys that a query may look at (Tq, Tk): 0 at one key, 1 at all alike; NaN where n is 1.
+    """H / ln n with n the number of unmasked keys (Tq, Tk): 0 if one key has all weight, 1 if uniform; NaN if n is 1.
 
-    Entropy grows with length, so that only this compares sentences, and rows of a decoder.
+    Entropy grows with n, so that only the normalized one is comparable between sentences, and rows of a decoder.
     """
     return entropy(weights) / attn_mask.sum(dim=-1).log()
 
@@ -37,14 +38,14 @@ def confidence(weights: Tensor) -> Tensor:
 
 
 def mean_distance(weights: Tensor) -> Tensor:
-    """How far away a query looks on average, E|j - i|: (…, T, T) -> (…, T)."""
+    """The mean distance of the keys from each query, E|j - i|: (…, T, T) -> (…, T)."""
     n = weights.shape[-1]
     positions = weights.new_tensor(range(n))
     return (weights * (positions[None, :] - positions[:, None]).abs()).sum(dim=-1)
 
 
 def distance_variance(weights: Tensor) -> Tensor:
-    """How much that distance varies within a row, E|j - i|² - (E|j - i|)²: (…, T, T) -> (…, T)."""
+    """The variance of that distance within a row, E|j - i|² - (E|j - i|)²: (…, T, T) -> (…, T)."""
     n = weights.shape[-1]
     positions = weights.new_tensor(range(n))
     distances = (positions[None, :] - positions[:, None]).abs()
@@ -53,26 +54,26 @@ def distance_variance(weights: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class PatternFit:
-    """How well heads follow a pattern in each sentence: sums over the rows where the pattern says something."""
+    """The fit of heads to a pattern in each sentence: sums over the rows where the pattern is defined."""
 
     mass: FloatArray
-    """(sentences, H) weight on the pattern."""
+    """(sentences, H) attention weight on the pattern."""
     hits: FloatArray
-    """(sentences, H) rows whose largest weight lies on it."""
+    """(sentences, H) rows whose largest weight is on the pattern."""
     chance: FloatArray
-    """(sentences,) what uniform attention would put there."""
+    """(sentences,) weight that uniform attention puts on the pattern."""
     rows: FloatArray
-    """(sentences,)"""
+    """(sentences,) rows where the pattern is defined."""
 
     @classmethod
     def concat(cls, fits: "list[PatternFit]") -> "PatternFit":
-        """Sentences below each other."""
+        """Concatenate along the sentences."""
         return cls(*(np.concatenate([getattr(fit_, name) for fit_ in fits]) for name in cls.__annotations__))
 
     def lift(self, sentence_weights: FloatArray | None = None) -> FloatArray:
-        """(mass - chance) / (1 - chance) of each head: 1 perfect, 0 as chance has it, below 0 it avoids the pattern.
+        """(mass - chance) / (1 - chance) of each head: 1 perfect, 0 chance level, below 0 the pattern is avoided.
 
-        `weight` (…, sentences) counts sentences several times or not at all.
+        `sentence_weights` (…, sentences): how often each sentence counts, for the bootstrap.
         """
         sentence_weights = np.ones(len(self.rows)) if sentence_weights is None else sentence_weights
         rows, chance = sentence_weights @ self.rows, sentence_weights @ self.chance
@@ -80,34 +81,32 @@ class PatternFit:
             return np.asarray(((sentence_weights @ self.mass).T - chance) / (rows - chance)).T
 
     def macro_lift(self) -> FloatArray:
-        """The lift of each sentence, averaged: long ones do not count for more."""
+        """The mean of the lift of each sentence: long sentences do not count more."""
         valid = self.rows > 0
         return self.sentence_lifts()[valid].mean(axis=0) if valid.any() else np.full(self.mass.shape[1], math.nan)
 
     def argmax_rate(self) -> FloatArray:
-        """The share of rows whose largest weight lies on the pattern, by head."""
+        """The share of rows whose largest weight is on the pattern, by head."""
         return np.asarray(self.hits.sum(axis=0) / max(1.0, self.rows.sum()))
 
     def sentence_lifts(self) -> FloatArray:
-        """The lift of each sentence and head alone; NaN where the pattern says nothing."""
+        """The lift of each sentence and head; NaN where the pattern is undefined."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((self.mass - self.chance[:, None]) / (self.rows - self.chance)[:, None])
 
     def bootstrap_interval(self) -> tuple[FloatArray, FloatArray] | None:
-        """The middle 95 % of the lift over resampled sentences, by head; None where too few have the pattern."""
+        """The 95 % bootstrap interval of the lift, by head; None if too few sentences have the pattern."""
         if (self.rows > 0).sum() < MIN_SENTENCES:
             return None
         samples = self.lift(bootstrap_counts(len(self.rows)))
-        valid_samples = samples[
-            ~np.isnan(samples).any(axis=1)
-        ]  # a corpus may be drawn in which the pattern says nothing
+        valid_samples = samples[~np.isnan(samples).any(axis=1)]  # a resampled corpus may lack the pattern
         low, high = np.percentile(valid_samples, (2.5, 97.5), axis=0)
         return low, high
 
 
 @functools.lru_cache(maxsize=8)
 def bootstrap_counts(num_sentences: int) -> FloatArray:
-    """How often each of so many sentences comes in each resampled corpus: (resamples, sentences)."""
+    """How often each sentence occurs in each resampled corpus: (resamples, sentences)."""
     rng = np.random.default_rng(SEED)
     return rng.multinomial(num_sentences, np.full(num_sentences, 1 / num_sentences), size=BOOTSTRAP_RESAMPLES).astype(
         np.float64
@@ -115,9 +114,9 @@ def bootstrap_counts(num_sentences: int) -> FloatArray:
 
 
 def fit_pattern(weights: Tensor, pattern: Pattern, attn_mask: Pattern) -> PatternFit:
-    """How well heads (H, Tq, Tk) follow a pattern among the keys that may be looked at, in one sentence.
+    """The fit of heads (H, Tq, Tk) to a pattern among the unmasked keys, in one sentence.
 
-    Rows where the pattern has no key, or holds every key, say nothing and are left out.
+    Rows where the pattern has no key, or all keys, are left out.
     """
     target_mask = pattern & attn_mask
     num_allowed, num_target = attn_mask.sum(axis=1), target_mask.sum(axis=1)
@@ -139,7 +138,7 @@ def fit_pattern(weights: Tensor, pattern: Pattern, attn_mask: Pattern) -> Patter
 
 
 def fit_vertical(weights: Tensor, attn_mask: Pattern) -> PatternFit:
-    """How well heads look at one column, whichever it is: the one with the largest mean weight, each its own."""
+    """The fit of heads to a vertical pattern: for each head the column with the largest mean weight."""
     w = weights.numpy().astype(np.float64)
     valid = attn_mask.sum(axis=1) > 1
     w, allowed = w[:, valid], attn_mask[valid]
@@ -157,7 +156,7 @@ def fit_vertical(weights: Tensor, attn_mask: Pattern) -> PatternFit:
 
 
 def random_permutations(attn_mask: Tensor, count: int) -> Tensor:
-    """Which key's weight each key is given, dealt at random among those that a query may look at: (times, Tq, Tk)."""
+    """Random permutations of the unmasked keys of each row, as indices for `gather`: (count, Tq, Tk)."""
     generator = torch.Generator().manual_seed(SEED)
     permutations = torch.arange(attn_mask.shape[1]).repeat(count, len(attn_mask), 1)
     for permutation in permutations:
@@ -168,13 +167,8 @@ def random_permutations(attn_mask: Tensor, count: int) -> Tensor:
 
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
-    """The correlation of ranks, ties shared; NaN where one of the two is flat."""
-    x, y = _ranks(a), _ranks(b)
-    x, y = x - x.mean(), y - y.mean()
-    norm = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / norm if norm > 0 else math.nan
+    """Spearman's rank correlation, ties averaged; NaN if one of the two is constant.
 
-
-def _ranks(values: FloatArray) -> FloatArray:
-    _, inverse, count = np.unique(np.round(values, 12), return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[inverse], dtype=np.float64)
+    Values are rounded, so that rounding errors do not break ties.
+    """
+    return spearman_correlation(np.round(a, 12), np.round(b, 12))

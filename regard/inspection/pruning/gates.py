@@ -1,7 +1,7 @@
-"""Gates on heads that learn to shut: an L0 penalty made smooth by noise.  Louizos et al. 2018; Voita et al. 2019.
+"""Hard concrete gates on heads with a differentiable L0 penalty.  Louizos et al. 2018; Voita et al. 2019.
 
-From a model that is trained already: gates alone learn, the weights stay as they are. A model that learns with its
-gates from the start would hide what they cost.
+Only the gates are trained; the weights of the trained model are frozen. A model trained together with its gates would
+hide what they cost.
 """
 
 import math
@@ -15,31 +15,32 @@ from regard.inspection.example import Example
 from regard.inspection.heads.importance import Intervention, count_target_tokens, gate_heads, sentence_losses
 from regard.inspection.trace import Model, attention_sites
 from regard.model.taps import alter
+from regard.model.transformer import evaluation_mode
 
 TEMPERATURE, STRETCH_LOW, STRETCH_HIGH = 0.33, -0.1, 1.1
-INITIAL_LOG_ALPHA = 2.0  # log α at the beginning: nearly open
+INITIAL_LOG_ALPHA = 2.0  # nearly open
 
 
 def sample_hard_concrete(log_alpha: Tensor, u: Tensor) -> Tensor:
-    """A gate of the hard concrete distribution for u uniform in (0, 1): stretched beyond 0 and 1, then cut there."""
+    """A sample of the hard concrete distribution for u uniform in (0, 1): stretched beyond [0, 1], then clamped."""
     s = ((u.log() - (1 - u).log() + log_alpha) / TEMPERATURE).sigmoid()
     return (s * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
 
 
 def deterministic_gate(log_alpha: Tensor) -> Tensor:
-    """The gate without noise, as it is used once learnt."""
+    """The gate without noise, for use after training."""
     return (log_alpha.sigmoid() * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
 
 
 def open_probability(log_alpha: Tensor) -> Tensor:
-    """P(gate ≠ 0): what the penalty sums."""
+    """P(gate ≠ 0); the penalty is the sum over gates."""
     return (log_alpha - TEMPERATURE * math.log(-STRETCH_LOW / STRETCH_HIGH)).sigmoid()
 
 
 def learn_gates(
     model: Model, examples: Sequence[Example], steps: int, penalty: float, learning_rate: float = 0.1, seed: int = 1
 ) -> dict[Head, float]:
-    """log α of each head after so many steps of loss + penalty · Σ P(open): the higher, the more it is wanted."""
+    """log α of each head after minimizing loss + penalty · Σ P(open): the higher, the more important the head."""
     attn_sites = attention_sites(model)
     generator = torch.Generator().manual_seed(seed)
     log_alphas = [torch.full((site.attention.heads,), INITIAL_LOG_ALPHA, requires_grad=True) for site in attn_sites]
@@ -53,7 +54,7 @@ def learn_gates(
             for site, log_alpha in zip(attn_sites, log_alphas, strict=True):
                 u = torch.rand(log_alpha.shape, generator=generator).clamp(1e-6, 1 - 1e-6)
                 interventions |= gate_heads(site, sample_hard_concrete(log_alpha, u))
-            with torch.enable_grad(), alter(model, interventions):
+            with evaluation_mode(model), torch.enable_grad(), alter(model, interventions):
                 loss = sentence_losses(model, batch).sum() / float(count_target_tokens(batch).sum())
             expected_open = torch.stack([open_probability(log_alpha).sum() for log_alpha in log_alphas]).sum()
             optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""Taking heads away: in which order, and out of the weights for good."""
+"""Pruning of heads: in which order, and removal from the weights."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,22 @@ from regard.inspection.heads.importance import (
 from regard.inspection.trace import Model, attention_sites
 from regard.model.attention import Attention
 
-PRUNED_FRACTION = 0.1  # of all heads are shut before importance is asked again.  Michel et al. 2019, section 4.1
+PRUNED_FRACTION = 0.1  # of all heads, masked between two estimates of importance.  Michel et al. 2019, section 4.1
 
 
 @dataclass(frozen=True)
 class PruningStage:
-    """A point on the way: the heads that are shut, and the loss without them."""
+    """One stage of pruning: the masked heads, and the loss without them."""
 
     pruned_heads: tuple[Head, ...]
     num_heads: int
+    """The remaining heads."""
     loss: float
-    """Nats per target piece."""
+    """Nats per target token."""
 
 
 def mask_heads(model: Model, heads: Sequence[Head]) -> dict[str, Intervention]:
-    """The changes that shut heads: for `alter`. What is left equals what `narrow` makes."""
+    """Interventions for `alter` that mask heads. The result equals that of `copy_pruned_weights`."""
     masked_heads = set(heads)
     interventions: dict[str, Intervention] = {}
     for site in attention_sites(model):
@@ -44,18 +45,17 @@ def mask_heads(model: Model, heads: Sequence[Head]) -> dict[str, Intervention]:
 
 
 def prune_by_importance(model: Model, examples: Sequence[Example], keep: int) -> Iterator[PruningStage]:
-    """Shut the least important heads, a tenth at a time, asking anew each time, until so many are left.
+    """Mask the least important heads, a tenth at a time, with importance estimated anew, until `keep` remain.
 
-    The last head of an attention is never shut. The first stage is the whole model.
+    The last head of an attention is never masked. The first stage is the full model.
     """
     all_heads = [head for site in attention_sites(model) for head in site.heads]
     keep = feasible_head_count(model, keep)
     pruned_heads: list[Head] = []
     yield _pruning_stage(model, examples, pruned_heads, len(all_heads))
     while len(all_heads) - len(pruned_heads) > keep:
-        importances = head_importance(
-            model, examples, pruned_heads, normalize_by_layer=False
-        )  # what is lost is lost, in whichever layer
+        # Not normalized by layer: the loss is comparable between layers.
+        importances = head_importance(model, examples, pruned_heads, normalize_by_layer=False)
         count = min(max(1, round(PRUNED_FRACTION * len(all_heads))), len(all_heads) - len(pruned_heads) - keep)
         for _ in range(count):
             candidates = [
@@ -70,7 +70,7 @@ def prune_by_importance(model: Model, examples: Sequence[Example], keep: int) ->
 def prune_by_gates(
     model: Model, examples: Sequence[Example], order: Sequence[Head], keep: int
 ) -> Iterator[PruningStage]:
-    """Shut heads in an order that gates have learnt, the least wanted first, until so many are left."""
+    """Mask heads in the order of learned gates, least important first, until `keep` remain."""
     all_heads = [head for site in attention_sites(model) for head in site.heads]
     keep = feasible_head_count(model, keep)
     pruned_heads: list[Head] = []
@@ -86,15 +86,15 @@ def prune_by_gates(
 
 
 def feasible_head_count(model: Model, keep: int) -> int:
-    """So many heads, or one for each attention where that is more."""
+    """`keep`, or the number of attention modules if that is larger: each keeps at least one head."""
     total = sum(site.attention.heads for site in attention_sites(model))
     if keep > total or keep < 1:
-        raise ModelError(f"--keep asks for {keep} heads; the model has {total}, so ask for 1 to {total}, or 1% to 100%")
+        raise ModelError(f"--keep {keep}: the model has {total} heads; keep 1 to {total} of them, or 1% to 100%")
     return max(keep, len(attention_sites(model)))
 
 
 def parse_head_count(text: str, total: int) -> int:
-    """'50%' of so many heads, or a number of them."""
+    """The number of heads to keep: '50%' of `total`, or a number."""
     number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
         value = float(number)
@@ -107,9 +107,9 @@ def parse_head_count(text: str, total: int) -> int:
 
 
 def copy_pruned_weights(full_model: nn.Module, pruned_model: nn.Module) -> None:
-    """Give a model that was built without some heads the weights of the one that has them.
+    """Copy the weights of a model to one that was built without some of its heads.
 
-    Of each head that is gone, rows of W_Q, W_K, W_V and columns of W_O are left out; the output's bias stays.
+    Rows of W_Q, W_K, W_V and columns of W_O of each pruned head are removed; the output bias stays.
     """
     parameters: dict[str, Tensor] = {
         _canonical_name(name): tensor for name, tensor in full_model.named_parameters(remove_duplicate=False)
@@ -118,11 +118,11 @@ def copy_pruned_weights(full_model: nn.Module, pruned_model: nn.Module) -> None:
     with torch.no_grad():
         for path, attention in _attentions(pruned_model).items():
             rows = _remaining_rows(full_attentions[path], attention)
-            for name in ("q", "k", "v"):
+            for name in ("q_proj", "k_proj", "v_proj"):
                 parameters[f"{path}.{name}.weight"] = parameters[f"{path}.{name}.weight"][rows]
                 if f"{path}.{name}.bias" in parameters:
                     parameters[f"{path}.{name}.bias"] = parameters[f"{path}.{name}.bias"][rows]
-            parameters[f"{path}.out.weight"] = parameters[f"{path}.out.weight"][:, rows]
+            parameters[f"{path}.out_proj.weight"] = parameters[f"{path}.out_proj.weight"][:, rows]
         for name, parameter in pruned_model.named_parameters():
             parameter.copy_(parameters[_canonical_name(name)])
 
@@ -136,7 +136,7 @@ def _pruning_stage(
 
 
 def _is_last_head(head: Head, all_heads: Sequence[Head], pruned_heads: Sequence[Head]) -> bool:
-    """Whether an attention would be left with nothing."""
+    """Whether a head is the last one of its attention."""
     return sum(other.attention_name == head.attention_name and other not in pruned_heads for other in all_heads) <= 1
 
 
@@ -145,7 +145,7 @@ def _attentions(model: nn.Module) -> dict[str, Attention]:
 
 
 def _remaining_rows(full_attention: Attention, pruned_attention: Attention) -> Tensor:
-    """Which rows of the whole attention's maps the small one keeps."""
+    """The rows of the full projections that the pruned attention keeps."""
     slots = [full_attention.head_ids.index(head_id) for head_id in pruned_attention.head_ids]
     return torch.cat(
         [torch.arange(slot * full_attention.head_dim, (slot + 1) * full_attention.head_dim) for slot in slots]
@@ -153,5 +153,5 @@ def _remaining_rows(full_attention: Attention, pruned_attention: Attention) -> T
 
 
 def _canonical_name(name: str) -> str:
-    """A parameter's name, whether or not its scheme of positions chooses among heads."""
-    return name.replace(".positions.of.", ".positions.")
+    """A parameter's name without the wrapper that selects heads of a position encoding."""
+    return name.replace(".positions.scheme.", ".positions.")

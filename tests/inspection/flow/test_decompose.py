@@ -6,9 +6,8 @@ from torch.testing import assert_close
 
 from regard.inspection.flow import decompose, norms
 from regard.inspection.trace import attention_sites, attention_weights, trace_forward
-from regard.model.taps import record
-
-from .conftest import config_of, example_of, model_of
+from regard.model.taps import attention_path, record
+from tests.inspection.conftest import config_of, example_of, model_of
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 
@@ -73,7 +72,7 @@ def test_layers_with_residual_and_norm_add_up_to_what_they_hand_on(model, exampl
 
 
 def test_watched_and_fused_paths_give_the_same(model, examples):
-    source, target = torch.tensor([examples[0].source.ids]), torch.tensor([examples[0].read.ids])
+    source, target = torch.tensor([examples[0].source.ids]), torch.tensor([examples[0].decoder_input.ids])
     with torch.no_grad():
         fused = model(source, target)
         with record(model, "*.weights"):
@@ -93,22 +92,18 @@ def test_rows_sum_to_one_and_masked_cells_are_exactly_nought(positions, norm, ex
             assert_close(w, alone[name], rtol=0, atol=1e-5)  # padding of the batch changes nothing
 
 
-def test_cached_steps_look_as_one_pass_does(positions):
-    from regard.model.cache import Cache
-
+def test_a_prefix_attends_as_the_full_target_does(positions):
     model = model_of(config_of(positions))
     example = example_of([5, 6, 7, 8], [9, 10, 11, 12])
-    whole = attention_weights(model, [example])[0]
-    source, cache = torch.tensor([example.source.ids]), Cache()
-    with torch.no_grad():
-        memory = model.encode(source)
-        for t, token in enumerate(example.decoder_input.ids):
-            with record(model, "decoder.*.weights") as seen:
-                model.decode(torch.tensor([[token]]), memory, cache)
-            for name in ("decoder.0.self", "decoder.1.cross"):
-                row = whole[name][:, t]
-                row = row[:, : t + 1] if name.endswith("self") else row
-                assert_close(seen[f"{name}.weights"][0, :, 0], row, rtol=0, atol=1e-5)
+    full = attention_weights(model, [example])[0]
+    source, target = torch.tensor([example.source.ids]), torch.tensor([example.decoder_input.ids])
+    for t in range(target.shape[1]):
+        with torch.no_grad(), record(model, "decoder.*.weights") as activations:
+            model(source, target[:, : t + 1])
+        for name in ("decoder.0.self", "decoder.1.cross"):
+            row = full[name][:, t]
+            row = row[:, : t + 1] if name.endswith("self") else row
+            assert_close(activations[f"{attention_path(name)}.weights"][0, :, t], row, rtol=0, atol=1e-5)
 
 
 def test_without_positions_nothing_is_positional_in_the_first_layer(examples):
@@ -140,7 +135,7 @@ def test_moved_words_leave_the_terms_of_places_alone():
 def test_a_norm_for_each_part_would_not_add_up():
     """What the frozen deviation is for."""
     model = model_of(config_of({"kind": "sinusoidal"}))
-    norm = model.encoder.layers[0].around_self.norm
+    norm = model.encoder.layers[0].self_attn_residual.norm
     parts = decompose.decompose_embedding(model.encoder.embedding, torch.tensor([5, 6, 7]), torch.arange(3)[None])
     with torch.no_grad():
         assert_close(decompose.normalize_parts(norm, parts).sum(), norm(parts.sum()))

@@ -1,5 +1,7 @@
 """Rollout and flow: what must be true of them, by closed forms."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -7,8 +9,7 @@ from torch.testing import assert_close
 from regard.inspection.flow import attribution, norms, rollout
 from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.taps import alter
-
-from .conftest import config_of, example_of, model_of
+from tests.inspection.conftest import config_of, example_of, model_of
 
 STEP = 2 / rollout.CAPACITY_SCALE
 """What a flow may be off by for each edge that it takes."""
@@ -113,10 +114,10 @@ def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_attention_to_oneself_mixes_nothing_and_values_of_one_length_rank_as_weights(norm):
     model = model_of(config_of({"kind": "alibi"}, norm=norm)).double()
-    model.encoder.layers[0].self.positions.slopes.fill_(1e4)  # so steep that each token sees itself alone
+    model.encoder.layers[0].self_attn.positions.slopes.fill_(1e4)  # so steep that each token sees itself alone
     look = trace_forward(model, example_of([5, 6, 7], [8])).attentions["encoder.0.self"]
     assert float(norms.mixing_ratio(look).max()) < 1e-12
-    same = type(look)(**{**vars(look), "v": look.v[:, :1].expand_as(look.v)})
+    same = replace(look, v=look.v[:, :1].expand_as(look.v))
     assert_close(norms.value_weighted_norms(same).argsort(dim=-1), same.weights.argsort(dim=-1))
 
 
@@ -167,7 +168,7 @@ def test_what_a_token_pays_itself_is_not_dealt_out():
         n = weights.shape[-1]
         return (0.9 * torch.eye(n) + 0.1 * (1 - torch.eye(n)) / (n - 1)).to(weights).expand_as(weights)
 
-    with alter(model, {f"encoder.{layer}.self.weights": selfish for layer in range(2)}):
+    with alter(model, {f"encoder.layers.{layer}.self_attn.weights": selfish for layer in range(2)}):
         found = attribution.analyze_flow(trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11])))
     for way in found.permuted_rollouts:
         assert_close(way.encoder, found.rollout.encoder)

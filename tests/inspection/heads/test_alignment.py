@@ -49,7 +49,7 @@ def test_links_are_read_as_they_are_written():
     assert parse_pharaoh("0-0 3p1", "gold:1") == ({(0, 0)}, {(3, 1)})
     assert parse_pharaoh("", "gold:1") == (set(), set())
     for wrong in ("0-", "a-b", "0:1", "-1-2"):
-        with pytest.raises(DataError, match=f"gold:7: '{wrong}' is no link; expected 0-0"):
+        with pytest.raises(DataError, match=f"gold:7: '{wrong}' is not a link; expected 0-0"):
             parse_pharaoh(f"0-0 {wrong}", "gold:7")
 
 
@@ -91,6 +91,6 @@ def test_weights_come_without_padding_and_each_row_sums_to_one():
 def test_layers_stand_in_their_order():
     model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=11), 23, 23, joint=True, pad=PAD)
     with torch.no_grad():
-        model.decoder.layers[10].cross.q.weight.mul_(50)  # a layer that looks hard
+        model.decoder.layers[10].cross_attn.q_proj.weight.mul_(50)  # a layer that looks hard
     (weights,) = cross_attention_weights(model, collate([[5, 6, 7]], [[9, 10]]))
     assert int(weights.amax(dim=(1, 2, 3)).argmax()) == 10

@@ -11,7 +11,7 @@ from regard.inspection.flow.attribution import attention_gradients, gradient_tim
 from regard.inspection.heads import faithfulness
 from regard.inspection.heads.importance import count_target_tokens, loss_by_sentence
 from regard.inspection.trace import attention_sites, trace_forward
-from regard.model.taps import alter
+from regard.model.taps import alter, attention_path
 from tests.inspection.conftest import config_of, model_of
 
 T, S = 7, 5
@@ -45,14 +45,14 @@ def test_heads_are_as_far_apart_as_their_rows_are(model, examples):
         1:
     ]  # the first has no choice
     assert found[2, 4] == pytest.approx(sum(rows) / len(rows))
-    with alter(model, {"decoder.1.self.weights": lambda weights: weights[:, [0, 0, 2]]}):
+    with alter(model, {"decoder.layers.1.self_attn.weights": lambda weights: weights[:, [0, 0, 2]]}):
         assert faithfulness.head_divergences(trace_forward(model, examples[0]).of_kind("decoder"))[3, 4] == 0  # twins
 
 
 def test_a_head_of_places_alone_looks_where_places_say(examples):
     model = model_of(config_of({"kind": "bias", "length": 64})).double()
     with torch.no_grad():
-        for linear in (model.encoder.layers[0].self.q, model.encoder.layers[0].self.k):
+        for linear in (model.encoder.layers[0].self_attn.q_proj, model.encoder.layers[0].self_attn.k_proj):
             linear.weight[8:16] = 0  # head 1 asks for no word
             linear.bias[8:16] = 0
     seen = trace_forward(model, examples[0])
@@ -98,7 +98,7 @@ def test_what_evenness_costs_is_the_loss_it_adds(model, examples):
         return new
 
     plain = loss_by_sentence(model, examples[1:2])
-    changed = loss_by_sentence(model, examples[1:2], lambda chosen: {"decoder.0.cross.weights": flat})
+    changed = loss_by_sentence(model, examples[1:2], lambda chosen: {"decoder.layers.0.cross_attn.weights": flat})
     expected = float((changed - plain)[0] / count_target_tokens(examples[1:2])[0])
     assert (
         faithfulness.perturb_heads(model, examples[1], look)[2].uniform_loss_increase
@@ -119,11 +119,11 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
     original = faithfulness._log_probs
 
     def probing(model, chosen):
-        with alter(model, {"encoder.0.self.weights": watch}):
+        with alter(model, {"encoder.layers.0.self_attn.weights": watch}):
             return original(model, chosen)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faithfulness, "_log_probabilities", probing)
+        patch.setattr(faithfulness, "_log_probs", probing)
         faithfulness.perturb_heads(model, examples[0], look)
     hidden = ~decompose.head_attn_mask(look)
     assert hidden[2].any() and not seen["weights"][:, hidden].any()
@@ -150,7 +150,7 @@ def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apa
             new[:, h, i, j] += change
             return new
 
-        return float(loss_by_sentence(model, examples[:1], lambda _: {f"{name}.weights": push})[0])
+        return float(loss_by_sentence(model, examples[:1], lambda _: {f"{attention_path(name)}.weights": push})[0])
 
     slope = abs(moved(step) - moved(-step)) / (2 * step)
     assert float(found[name][h, i, j]) == pytest.approx(slope, rel=1e-5)

@@ -38,8 +38,7 @@ from regard.model.transformer import count_parameters
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.padding_free import PaddingFree
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_flops
-
-from .conftest import SIZE, config_of, model_of
+from tests.inspection.conftest import SIZE, config_of, model_of
 
 SOME = ("encoder.0.self.1", "encoder.1.self.0", "encoder.1.self.2", "decoder.0.cross.0", "decoder.1.self.2")
 
@@ -147,7 +146,7 @@ def test_no_sentence_is_its_own_other_sentence(examples, monkeypatch):
     for some in (examples[:2], examples):
         (cost,) = ablate_heads(model, some, [head], "resample")
         assert abs(cost.cost) > 1e-6
-    with pytest.raises(DataError, match="another sentence, and there is only one"):
+    with pytest.raises(DataError, match="give at least two sentences"):
         ablate_heads(model, examples[:1], [head], "resample")
 
 
@@ -301,6 +300,6 @@ def test_heads_that_never_were_cannot_be_pruned():
 def test_an_encoder_alone_has_no_loss_but_weights(examples):
     config = ModelConfig(architecture="encoder", dim=24, heads=3, ffn=13, layers=2, pruned=("encoder.0.self.1",))
     model = build_encoder(config, SIZE, PAD).eval()
-    with pytest.raises(ModelError, match="an encoder alone predicts nothing"):
+    with pytest.raises(ModelError, match="an encoder-only model has no loss"):
         head_importance(model, examples)
     assert [w.shape[0] for w in attention_weights(model, examples)[0].values()] == [2, 3]

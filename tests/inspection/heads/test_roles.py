@@ -29,8 +29,7 @@ from regard.inspection.selftest import VOCAB_SIZE, _check_copying, _random_model
 from regard.inspection.trace import attention_sites
 from regard.model.build import build
 from regard.model.taps import alter
-
-from .conftest import config_of
+from tests.inspection.conftest import config_of
 
 EXAMPLES = planted_examples(VOCAB_SIZE)
 
@@ -168,7 +167,7 @@ def test_a_row_of_cross_attention_is_the_one_that_writes_its_word():
 def test_confidence_leaves_the_end_of_a_sentence_out():
     model = small_model("sinusoidal")
     sharp = {
-        f"{site.name}.weights": partial(_sharp_at, -1) for site in attention_sites(model) if site.kind != "decoder"
+        f"{site.path}.weights": partial(_sharp_at, -1) for site in attention_sites(model) if site.kind != "decoder"
     }
     with alter(model, sharp):
         found = {one.head.attention_name: one.statistics for one in analyze_heads(model, EXAMPLES[:2])}

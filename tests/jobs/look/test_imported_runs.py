@@ -116,7 +116,7 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
 
 def test_a_language_model_has_no_word_in_its_context():
     model = build_decoder(config_of({"kind": "none"}), 47, 0)
-    with pytest.raises(ModelError, match="this model has no encoder, so no word can be looked at in its context"):
+    with pytest.raises(ModelError, match="this model has no encoder, so words cannot be inspected in context"):
         get_encoder(model)
 
 

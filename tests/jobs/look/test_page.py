@@ -265,7 +265,7 @@ def test_gold_that_does_not_fit_is_refused(run, spaced, capsys):
     for text, match in (
         ("0-0\n", "1 lines of links for 2 pairs"),
         ("0-0\n0-0 3-1\n", "link 3-1 is outside its pair of 3 and 3 words"),
-        ("0-0\nx\n", "'x' is no link"),
+        ("0-0\nx\n", "'x' is not a link"),
         ("\n\n", "there is no link in the lines that were read"),
     ):
         spaced["links"].write_text(text)
