@@ -78,6 +78,8 @@ RENAMED = (
     (r"norm\.gain$", "norm.weight"),
     (r"norm\.shift$", "norm.bias"),
     (r"\.embedding\.words\.", ".embedding.tokens."),
+    (r"\.positions\.beside\.", ".positions.encoding."),
+    (r"\.positions\.of\.", ".positions.scheme."),
 )
 """Names of weights as they once were, and as they are."""
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.model.build import build, build_decoder
-from regard.model.cache import Cache
 from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.runtime.incremental import IncrementalDecoder
 
 SYMBOLS = 16
 TURN = EOS + 1 + SYMBOLS  # what stands between the two halves
@@ -61,18 +61,20 @@ def exact(model: Model, task: Task, rows: Tensor) -> float:
     """Share of sequences (B, n) whose whole greedy answer, end included, is right."""
     count, length = rows.shape
     begin, end = torch.full((count, 1), BOS), torch.full((count, 1), EOS)
-    cache, said = Cache(), []
+    batch, answer = IncrementalDecoder(model).new_batch(), []
     if isinstance(model, DecoderOnly):
-        states = model(torch.cat((begin, rows, torch.full((count, 1), TURN)), dim=1), cache)[:, -1:]
+        batch.admit(rows[:, :0])
+        prompt = torch.cat((begin, rows, torch.full((count, 1), TURN)), dim=1)
     else:
-        memory = model.encode(torch.cat((rows, end), dim=1))
-        states = model.decode(begin, memory, cache)
+        batch.admit(torch.cat((rows, end), dim=1))
+        prompt = begin
+    for column in prompt.T:
+        logits = batch.step(column)
     for _ in range(length + 1):
-        last = model.output(states).argmax(-1)  # (B, 1)
-        said.append(last)
-        states = model(last, cache) if isinstance(model, DecoderOnly) else model.decode(last, memory, cache)
+        answer.append(logits.argmax(-1))  # (B,)
+        logits = batch.step(answer[-1])
     gold = torch.cat((task.answer(rows), end), dim=1)
-    return float((torch.cat(said, dim=1) == gold).all(dim=1).float().mean())
+    return float((torch.stack(answer, dim=1) == gold).all(dim=1).float().mean())
 
 
 def train(architecture: str, c: ModelConfig, task: Task, seed: int, steps: int) -> Model:

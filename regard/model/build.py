@@ -1,12 +1,14 @@
-"""From settings to a model. Nothing else in this room reads the config."""
+"""From settings to a model. Nothing else in this package reads the config."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.config import ModelConfig, PositionsConfig
-from regard.model.attention import Attention, hard_attention, masked_softmax
+from regard.config import ModelConfig
+from regard.model.attention import Attend, Attention, attend, hard_attention
 from regard.model.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -15,6 +17,7 @@ from regard.model.layers import (
     LayerNorm,
     PostNorm,
     PreNorm,
+    Residual,
     RMSNorm,
     gelu_tanh,
 )
@@ -25,7 +28,6 @@ from regard.model.transformer import (
     DecoderOnly,
     EncoderDecoder,
     EncoderOnly,
-    FirstTokenPooling,
     NoTokenTypes,
     Pooler,
     Projection,
@@ -41,59 +43,70 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
 }
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
-NORMALIZERS = {"softmax": masked_softmax, "argmax": hard_attention}
+ATTENDS: dict[str, Attend] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
 RESIDUALS = {"pre": PreNorm, "post": PostNorm}
 
 
 def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: int) -> EncoderDecoder:
-    """A fresh model for vocabularies of the given sizes; `joint` means that both sides share one."""
-    source_positions = c.encoder.positions or c.positions
-    target_positions = c.decoder.positions or c.positions
-    source_encoding = SCHEMES[source_positions.kind].embedding(_shape(c, causal=False), source_positions)
-    target_encoding = SCHEMES[target_positions.kind].embedding(_shape(c, causal=True), target_positions)
-    make_source_positions = _positions_factory(c, source_positions, causal=False)
-    make_target_positions = _positions_factory(c, target_positions, causal=True)
-    target_table = _token_table(target_size, c.dim - target_encoding.width)
-    shared = c.tie_embeddings and joint and source_encoding.width == target_encoding.width
-    source_table = target_table if shared else _token_table(source_size, c.dim - source_encoding.width)
-    encoder = TransformerStack(
-        _embedding(c, source_table, source_encoding),
-        [_encoder_layer(c, make_source_positions(), f"encoder.{i}") for i in range(c.depth("encoder"))],
-        _final_norm(c),
-    )
-    decoder = Decoder(
-        _embedding(c, target_table, target_encoding),
-        [_decoder_layer(c, make_target_positions(), f"decoder.{i}") for i in range(c.depth("decoder"))],
-        _final_norm(c),
-    )
-    tied = c.tie_embeddings and not target_encoding.width
-    output_weight = target_table.weight if tied else _token_table(target_size, c.dim).weight
-    return EncoderDecoder(encoder, decoder, Projection(output_weight, c.output_bias), pad)
+    """A fresh encoder-decoder for vocabularies of these sizes; `joint`: both sides share one vocabulary."""
+    source, target = _StackParts(c, "encoder"), _StackParts(c, "decoder")
+    target_table = _token_table(target_size, target.embedding_width)
+    shared = c.tie_embeddings and joint and source.embedding_width == target.embedding_width
+    source_table = target_table if shared else _token_table(source_size, source.embedding_width)
+    encoder = TransformerStack(source.embedding(source_table), source.layers(_encoder_layer), _final_norm(c))
+    decoder = Decoder(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
+    return EncoderDecoder(encoder, decoder, _projection(c, target_table), pad)
 
 
-def build_encoder(c: ModelConfig, size: int, pad: int) -> EncoderOnly:
-    """A fresh encoder for a vocabulary of this size."""
-    return EncoderOnly(*_build_stack(c, size, causal=False), pad, Pooler(c.dim) if c.pooler else FirstTokenPooling())
+def build_encoder(c: ModelConfig, vocab_size: int, pad: int) -> EncoderOnly:
+    """A fresh encoder without a decoder."""
+    return EncoderOnly(*_single_stack(c, "encoder", vocab_size), pad, Pooler(c.dim) if c.pooler else None)
 
 
-def build_decoder(c: ModelConfig, size: int, pad: int) -> DecoderOnly:
-    """A fresh language model for a vocabulary of this size."""
-    return DecoderOnly(*_build_stack(c, size, causal=True), pad)
+def build_decoder(c: ModelConfig, vocab_size: int, pad: int) -> DecoderOnly:
+    """A fresh causal language model."""
+    return DecoderOnly(*_single_stack(c, "decoder", vocab_size), pad)
 
 
-def _build_stack(c: ModelConfig, size: int, causal: bool) -> tuple[TransformerStack, Projection]:
-    """A stack of its own, and the projection onto its vocabulary."""
-    positions = (c.decoder if causal else c.encoder).positions or c.positions
-    name = "decoder" if causal else "encoder"
-    encoding, make_positions = (
-        SCHEMES[positions.kind].embedding(_shape(c, causal), positions),
-        _positions_factory(c, positions, causal),
-    )
-    token_table = _token_table(size, c.dim - encoding.width)
-    output_weight = token_table.weight if c.tie_embeddings and not encoding.width else _token_table(size, c.dim).weight
-    layers = [_encoder_layer(c, make_positions(), f"{name}.{i}") for i in range(c.depth(name))]
-    stack = TransformerStack(_embedding(c, token_table, encoding), layers, _final_norm(c))
-    return stack, Projection(output_weight, c.output_bias)
+def _single_stack(c: ModelConfig, name: str, vocab_size: int) -> tuple[TransformerStack, Projection]:
+    parts = _StackParts(c, name)
+    table = _token_table(vocab_size, parts.embedding_width)
+    projection = _projection(c, table)
+    return TransformerStack(parts.embedding(table), parts.layers(_encoder_layer), _final_norm(c)), projection
+
+
+Layer = TypeVar("Layer")
+
+
+class _StackParts:
+    """What a stack is made of: its position scheme, its embedding, its layers."""
+
+    def __init__(self, c: ModelConfig, name: str):
+        self.c, self.name = c, name
+        positions = (c.encoder if name == "encoder" else c.decoder).positions or c.positions
+        scheme, shape = SCHEMES[positions.kind], Shape(c.dim, c.heads, causal=name == "decoder")
+        self.encoding = scheme.embedding(shape, positions)
+        self.embedding_width = c.dim - self.encoding.width
+        make_positions = partial(scheme.attention, shape, positions)
+        self.make_positions = partial(_same, make_positions()) if scheme.shared else make_positions
+
+    def embedding(self, table: nn.Embedding) -> TokenEmbedding:
+        return _embedding(self.c, table, self.encoding)
+
+    def layers(self, make_layer: Callable[[ModelConfig, Positions, str], Layer]) -> list[Layer]:
+        """Each with positions of its own, or all with the same where the scheme is shared."""
+        count = self.c.depth(self.name)
+        return [make_layer(self.c, self.make_positions(), f"{self.name}.{i}") for i in range(count)]
+
+
+def _same(positions: Positions) -> Positions:
+    return positions
+
+
+def _projection(c: ModelConfig, table: nn.Embedding) -> Projection:
+    tied = c.tie_embeddings and table.embedding_dim == c.dim
+    weight = table.weight if tied else _token_table(table.num_embeddings, c.dim).weight
+    return Projection(weight, c.output_bias)
 
 
 def _embedding(c: ModelConfig, tokens: nn.Embedding, positions: Positions) -> TokenEmbedding:
@@ -103,28 +116,20 @@ def _embedding(c: ModelConfig, tokens: nn.Embedding, positions: Positions) -> To
 
 
 def _encoder_layer(c: ModelConfig, positions: Positions, name: str) -> EncoderLayer:
-    return EncoderLayer(_attention(c, positions, f"{name}.self"), _feed_forward(c), lambda: _residual(c))
+    return EncoderLayer(_attention(c, positions, f"{name}.self"), _feed_forward(c), _residual(c), _residual(c))
 
 
 def _decoder_layer(c: ModelConfig, positions: Positions, name: str) -> DecoderLayer:
-    cross_attn = _attention(c, Positions(), f"{name}.cross")  # source and target places are not on one axis
-    return DecoderLayer(_attention(c, positions, f"{name}.self"), cross_attn, _feed_forward(c), lambda: _residual(c))
-
-
-def _positions_factory(c: ModelConfig, positions: PositionsConfig, causal: bool) -> Callable[[], Positions]:
-    """The positions of each layer's self-attention: new ones every time, or the same for all layers of a stack."""
-    scheme, shape = SCHEMES[positions.kind], _shape(c, causal)
-    if not scheme.shared:
-        return lambda: scheme.attention(shape, positions)
-    shared = scheme.attention(shape, positions)
-    return lambda: shared
+    cross_attn = _attention(c, Positions(), f"{name}.cross")  # source and target positions are not on one axis
+    self_attn = _attention(c, positions, f"{name}.self")
+    return DecoderLayer(self_attn, cross_attn, _feed_forward(c), _residual(c), _residual(c), _residual(c))
 
 
 def _attention(c: ModelConfig, positions: Positions, name: str) -> Attention:
     kept_heads = c.kept_heads(name)
     if positions.by_head and len(kept_heads) < c.heads:
         positions = SelectedHeads(positions, kept_heads)
-    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, NORMALIZERS[c.attention], kept_heads)
+    attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, ATTENDS[c.attention], kept_heads)
     for linear in (attention.q_proj, attention.k_proj, attention.v_proj, attention.out_proj):
         _init_linear(linear)
     return attention
@@ -142,7 +147,7 @@ def _feed_forward(c: ModelConfig) -> nn.Module:
     return feed_forward
 
 
-def _residual(c: ModelConfig) -> nn.Module:
+def _residual(c: ModelConfig) -> Residual:
     return RESIDUALS[c.norm](_norm(c), c.dropout)
 
 
@@ -151,7 +156,7 @@ def _norm(c: ModelConfig) -> nn.Module:
 
 
 def _final_norm(c: ModelConfig) -> nn.Module:
-    """Pre-norm leaves the stream as it is, so the stack ends in a norm; post-norm has had its last one."""
+    """Pre-norm leaves the residual stream unnormalized, so the stack ends in a norm; post-norm already has one."""
     return _norm(c) if c.norm == "pre" else nn.Identity()
 
 
@@ -165,7 +170,3 @@ def _init_linear(linear: nn.Linear) -> None:
     nn.init.xavier_uniform_(linear.weight)
     if linear.bias is not None:
         nn.init.zeros_(linear.bias)
-
-
-def _shape(c: ModelConfig, causal: bool) -> Shape:
-    return Shape(c.dim, c.heads, causal)

@@ -1,20 +1,28 @@
 """The layers around attention: norms, feed-forward, residuals, and the two layers made of them."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import Attention, KeyValues
+from regard.model.attention import Attention
 from regard.model.taps import Tap
 
 Sublayer = Callable[[Tensor], Tensor]
-ResidualAdd = Callable[[Tensor, Tensor, float], Tensor]
+
+
+class Source(NamedTuple):
+    """What the decoder knows of the source: the encoder's states (B, S, D), a mask (B, 1, 1, S) and positions."""
+
+    states: Tensor
+    attn_mask: Tensor
+    position_ids: Tensor
 
 
 class LayerNorm(nn.Module):
-    """(x - mean) / √(variance + ε) · gain + shift.  Ba et al. 2016."""
+    """(x - mean) / √(variance + ε) · weight + bias.  Ba et al. 2016."""
 
     def __init__(self, dim: int, epsilon: float):
         super().__init__()
@@ -27,7 +35,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """x / √(mean of squares + ε) · gain: no centring, no shift.  Zhang and Sennrich 2019."""
+    """x / √(mean of squares + ε) · weight: no centering, no bias.  Zhang and Sennrich 2019."""
 
     def __init__(self, dim: int, epsilon: float):
         super().__init__()
@@ -44,7 +52,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """out(f(into(x))): the same two linear maps for every token."""
+    """down(f(up(x))): the same two linear layers for every token."""
 
     def __init__(self, dim: int, ffn: int, activation: Callable[[Tensor], Tensor], bias: bool, dropout: float):
         super().__init__()
@@ -59,7 +67,7 @@ class FeedForward(nn.Module):
 
 
 class GatedFeedForward(nn.Module):
-    """out(silu(gate(x)) · into(x)), known as SwiGLU.  Shazeer 2020."""
+    """down(silu(gate(x)) · up(x)), known as SwiGLU.  Shazeer 2020."""
 
     def __init__(self, dim: int, ffn: int, bias: bool, dropout: float):
         super().__init__()
@@ -74,98 +82,92 @@ class GatedFeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """What goes around a sublayer. `add` is how x + dropout(y) is done, where it is to be done otherwise than here."""
+    """after(x + dropout(sublayer(before(x)))); where the norm stands is up to the subclass."""
 
     def __init__(self, norm: nn.Module, dropout: float):
         super().__init__()
         self.norm = norm
         self.dropout = dropout
 
-    def add(self, x: Tensor, y: Tensor, dropout: float) -> Tensor:
-        return x + F.dropout(y, dropout, self.training)
+    def before(self, x: Tensor) -> Tensor:
+        """What the sublayer is given."""
+        return x
+
+    def after(self, x: Tensor) -> Tensor:
+        """What becomes of the sum."""
+        return x
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return self.after(x + F.dropout(sublayer(self.before(x)), self.dropout, self.training))
 
 
 class PreNorm(Residual):
-    """x + dropout(f(norm(x))): the residual stream is never normalised, so it trains without care."""
+    """x + dropout(f(norm(x))): the residual stream is never normalized, which makes training stable."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer, add: ResidualAdd | None = None) -> Tensor:
-        return (add or self.add)(x, sublayer(self.norm(x)), self.dropout)
+    def before(self, x: Tensor) -> Tensor:
+        return self.norm(x)
 
 
 class PostNorm(Residual):
     """norm(x + dropout(f(x))).  Vaswani et al. 2017, section 5.4."""
 
-    def forward(self, x: Tensor, sublayer: Sublayer, add: ResidualAdd | None = None) -> Tensor:
-        return self.norm((add or self.add)(x, sublayer(x), self.dropout))
-
-
-ExtendCache = Callable[[KeyValues], KeyValues]
-
-
-def _without_cache(new: KeyValues) -> KeyValues:
-    return new
+    def after(self, x: Tensor) -> Tensor:
+        return self.norm(x)
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each inside a residual. With a causal mask it is a language model's layer."""
 
-    def __init__(self, self_attn: Attention, feed_forward: nn.Module, make_residual: Callable[[], nn.Module]):
+    def __init__(
+        self,
+        self_attn: Attention,
+        feed_forward: nn.Module,
+        self_attn_residual: Residual,
+        feed_forward_residual: Residual,
+    ):
         super().__init__()
         self.self_attn = self_attn
         self.feed_forward = feed_forward
-        self.self_attn_residual = make_residual()
-        self.feed_forward_residual = make_residual()
-        self.out = Tap()  # (B, S, D)
+        self.self_attn_residual = self_attn_residual
+        self.feed_forward_residual = feed_forward_residual
+        self.out = Tap()  # (B, T, D)
 
-    def forward(
-        self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, extend_cache: ExtendCache = _without_cache
-    ) -> Tensor:
-        """x (B, T, D). `remember` adds the tokens before x that a cache holds."""
-        x = self.self_attn_residual(
-            x,
-            lambda h: self.self_attn(
-                h, extend_cache(self.self_attn.project_kv(h, position_ids)), attn_mask, position_ids
-            ),
-        )
+    def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor) -> Tensor:
+        """x (B, T, D) -> (B, T, D)."""
+        x = self.self_attn_residual(x, lambda h: _attend_to_self(self.self_attn, h, attn_mask, position_ids))
         x = self.feed_forward_residual(x, self.feed_forward)
         return self.out(x)
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention over the target so far, cross-attention over the source, then feed-forward."""
+    """Self-attention over the target, cross-attention over the source, then feed-forward, each inside a residual."""
 
     def __init__(
         self,
         self_attn: Attention,
         cross_attn: Attention,
         feed_forward: nn.Module,
-        make_residual: Callable[[], nn.Module],
+        self_attn_residual: Residual,
+        cross_attn_residual: Residual,
+        feed_forward_residual: Residual,
     ):
         super().__init__()
         self.self_attn = self_attn
         self.cross_attn = cross_attn
         self.feed_forward = feed_forward
-        self.self_attn_residual = make_residual()
-        self.cross_attn_residual = make_residual()
-        self.feed_forward_residual = make_residual()
+        self.self_attn_residual = self_attn_residual
+        self.cross_attn_residual = cross_attn_residual
+        self.feed_forward_residual = feed_forward_residual
         self.out = Tap()  # (B, T, D)
 
-    def forward(
-        self,
-        x: Tensor,
-        position_ids: Tensor,
-        attn_mask: Tensor | None,
-        extend_cache: ExtendCache,
-        source_kv: KeyValues,
-        source_attn_mask: Tensor,
-    ) -> Tensor:
-        """x (B, T, D). `remember` adds the tokens before x that a cache holds; `source` is what cross looks at."""
-        x = self.self_attn_residual(
-            x,
-            lambda h: self.self_attn(
-                h, extend_cache(self.self_attn.project_kv(h, position_ids)), attn_mask, position_ids
-            ),
-        )
-        x = self.cross_attn_residual(x, lambda h: self.cross_attn(h, source_kv, source_attn_mask, position_ids))
+    def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, source: Source) -> Tensor:
+        """x (B, T, D) -> (B, T, D), given the source."""
+        source_kv = self.cross_attn.project_kv(source.states, source.position_ids)
+        x = self.self_attn_residual(x, lambda h: _attend_to_self(self.self_attn, h, attn_mask, position_ids))
+        x = self.cross_attn_residual(x, lambda h: self.cross_attn(h, source_kv, source.attn_mask, position_ids))
         x = self.feed_forward_residual(x, self.feed_forward)
         return self.out(x)
+
+
+def _attend_to_self(attention: Attention, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor) -> Tensor:
+    return attention(x, attention.project_kv(x, position_ids), attn_mask, position_ids)

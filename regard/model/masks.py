@@ -1,4 +1,4 @@
-"""The one mask: boolean, True = may look, broadcastable to (B, H, Tq, Tk), combined with &.
+"""The one mask: boolean, True = may attend, broadcastable to (B, H, Tq, Tk), combined with &.
 
 Masks hide keys only. They are made here, by the model, from ids; layers receive them.
 """
@@ -12,11 +12,11 @@ def padding_mask(ids: Tensor, pad: int) -> Tensor:
     return (ids != pad)[:, None, None, :]
 
 
-def causal_mask(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-    """Keys that are not in the future of the last `queries` of `keys` tokens: (Tq, Tk)."""
-    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """Keys that are not in the future of each query: (T, T)."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
-def position_ids_of(ids: Tensor, start: int = 0) -> Tensor:
-    """Where tokens stand if nobody says otherwise: start, start + 1, … as (1, T)."""
-    return torch.arange(start, start + ids.shape[1], device=ids.device)[None]
+def position_ids_of(ids: Tensor) -> Tensor:
+    """The positions of tokens (B, T) unless others are given: 0, 1, … as (1, T)."""
+    return torch.arange(ids.shape[1], device=ids.device)[None]

@@ -1,4 +1,4 @@
-"""Named places to look, free until somebody watches.
+"""Named points of observation, free until they are hooked.
 
 with record(model, "decoder.layers.*.cross_attn.weights") as tensors:
     model(source, target)
@@ -16,16 +16,20 @@ from regard.errors import ModelError
 
 
 class Tap(nn.Identity):
-    """A place to look: hands on what it is given."""
+    """A point of observation: passes on what it is given."""
 
     @property
     def hooked(self) -> bool:
         return bool(self._forward_hooks)
 
 
+NO_TAP = Tap()
+"""Passes on what it is given, and is part of no model."""
+
+
 @dataclass(frozen=True)
 class Record(Mapping[str, Tensor]):
-    """What taps saw, by name; of a tap that was passed several times, the last."""
+    """What passed through taps, by name; of a tap that was passed several times, the last."""
 
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
@@ -52,7 +56,7 @@ def attention_path(name: str) -> str:
 
 @contextmanager
 def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
-    """Watch the taps whose names fit one of the patterns, for as long as the block lasts."""
+    """Record the taps whose names match one of the patterns, for as long as the block lasts."""
     all_taps = taps(model)
     selected_taps = {name: tap for name, tap in all_taps.items() if any(fnmatchcase(name, p) for p in patterns)}
     if not selected_taps:
@@ -75,7 +79,7 @@ def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
 
 @contextmanager
 def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Iterator[None]:
-    """Let taps hand on something else than they are given, for as long as the block lasts.
+    """Let taps pass on something else than they are given, for as long as the block lasts.
 
     with alter(model, {"decoder.layers.0.cross_attn.head_outputs": lambda x: x * gates}):
         model(source, target)
@@ -85,7 +89,7 @@ def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -
         raise ModelError(f"no tap is called {' or '.join(sorted(unknown))}; there are: {', '.join(all_taps)}")
 
     def make_hook(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
-        return lambda module, given, out: change(out)
+        return lambda module, inputs, output: change(output)
 
     handles = [all_taps[name].register_forward_hook(make_hook(change)) for name, change in changes.items()]
     try:

@@ -1,7 +1,7 @@
-"""The decoder one token at a time: the numbers of `EncoderDecoder.decode` with a `Cache`, in less time.
+"""The decoder one token at a time: the numbers of the plain model, with a key-value cache.
 
-`Stepwise` holds a model's products ready. A `Walk` is a batch on its way that sentences leave and enter as they like;
-what is known of a source is kept once for all of its beams.
+An `IncrementalDecoder` holds a model's linear layers ready. A `DecodingBatch` is a batch that sentences enter and leave
+at any step; the keys and values of a source are kept once for all of its beams.
 """
 
 from typing import NamedTuple
@@ -9,48 +9,72 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from regard.kernels import to_additive_mask
-from regard.model.layers import DecoderLayer
-from regard.model.transformer import EncoderDecoder
+from regard.model.layers import DecoderLayer, EncoderLayer
+from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.runtime.attention import AttentionMask, decode_heads
 from regard.runtime.kv_cache import KVCache
 from regard.runtime.linears import LinearFactory, PreparedLinears, dense
 from regard.runtime.padding_free import PaddingFree
-from regard.runtime.source_cache import AttentionMask, SourceCache, decode_attention
+from regard.runtime.source_cache import NoSourceCache, SourceCache
 
-COLUMNS_PER_RESERVE = 16  # tokens for which room is made at a time
+COLUMNS_PER_RESERVE = 16  # tokens for which memory is reserved at a time
 
 
 class IncrementalDecoder:
-    """A model made ready for decoding; later changes of its weights are not seen."""
+    """A model prepared for decoding; later changes of its weights have no effect."""
 
-    def __init__(self, model: EncoderDecoder, linear_factory: LinearFactory = dense):
+    def __init__(self, model: EncoderDecoder | DecoderOnly, linear_factory: LinearFactory = dense):
         self.model = model
         self.linears = PreparedLinears(linear_factory)
-        self.source_encoder = PaddingFree(model, self.linears)
-        self.layers: list[DecoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
+        self.layers: list[DecoderLayer | EncoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
         self.prepared_layers = [_PreparedLayer(layer, self.linears) for layer in self.layers]
         self.output = self.linears.linear(model.output)
 
     def new_batch(self, rows_per_sentence: int = 1) -> "DecodingBatch":
-        """A batch that nobody has entered yet, of so many rows a sentence."""
+        """An empty batch, of this many rows (beams) per sentence."""
         return DecodingBatch(self, rows_per_sentence)
+
+    @property
+    def cache_width(self) -> int:
+        """Numbers that the keys of one position take, over all layers."""
+        return sum(layer.cache_width for layer in self.prepared_layers)
+
+    def new_source_cache(self) -> NoSourceCache:
+        """For the sources of a batch; a language model has none."""
+        if isinstance(self.model, EncoderDecoder):
+            return SourceCache(PaddingFree(self.model, self.linears))
+        return NoSourceCache()
 
 
 class _PreparedLayer:
-    """A decoder layer's products, at hand: one sentence takes little longer to compute than to look them up."""
+    """A layer's linear layers, looked up once: for a single sentence, looking up takes as long as computing."""
 
-    def __init__(self, layer: DecoderLayer, linears: PreparedLinears):
+    def __init__(self, layer: DecoderLayer | EncoderLayer, linears: PreparedLinears):
         self.layer = layer
-        self.self_attn, self.cross_attn = layer.self_attn, layer.cross_attn
+        self.self_attn = layer.self_attn
         self.qkv_proj = linears.linear(layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)
         self.out_proj = linears.linear(layer.self_attn.out_proj)
-        self.cross_q_proj = linears.linear(layer.cross_attn.q_proj)
-        self.cross_out_proj = linears.linear(layer.cross_attn.out_proj)
+        self.cross = _PreparedCross(layer, linears) if isinstance(layer, DecoderLayer) else None
         self.feed_forward = linears.prepare_feed_forward(layer.feed_forward)
+
+    @property
+    def cache_width(self) -> int:
+        """Of its self-attention or its cross-attention, whichever is wider."""
+        heads = max(self.self_attn.heads, self.cross.attention.heads if self.cross else 0)
+        return heads * self.self_attn.head_dim
+
+
+class _PreparedCross:
+    """The linear layers of a layer's cross-attention."""
+
+    def __init__(self, layer: DecoderLayer, linears: PreparedLinears):
+        self.attention, self.residual = layer.cross_attn, layer.cross_attn_residual
+        self.q_proj = linears.linear(layer.cross_attn.q_proj)
+        self.out_proj = linears.linear(layer.cross_attn.out_proj)
 
 
 class _StepPositions(NamedTuple):
-    """Where new tokens stand (R or 1, 1), where their keys stand (R or 1, t), and which of these are the row's own."""
+    """Positions of the new tokens (R or 1, 1) and of all keys (R or 1, t), and which keys belong to the row."""
 
     position_ids: Tensor
     key_position_ids: Tensor
@@ -58,9 +82,9 @@ class _StepPositions(NamedTuple):
 
 
 class DecodingBatch:
-    """N sentences in the middle of decoding, `width` rows each, R in all. All rows write into the same column.
+    """N sentences that are being decoded, `rows_per_sentence` rows each, R in all. All rows write the same column.
 
-    A sentence that enters late has nothing in the columns before: its places count from where it began.
+    A sentence that enters late has nothing in the columns before: its positions count from its own start.
     """
 
     def __init__(self, decoder: IncrementalDecoder, rows_per_sentence: int):
@@ -68,17 +92,17 @@ class DecodingBatch:
         self.rows_per_sentence = rows_per_sentence
         self._like = decoder.model.output.weight
         self._kv_caches = [KVCache(layer.self_attn, self._like) for layer in decoder.layers]
-        self._capacity = 0  # columns of it
-        self._length = 0  # those that are filled
+        self._capacity = 0  # columns that are reserved
+        self._length = 0  # columns that are filled
         self._start = torch.zeros(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
-        self._starts_at_zero = True  # whether all rows began in the first column
-        self._source_cache = SourceCache(decoder.source_encoder)
+        self._starts_at_zero = True  # whether all rows start at the first column
+        self._source_cache = decoder.new_source_cache()
 
     def __len__(self) -> int:
         return len(self._start) // self.rows_per_sentence
 
     def admit(self, source: Tensor) -> None:
-        """More sentences (N, S), below those that are there."""
+        """Add sentences with these sources (N, S) after the present ones; for a language model S is 0."""
         dropped_columns, old_count = self._trim(), len(self)
         self._source_cache.admit(source)
         self._start = torch.cat(
@@ -97,17 +121,18 @@ class DecodingBatch:
         if self._length == self._capacity:
             self._reserve()
         for i, (prepared, kv_cache) in enumerate(zip(self.decoder.prepared_layers, self._kv_caches, strict=True)):
-            layer = prepared.layer
-            x = layer.self_attn_residual(
-                x, lambda h, r=prepared, shelf=kv_cache: self._self_attn(r, shelf, h, positions), _add
-            )
-            x = layer.cross_attn_residual(x, lambda h, r=prepared, number=i: self._cross_attn(r, number, h), _add)
-            x = layer.feed_forward_residual(x, prepared.feed_forward, _add)
+            residual = prepared.layer.self_attn_residual
+            x = residual.after(self._self_attn(prepared, kv_cache, residual.before(x), positions).add_(x))
+            if prepared.cross is not None:
+                residual = prepared.cross.residual
+                x = residual.after(self._cross_attn(prepared.cross, i, residual.before(x)).add_(x))
+            residual = prepared.layer.feed_forward_residual
+            x = residual.after(prepared.feed_forward(residual.before(x)).add_(x))
         self._length += 1
         return self.decoder.output(decoder.norm(x))
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows: those of a sentence stay together, as many as before."""
+        """Continue with these rows: those of a sentence stay together, as many as before."""
         self._start = self._start[rows]
         moved_rows = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
         for kv_cache in self._kv_caches:
@@ -123,17 +148,17 @@ class DecodingBatch:
         return _StepPositions(
             position_ids[:, -1:],
             position_ids.clamp(min=0),
-            AttentionMask(attn_mask, to_additive_mask(attn_mask, self._like)),
+            AttentionMask.of(attn_mask, self._like),
         )
 
     def _trim(self) -> int:
-        """Forget columns that no row has anything in; how many."""
+        """Drop leading columns that no row uses; how many."""
         first = int(self._start.min()) if len(self) else self._length
         self._length, self._start = self._length - first, self._start - first
         return first
 
     def _reserve(self, dropped_columns: int = 0) -> None:
-        """Room for a few more columns, where the first ones were forgotten."""
+        """Reserve a few more columns, after the first ones were dropped."""
         self._capacity = self._length + COLUMNS_PER_RESERVE
         for kv_cache in self._kv_caches:
             kv_cache.reserve(len(self._start), self._capacity, dropped_columns)
@@ -143,7 +168,7 @@ class DecodingBatch:
         q, k, v = prepared.qkv_proj(x).view(rows, 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
         rotate = attention.positions.rotate
         kv_cache.put(slice(rows), slice(self._length, self._length + 1), rotate(k, positions.position_ids), v)
-        head_outputs = decode_attention(
+        head_outputs = decode_heads(
             attention,
             rotate(q, positions.position_ids),
             kv_cache.view(rows, positions.key_position_ids),
@@ -152,17 +177,9 @@ class DecodingBatch:
         )
         return prepared.out_proj(head_outputs.flatten(1))
 
-    def _cross_attn(self, prepared: _PreparedLayer, layer: int, x: Tensor) -> Tensor:
-        attention = prepared.cross_attn
-        # The rows of a sentence ask together, like tokens of one sequence: (N, H, width, K).
-        q = (
-            prepared.cross_q_proj(x)
-            .view(-1, self.rows_per_sentence, attention.heads, attention.head_dim)
-            .transpose(1, 2)
-        )
-        head_outputs = self._source_cache.attend(layer, attention, q)
-        return prepared.cross_out_proj(head_outputs.transpose(1, 2).reshape(len(x), -1))
-
-
-def _add(x: Tensor, y: Tensor, dropout: float) -> Tensor:
-    return y.add_(x)
+    def _cross_attn(self, cross: _PreparedCross, layer: int, x: Tensor) -> Tensor:
+        # The rows of a sentence are queries of one sequence: (N, H, rows per sentence, K).
+        shape = (-1, self.rows_per_sentence, cross.attention.heads, cross.attention.head_dim)
+        q = cross.q_proj(x).view(shape).transpose(1, 2)
+        head_outputs = self._source_cache.attend(layer, cross.attention, q)
+        return cross.out_proj(head_outputs.transpose(1, 2).reshape(len(x), -1))

@@ -1,7 +1,7 @@
-"""The forward pass on real tokens alone: the same weights and the same numbers as the plain model, in less time.
+"""The forward pass without padding: the same weights and the same numbers as the plain model, in less time.
 
-`EncoderDecoder` says what is computed; `Packed` does it as a CPU likes it. Padding is left out of everything but
-attention, products that read the same input are one product, and the operations of `kernels` do the rest.
+`EncoderDecoder` defines what is computed. `PaddingFree` leaves padding out of everything but attention, computes linear
+layers with the same input as one product, and uses the operations of `kernels`.
 """
 
 from dataclasses import dataclass
@@ -9,34 +9,26 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.kernels import (
-    FastDropout,
-    NoDropout,
-    PaddingLayout,
-    attention_saved_weights,
-    pack_heads,
-    to_additive_mask,
-    unpack_heads,
-)
+from regard.kernels import FastDropout, NoDropout, PaddingLayout, pack_heads, unpack_heads
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
-from regard.model.layers import DecoderLayer, EncoderLayer
+from regard.model.layers import DecoderLayer, EncoderLayer, Residual, Sublayer
 from regard.model.transformer import EncoderDecoder, TokenEmbedding
+from regard.runtime.attention import AttentionMask, attend_heads
 from regard.runtime.linears import Linears, LiveLinears
 
 
 @dataclass(frozen=True)
 class BatchSide:
-    """One side of a batch: where its tokens stand, and which keys they may look at."""
+    """One side of a batch: where its tokens are, and which keys they may attend to."""
 
     layout: PaddingLayout
-    attn_mask: Tensor | None  # (B, 1, 1 or T, T)
-    additive_mask: Tensor | None  # the same as numbers to add
+    mask: AttentionMask  # (B, 1, 1 or T, T)
     position_ids: Tensor  # (1, T)
 
 
 class PaddingFree:
-    """A model seen as a function from padded ids (B, S), (B, T) to the states (N, D) of the target's real tokens."""
+    """A model as a function from padded ids (B, S), (B, T) to the states (N, D) of the target's tokens."""
 
     def __init__(self, model: EncoderDecoder, linears: Linears | None = None):
         self.model = model
@@ -46,12 +38,12 @@ class PaddingFree:
         return _ForwardPass(self.model, self.linears).states(source, target)
 
     def encode(self, source: Tensor) -> list[KeyValues]:
-        """What every decoder layer looks at of source (B, S)."""
+        """The keys and values of source (B, S) for the cross-attention of every decoder layer."""
         forward_pass = _ForwardPass(self.model, self.linears)
         return forward_pass.encode(source, forward_pass.make_side(source, bidirectional=True))
 
     def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
+        """The states, and the scores (B, T, S) of the first head of a layer's cross-attention."""
         forward_pass = _ForwardPass(self.model, self.linears, scored_layer=layer)
         states = forward_pass.states(source, target)
         assert forward_pass.scores is not None
@@ -65,24 +57,22 @@ class _ForwardPass:
         self.model = model
         self.linears = linears
         self.dropout = FastDropout() if model.training else NoDropout()
-        self.scored_layer = None if scored_layer is None else model.decoder.layers[scored_layer]
+        self.scored_attn = None if scored_layer is None else model.decoder.layers[scored_layer].cross_attn
         self.scores: Tensor | None = None
 
     def states(self, source: Tensor, target: Tensor) -> Tensor:
-        source_side, target_side = (
-            self.make_side(source, bidirectional=True),
-            self.make_side(target, bidirectional=False),
-        )
-        memory = self.encode(source, source_side)
-        return self.decode(target, target_side, memory, source_side)
+        source_side = self.make_side(source, bidirectional=True)
+        target_side = self.make_side(target, bidirectional=False)
+        source_kv = self.encode(source, source_side)
+        return self.decode(target, target_side, source_kv, source_side)
 
     def encode(self, ids: Tensor, side: BatchSide) -> list[KeyValues]:
-        """Every decoder layer's keys and values of the source."""
+        """The keys and values of the source for every decoder layer."""
         encoder, decoder = self.model.encoder, self.model.decoder
         x = self._embed(encoder.embedding, ids, side)
         for layer in encoder.layers:
             x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
-        cross_attns: list[Attention] = [layer.cross for layer in decoder.layers]  # type: ignore[misc]
+        cross_attns: list[Attention] = [layer.cross_attn for layer in decoder.layers]  # type: ignore[misc]
         all_kv = self.linears(
             encoder.norm(x), tuple(linear for cross in cross_attns for linear in (cross.k_proj, cross.v_proj))
         )
@@ -97,10 +87,10 @@ class _ForwardPass:
             for rotate, (k, v) in zip(rotations, kv, strict=True)
         ]
 
-    def decode(self, ids: Tensor, side: BatchSide, memory: list[KeyValues], source_side: BatchSide) -> Tensor:
+    def decode(self, ids: Tensor, side: BatchSide, source_kv: list[KeyValues], source_side: BatchSide) -> Tensor:
         decoder = self.model.decoder
         x = self._embed(decoder.embedding, ids, side)
-        for layer, kv in zip(decoder.layers, memory, strict=True):
+        for layer, kv in zip(decoder.layers, source_kv, strict=True):
             x = self._decoder_layer(layer, x, side, kv, source_side)  # type: ignore[arg-type]
         return decoder.norm(x)
 
@@ -109,10 +99,10 @@ class _ForwardPass:
         layout = PaddingLayout(attention_mask)
         attn_mask = None if layout.full else attention_mask[:, None, None, :]
         if not bidirectional:
-            causal_mask = masks.causal_mask(ids.shape[1], ids.shape[1], ids.device)[None, None]
+            causal_mask = masks.causal_mask(ids.shape[1], ids.device)[None, None]
             attn_mask = causal_mask if attn_mask is None else attn_mask & causal_mask
-        additive_mask = None if attn_mask is None else to_additive_mask(attn_mask, self.model.output.weight)
-        return BatchSide(layout, attn_mask, additive_mask, masks.position_ids_of(ids))
+        mask = AttentionMask() if attn_mask is None else AttentionMask.of(attn_mask, self.model.output.weight)
+        return BatchSide(layout, mask, masks.position_ids_of(ids))
 
     def _embed(self, embedding: TokenEmbedding, ids: Tensor, side: BatchSide) -> Tensor:
         embeddings = embedding.embed_tokens(side.layout.pack(ids))  # (N, D)
@@ -122,47 +112,40 @@ class _ForwardPass:
         return self.dropout.drop(embedding.add_positions(embeddings, position_ids), embedding.dropout)
 
     def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: BatchSide) -> Tensor:
-        x = layer.self_attn_residual(x, lambda h: self._self_attn(layer.self_attn, h, side), self.dropout.add)
-        return layer.feed_forward_residual(
-            x, lambda h: self.linears.feed_forward(layer.feed_forward, h), self.dropout.add
-        )
+        x = self._residual(layer.self_attn_residual, x, lambda h: self._self_attn(layer.self_attn, h, side))
+        return self._residual(layer.feed_forward_residual, x, lambda h: self._feed_forward(layer, h))
 
     def _decoder_layer(
         self, layer: DecoderLayer, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
-        x = layer.self_attn_residual(x, lambda h: self._self_attn(layer.self_attn, h, side), self.dropout.add)
-        x = layer.cross_attn_residual(
-            x, lambda h: self._cross_attn(layer.cross_attn, h, side, kv, source_side), self.dropout.add
+        x = self._residual(layer.self_attn_residual, x, lambda h: self._self_attn(layer.self_attn, h, side))
+        x = self._residual(
+            layer.cross_attn_residual, x, lambda h: self._cross_attn(layer.cross_attn, h, side, kv, source_side)
         )
-        return layer.feed_forward_residual(
-            x, lambda h: self.linears.feed_forward(layer.feed_forward, h), self.dropout.add
-        )
+        return self._residual(layer.feed_forward_residual, x, lambda h: self._feed_forward(layer, h))
+
+    def _residual(self, residual: Residual, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return residual.after(self.dropout.add(x, sublayer(residual.before(x)), residual.dropout))
+
+    def _feed_forward(self, layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
+        return self.linears.feed_forward(layer.feed_forward, x)
 
     def _self_attn(self, attention: Attention, x: Tensor, side: BatchSide) -> Tensor:
         qkv = self.linears(x, (attention.q_proj, attention.k_proj, attention.v_proj))
         q, k, v = unpack_heads(qkv, side.layout, 3, attention.heads)
         rotate = attention.positions.rotate
-        head_outputs = self._attend(
-            attention,
-            rotate(q, side.position_ids),
-            KeyValues(rotate(k, side.position_ids), v, side.position_ids),
-            side,
-            side,
-        )
-        return self.linears(pack_heads(head_outputs, side.layout), (attention.out_proj,))
+        kv = KeyValues(rotate(k, side.position_ids), v, side.position_ids)
+        return self._attend(attention, rotate(q, side.position_ids), kv, side, side)
 
     def _cross_attn(
         self, attention: Attention, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
         (q,) = unpack_heads(self.linears(x, (attention.q_proj,)), side.layout, 1, attention.heads)
-        if self.scored_layer is not None and attention is self.scored_layer.cross:
+        if attention is self.scored_attn:
             self.scores = score(q[:, 0], kv.k[:, 0])
-        head_outputs = self._attend(attention, attention.positions.rotate(q, side.position_ids), kv, side, source_side)
-        return self.linears(pack_heads(head_outputs, side.layout), (attention.out_proj,))
+        return self._attend(attention, attention.positions.rotate(q, side.position_ids), kv, side, source_side)
 
     def _attend(self, attention: Attention, q: Tensor, kv: KeyValues, side: BatchSide, key_side: BatchSide) -> Tensor:
-        grad_enabled = torch.is_grad_enabled()  # weights are worth keeping for the way back alone
-        if not (grad_enabled and attention.fusable) or (attention.training and attention.dropout):
-            return attention.attend(q, kv, key_side.attn_mask, side.position_ids)
-        bias = attention.positions.bias(q, side.position_ids, kv.position_ids)
-        return attention.head_outputs(attention_saved_weights(q, kv.k, kv.v, key_side.additive_mask, bias))
+        save_weights = torch.is_grad_enabled()  # only the backward pass needs them
+        head_outputs = attend_heads(attention, q, kv, key_side.mask, side.position_ids, save_weights)
+        return self.linears(pack_heads(head_outputs, side.layout), (attention.out_proj,))

@@ -1,6 +1,5 @@
-"""Translation: strings in, strings out, by a model, its tokenisers and a search."""
+"""Translation: strings in, strings out, by a model, its tokenizers and a search."""
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,26 +13,27 @@ from regard.decode import BeamSearch, Search
 from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.positions import Positions
-from regard.model.transformer import EncoderDecoder, device_of
+from regard.model.transformer import DecoderOnly, EncoderDecoder, device_of, evaluation_mode
+from regard.runtime.attention import use_fused_attention
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, DecodingBatch, IncrementalDecoder
 
-MAX_SOURCE_TOKENS = 16384  # sentences at a time times the longest source among them
-MAX_CACHE_ELEMENTS = 32 << 20  # numbers that their keys are at first, over rows, layers and heads
-MAX_TEACHER_FORCED_TOKENS = 4096  # the same as ROOM, where the whole output is known
-MAX_LOGITS = 1 << 24  # that are predicted at a time, over beams and vocabulary
-MIN_ADMISSION_RATIO = 1.0  # of those inside: fewer new ones are not worth the interruption
+MAX_SOURCE_TOKENS = 16384  # of a batch, padding included
+MAX_CACHE_ELEMENTS = 32 << 20  # of the keys at first, over rows, layers and heads
+MAX_TEACHER_FORCED_TOKENS = 4096  # of a batch whose outputs are known
+MAX_LOGITS = 1 << 24  # of a step, over beams and vocabulary
+MIN_ADMISSION_RATIO = 1.0  # of the active sentences: fewer new ones do not pay for the interruption
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A translated text and its score: log-probability / length^α; 0 for a blank one, nan if nobody asked for it."""
+    """A translated text and its score: log-probability / length^α; 0 for a blank text, nan if not requested."""
 
     text: str
     score: float
 
 
 class ModelStepper:
-    """A model that walks through sentences, as many at a time as there is room for: the Stepper of a search."""
+    """A model that decodes sentences, as many at a time as fit into memory: the Stepper of a search."""
 
     bos, eos = BOS, EOS
 
@@ -44,7 +44,7 @@ class ModelStepper:
         global_indices: Sequence[int],
         max_source_tokens: int = MAX_SOURCE_TOKENS,
     ):
-        """Sources as ids without their end, and which sentences of the whole job they are."""
+        """Sources as ids without eos, and the indices of their sentences in the whole job."""
         model = decoder.model
         device = device_of(model)
         self.source_lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
@@ -52,13 +52,9 @@ class ModelStepper:
         self.max_output_length = max_output_length(model)
         self._forbidden_ids = torch.tensor([model.pad, self.bos], device=device)
         self._decoder, self._sources, self._max_source_tokens = decoder, sources, max_source_tokens
-        self._cache_elements_per_position = sum(
-            max(part.heads for part in (layer.self_attn, layer.cross_attn)) * layer.self_attn.head_dim
-            for layer in decoder.layers
-        )
         self._vocab_size = len(model.output.weight)
         self._batch: DecodingBatch | None = None
-        self._active_sentences: list[int] = []  # the sentences
+        self._active_sentences: list[int] = []
         self._next_sentence = 0
 
     def admit(self, rows_per_sentence: int) -> int:
@@ -80,18 +76,14 @@ class ModelStepper:
 
     def select(self, rows: Tensor) -> None:
         assert self._batch is not None
-        self._active_sentences = [
-            self._active_sentences[i]
-            for i in (rows[:: self._batch.rows_per_sentence] // self._batch.rows_per_sentence).tolist()
-        ]
+        beams = self._batch.rows_per_sentence
+        self._active_sentences = [self._active_sentences[i] for i in (rows[::beams] // beams).tolist()]
         self._batch.select(rows)
 
     def _count_fitting(self, rows_per_sentence: int) -> int:
-        """How many of those that wait would fit in, so many rows each; one at least where nobody is inside."""
-        count, longest = (
-            len(self._active_sentences),
-            max((len(self._sources[i]) for i in self._active_sentences), default=0),
-        )
+        """How many waiting sentences fit in, with this many rows each; at least one if none is active."""
+        count = len(self._active_sentences)
+        longest = max((len(self._sources[i]) for i in self._active_sentences), default=0)
         for source in islice(self._sources, self._next_sentence, None):
             longest = max(longest, len(source))
             if count and not self._fits(count + 1, rows_per_sentence, longest + 1):
@@ -100,9 +92,9 @@ class ModelStepper:
         return count - len(self._active_sentences)
 
     def _fits(self, count: int, rows_per_sentence: int, longest: int) -> bool:
-        """Whether so many sentences of so many rows may be inside, the longest source as given."""
+        """Whether this many sentences fit, with this many rows each and a longest source of this length."""
         rows = count * rows_per_sentence
-        cache_elements = rows * max(longest, COLUMNS_PER_RESERVE) * self._cache_elements_per_position
+        cache_elements = rows * max(longest, COLUMNS_PER_RESERVE) * self._decoder.cache_width
         return (
             count * longest <= self._max_source_tokens
             and cache_elements <= MAX_CACHE_ELEMENTS
@@ -110,18 +102,19 @@ class ModelStepper:
         )
 
 
-def max_output_length(model: EncoderDecoder) -> int:
-    """The longest sequence that the decoder has places for, at its embeddings and in its attention."""
+def max_output_length(model: EncoderDecoder | DecoderOnly) -> int:
+    """The longest sequence that the decoder has positions for, in its embeddings and in its attention."""
     schemes = [module for module in model.decoder.modules() if isinstance(module, Positions)]
     return min(scheme.limit for scheme in schemes)
 
 
 class Translator:
-    """A model that translates text: one in training, or a finished one that was made ready (`ready`) for it."""
+    """A model that translates text: one in training, or a finished one with a `prepared_decoder`."""
 
     def __init__(
         self, model: EncoderDecoder, tokenizers: Tokenizers, prepared_decoder: IncrementalDecoder | None = None
     ):
+        use_fused_attention(model)
         self.model = model
         self.tokenizers = tokenizers
         self.prepared_decoder = prepared_decoder
@@ -133,25 +126,22 @@ class Translator:
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        """The translations of each text, best first; `numbers` says which texts of the whole job they are."""
+        """The translations of each text, best first; `global_indices`: of the texts in the whole job."""
         global_indices = range(len(texts)) if global_indices is None else global_indices
         search = search or BeamSearch()
         translations = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
         nonblank = [i for i, text in enumerate(texts) if text.strip()]
         ids = dict(zip(nonblank, self.tokenizers.source.encode([texts[i] for i in nonblank]), strict=True))
-        rows = sorted(
-            nonblank, key=lambda i: -len(ids[i])
-        )  # like lengths together; what takes longest must not come last
-        with self._eval_mode():
-            stepper = ModelStepper(
-                self._incremental_decoder(), [ids[i] for i in rows], [global_indices[i] for i in rows]
-            )
+        rows = sorted(nonblank, key=lambda i: -len(ids[i]))  # similar lengths together, the slowest first
+        with evaluation_mode(self.model), torch.inference_mode():
+            indices = [global_indices[i] for i in rows]
+            stepper = ModelStepper(self._incremental_decoder(), [ids[i] for i in rows], indices)
             for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
                 translations[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return translations
 
     def teacher_force(self, pairs: Sequence[Pair]) -> list[TeacherForcingResult]:
-        """For each pair, how the model does when it is told the beginning of the reference."""
+        """For each pair, the loss and accuracy of the model when it is given the beginning of the reference."""
         sources = self.tokenizers.source.encode([pair.source for pair in pairs])
         targets = self.tokenizers.target.encode([pair.target for pair in pairs])
         results: dict[int, TeacherForcingResult] = {}
@@ -165,12 +155,11 @@ class Translator:
         return [results[i] for i in range(len(pairs))]
 
     def _incremental_decoder(self) -> IncrementalDecoder:
-        """Made anew where nothing is ready: in training the weights change between two calls."""
+        """A new one unless one is prepared: in training the weights change between two calls."""
         return self.prepared_decoder or IncrementalDecoder(self.model)
 
     def _teacher_force_batch(self, batch: Batch) -> list[TeacherForcingResult]:
-        self.model.eval()
-        with torch.inference_mode():
+        with evaluation_mode(self.model), torch.inference_mode():
             logp = self.model.output(self.model(batch.source, batch.target_in)).float().log_softmax(dim=-1)
         target_mask = batch.target_out != self.model.pad  # (B, T)
         loss = -logp.gather(2, batch.target_out[:, :, None])[:, :, 0] * target_mask
@@ -178,25 +167,9 @@ class Translator:
         rows = zip(target_mask.sum(1).tolist(), correct.sum(1).tolist(), loss.sum(1).tolist(), strict=True)
         return [TeacherForcingResult(*row) for row in rows]
 
-    @contextlib.contextmanager
-    def _eval_mode(self) -> Iterator[None]:
-        """The model out of training, and as it was afterwards."""
-        training = self.model.training
-        self._set_training(False)
-        try:
-            with torch.inference_mode():
-                yield
-        finally:
-            self._set_training(training)
-
-    def _set_training(self, training: bool) -> None:
-        """Into training or out of it, unless the model is there already: telling every part of it takes a while."""
-        if self.model.training != training:
-            self.model.train(training)
-
 
 def _batches(ids: dict[int, list[int]], max_tokens: int) -> Iterator[list[int]]:
-    """Sentences of like length together, as many as the budget holds."""
+    """Batches of sentences of similar length."""
     batch: list[int] = []
     for i in sorted(ids, key=lambda i: len(ids[i])):
         if batch and (len(batch) + 1) * (len(ids[i]) + 1) > max_tokens:

@@ -85,8 +85,8 @@ def test_the_next_one_multiplies_where_one_is_gone(monkeypatch):
         raise AttributeError("no such operator")
 
     x = torch.randn(5, 16)
-    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone, "onednn": BACKENDS["onednn"]})
+    monkeypatch.setattr(room, "BACKENDS", {"fbgemm": gone, "onednn": BACKENDS["onednn"]})
     assert int8_linear(torch.randn(3, 16), None)(x).shape == (5, 3)
-    monkeypatch.setattr(room, "KINDS", {"fbgemm": gone})
+    monkeypatch.setattr(room, "BACKENDS", {"fbgemm": gone})
     with pytest.raises(ConfigError, match="leave --quantize out"):
         int8_linear(torch.randn(3, 16), None)

@@ -1,4 +1,4 @@
-"""The equation, and the fused path that must equal it."""
+"""The equation, and the module that is handed it."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.model import masks
-from regard.model.attention import Attention, attend, attend_fused
+from regard.model.attention import Attention, attend
 from regard.model.positions import Positions
 from regard.model.taps import record
 
@@ -41,26 +41,6 @@ def test_attend_is_the_equation_written_with_loops():
                 assert_close(y[b, h, i], expected)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("biased", [False, True])
-def test_fused_equals_equation_in_value_and_gradient(masked: bool, biased: bool):
-    keep = torch.rand(B, 1, Tq, Tk) > 0.3 if masked else None
-    if keep is not None:
-        keep[..., 0] = True
-    bias = torch.randn(1, H, Tq, Tk).double().requires_grad_() if biased else None
-    inputs = [*qkv()[:2], torch.randn(B, H, Tk, K).double().requires_grad_(), *([bias] if biased else [])]
-    direction = torch.randn(B, H, Tq, K).double()
-    ours, _ = attend(*inputs[:3], keep, bias)
-    fused = attend_fused(*inputs[:3], keep, bias)
-    assert_close(ours, fused, rtol=0, atol=1e-12)
-    for mine, theirs in zip(
-        torch.autograd.grad((ours * direction).sum(), inputs, retain_graph=True),
-        torch.autograd.grad((fused * direction).sum(), inputs),
-        strict=True,
-    ):
-        assert_close(mine, theirs, rtol=0, atol=1e-12)
-
-
 def test_a_masked_key_has_weight_exactly_zero():
     keep = torch.ones(B, 1, 1, Tk, dtype=torch.bool)
     keep[0, ..., 3:] = False
@@ -77,7 +57,6 @@ def test_a_row_with_nothing_to_look_at_returns_zero_and_harms_no_gradient():
     y.sum().backward()
     assert all(bool(torch.isfinite(x.grad).all()) for x in (q, k, v))
     assert (q.grad[0, :, 2] == 0).all()
-    assert_close(attend_fused(q, k, v, keep), y)
 
 
 def test_heads_see_different_parts():
@@ -98,7 +77,7 @@ def test_heads_see_different_parts():
 
 def test_watching_changes_nothing():
     attention = Attention(dim=15, heads=3, positions=Positions()).double()
-    x, at, keep = torch.randn(2, 7, 15).double(), torch.arange(7)[None], masks.causal_mask(7, 7)
+    x, at, keep = torch.randn(2, 7, 15).double(), torch.arange(7)[None], masks.causal_mask(7)
     alone = attention(x, attention.project_kv(x, at), keep, at)
     with record(attention, "weights", "scores") as seen:
         watched = attention(x, attention.project_kv(x, at), keep, at)
@@ -108,5 +87,21 @@ def test_watching_changes_nothing():
     assert not attention.weights.hooked
 
 
-def test_causal_lets_the_last_queries_see_everything_before_them():
-    assert masks.causal_mask(2, 5).tolist() == [[True] * 4 + [False], [True] * 5]
+def test_a_causal_mask_hides_the_future_alone():
+    assert masks.causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+
+
+def test_an_attention_calls_the_function_that_it_is_handed():
+    calls = []
+
+    def uniform(q, k, v, attn_mask, bias, dropout, taps):
+        calls.append((q.shape, attn_mask, bias, dropout))
+        weights = taps.weights(torch.full((*q.shape[:3], k.shape[2]), 1 / k.shape[2]).to(q))
+        return weights @ v, weights
+
+    attention = Attention(dim=15, heads=3, positions=Positions(), attend=uniform).double()
+    x, at = torch.randn(2, 7, 15).double(), torch.arange(7)[None]
+    y = attention(x, attention.project_kv(x, at), None, at)
+    assert calls == [((2, 3, 7, 5), None, None, 0.0)]
+    mean = attention.out_proj(attention.v_proj(x).mean(dim=1, keepdim=True))
+    assert_close(y, mean.expand_as(y))

@@ -20,7 +20,7 @@ def linear(x: Tensor, m: torch.nn.Linear) -> Tensor:
 
 def multi_head(x: Tensor, y: Tensor, a, mask: Tensor) -> Tensor:
     """MultiHead(Q, K, V) = Concat(head_1 … head_h) W_O, head_i = softmax(Q_i K_iᵀ / √d_k) V_i."""
-    q, k, v, width = linear(x, a.q), linear(y, a.k), linear(y, a.v), x.shape[-1] // a.heads
+    q, k, v, width = linear(x, a.q_proj), linear(y, a.k_proj), linear(y, a.v_proj), x.shape[-1] // a.heads
     heads = []
     for i in range(a.heads):
         part = slice(i * width, (i + 1) * width)
@@ -28,11 +28,11 @@ def multi_head(x: Tensor, y: Tensor, a, mask: Tensor) -> Tensor:
         scores = scores + torch.where(mask, 0.0, -1e30)
         e = torch.exp(scores - scores.max(-1, keepdim=True).values)
         heads.append(e / e.sum(-1, keepdim=True) @ v[..., part])
-    return linear(torch.cat(heads, -1), a.out)
+    return linear(torch.cat(heads, -1), a.out_proj)
 
 
 def feed(x: Tensor, f) -> Tensor:
-    return linear(torch.clamp(linear(x, f.into), min=0), f.out)
+    return linear(torch.clamp(linear(x, f.up), min=0), f.down)
 
 
 def randomise(module: torch.nn.Module) -> None:
@@ -57,13 +57,13 @@ def test_post_norm_is_the_transformer_of_2017_written_out(models, ids):
     past = torch.tensor([[j <= i for j in range(5)] for i in range(5)])
     x = embed(source)
     for layer in model.encoder.layers:
-        x = norm(x + multi_head(x, x, layer.self, everything), layer.around_self.norm)
-        x = norm(x + feed(x, layer.feed), layer.around_feed.norm)
+        x = norm(x + multi_head(x, x, layer.self_attn, everything), layer.self_attn_residual.norm)
+        x = norm(x + feed(x, layer.feed_forward), layer.feed_forward_residual.norm)
     y = embed(target)
     for layer in model.decoder.layers:
-        y = norm(y + multi_head(y, y, layer.self, past), layer.around_self.norm)
-        y = norm(y + multi_head(y, x, layer.cross, everything), layer.around_cross.norm)
-        y = norm(y + feed(y, layer.feed), layer.around_feed.norm)
+        y = norm(y + multi_head(y, y, layer.self_attn, past), layer.self_attn_residual.norm)
+        y = norm(y + multi_head(y, x, layer.cross_attn, everything), layer.cross_attn_residual.norm)
+        y = norm(y + feed(y, layer.feed_forward), layer.feed_forward_residual.norm)
     assert_close(model(source, target), y, rtol=1e-6, atol=1e-6)  # the table of waves is kept in float32
     assert_close(model.output(y), y @ table.T)
 
@@ -73,9 +73,9 @@ def test_pre_norm_normalises_the_input_of_each_sublayer(models, ids):
     randomise(model)
     layer, x = model.encoder.layers[0], torch.randn(3, 7, 22).double()
     everything, at = torch.ones(1, 7, dtype=torch.bool), torch.arange(7)[None]
-    y = norm(x, layer.around_self.norm)
-    expected = x + multi_head(y, y, layer.self, everything)
-    expected = expected + feed(norm(expected, layer.around_feed.norm), layer.feed)
+    y = norm(x, layer.self_attn_residual.norm)
+    expected = x + multi_head(y, y, layer.self_attn, everything)
+    expected = expected + feed(norm(expected, layer.feed_forward_residual.norm), layer.feed_forward)
     assert_close(layer(x, everything, at), expected)
 
 
@@ -89,7 +89,7 @@ def test_norms_are_their_formulas():
 
 
 def test_gated_feed_forward_is_its_formula(models):
-    gated = models(activation="swiglu").encoder.layers[0].feed
+    gated = models(activation="swiglu").encoder.layers[0].feed_forward
     x = torch.randn(2, 3, 22).double()
     g = linear(x, gated.gate)
-    assert_close(gated(x), linear(g * torch.sigmoid(g) * linear(x, gated.into), gated.out))
+    assert_close(gated(x), linear(g * torch.sigmoid(g) * linear(x, gated.up), gated.down))

@@ -1,6 +1,7 @@
 """What each scheme of positions is, and what sets it apart from the others."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -138,10 +139,13 @@ def test_buckets_are_those_of_the_paper():
 
 def test_one_t5_table_serves_a_stack():
     model = make(positions=positions("t5"))
-    tables = [layer.self.positions.table for layer in model.encoder.layers]
+    tables = [layer.self_attn.positions.table for layer in model.encoder.layers]
     assert all(table is tables[0] for table in tables)
-    assert model.decoder.layers[0].self.positions.table is not tables[0]
-    assert model.encoder.layers[0].self.positions.two_sided and not model.decoder.layers[0].self.positions.two_sided
+    assert model.decoder.layers[0].self_attn.positions.table is not tables[0]
+    assert (
+        model.encoder.layers[0].self_attn.positions.bidirectional
+        and not model.decoder.layers[0].self_attn.positions.bidirectional
+    )
 
 
 def test_slopes_are_those_of_the_paper():
@@ -227,10 +231,11 @@ def planted(layer: int, heads: int, length: int) -> EncoderLayer:
     with torch.no_grad():
         for h in range(heads):
             places.table[h, length - 1 - (heads + 1) ** layer * (h + 1)] = 100.0
-    attention = Attention(dim, heads, places, normalizer=hard_attention)
+    attention = Attention(dim, heads, places, attend=partial(attend, normalizer=hard_attention))
     nn.init.zeros_(attention.q_proj.weight)
     nn.init.zeros_(attention.q_proj.bias)
-    return EncoderLayer(attention, nn.Linear(dim, dim), lambda: PreNorm(nn.Identity(), 0.0)).double()
+    residuals = (PreNorm(nn.Identity(), 0.0), PreNorm(nn.Identity(), 0.0))
+    return EncoderLayer(attention, nn.Linear(dim, dim), *residuals).double()
 
 
 @pytest.mark.parametrize(("heads", "depth"), [(1, 1), (1, 4), (2, 3), (3, 2), (4, 2)])

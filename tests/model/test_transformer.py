@@ -9,7 +9,6 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.tokenizer import PAD
 from regard.errors import ModelError
 from regard.model.build import build
-from regard.model.cache import Cache
 from regard.model.taps import record, taps
 from regard.model.transformer import EncoderDecoder, count_parameters, drop_words
 from tests.model.conftest import SCHEMES, positions
@@ -32,8 +31,8 @@ def test_padding_on_the_left_changes_nothing_if_positions_say_so(model: EncoderD
     source, target = ids(2, 7), ids(2, 5)
     padding = torch.full((2, 3), PAD)
     at = torch.arange(-3, 7).clamp(min=0)[None]
-    memory = model.encode(torch.cat((padding, source), 1), at)
-    states = model.decode(torch.cat((padding, target), 1), memory, position_ids=at[:, :8])
+    encoded = model.encode(torch.cat((padding, source), 1), at)
+    states = model.decode(torch.cat((padding, target), 1), encoded, position_ids=at[:, :8])
     assert_close(states[:, 3:], model(source, target))
 
 
@@ -48,25 +47,6 @@ def test_the_future_is_not_seen(model: EncoderDecoder, ids):
 def test_the_source_is_seen(model: EncoderDecoder, ids):
     target = ids(2, 5)
     assert not torch.allclose(model(ids(2, 7), target), model(ids(2, 7), target))
-
-
-def test_cached_equals_uncached_at_every_step(model: EncoderDecoder, ids):
-    source, target = ids(3, 7), ids(3, 11)
-    memory, cache = model.encode(source), Cache()
-    whole = model(source, target)
-    for t in range(11):
-        assert_close(model.decode(target[:, t : t + 1], memory, cache)[:, 0], whole[:, t])
-    assert cache.length == 11
-
-
-def test_a_cache_takes_several_tokens_at_once_and_other_rows(model: EncoderDecoder, ids):
-    source, target = ids(3, 7), ids(3, 11)
-    memory, cache = model.encode(source), Cache()
-    model.decode(target[:, :5], memory, cache)
-    rows = torch.tensor([2, 0, 0, 1])
-    cache.select(rows)
-    states = model.decode(target[rows, 5:], memory.select(rows), cache)
-    assert_close(states, model(source, target)[rows, 5:])
 
 
 def test_a_batch_of_many_equals_one_by_one(model: EncoderDecoder, ids):
@@ -136,9 +116,9 @@ def test_waves_in_halves_are_the_same_numbers_in_another_order(dim: int):
 def test_words_are_scaled_and_normalised_as_asked(models, ids):
     text, at, nowhere = ids(2, 7), torch.arange(7)[None], {"kind": "none"}
     plain = models(scale_embeddings=False, positions=nowhere).encoder.embedding
-    assert torch.equal(plain(text, at), plain.words(text))
+    assert torch.equal(plain(text, at), plain.tokens(text))
     normed = models(embedding_norm=True, positions=nowhere).encoder.embedding
-    assert_close(normed(text, at), torch.nn.functional.layer_norm(normed.words(text) * 22**0.5, (22,)))
+    assert_close(normed(text, at), torch.nn.functional.layer_norm(normed.tokens(text) * 22**0.5, (22,)))
 
 
 def test_an_output_bias_is_added_to_every_score(models, ids):
@@ -159,7 +139,7 @@ def test_tied_tables_are_one_and_untied_are_three(models):
     V, D = 23, 22
     assert count_parameters(models(tie_embeddings=False)) - count_parameters(models(tie_embeddings=True)) == 2 * V * D
     tied = models()
-    assert tied.output.weight is tied.encoder.embedding.words.weight is tied.decoder.embedding.words.weight
+    assert tied.output.weight is tied.encoder.embedding.tokens.weight is tied.decoder.embedding.tokens.weight
 
 
 def test_sides_with_their_own_vocabulary_share_only_the_target_table():
@@ -172,18 +152,23 @@ def test_sides_with_their_own_vocabulary_share_only_the_target_table():
 def test_taps_have_the_names_that_people_type(models, ids):
     model = models()
     names = set(taps(model))
-    for name in ("encoder.embed", "encoder.1.self.weights", "encoder.1.out", "decoder.2.cross.scores"):
+    for name in (
+        "encoder.embed",
+        "encoder.layers.1.self_attn.weights",
+        "encoder.layers.1.out",
+        "decoder.layers.2.cross_attn.scores",
+    ):
         assert name in names
-    with record(model, "decoder.*.cross.weights") as seen:
+    with record(model, "decoder.layers.*.cross_attn.weights") as seen:
         watched = model(ids(2, 7), ids(2, 5))
-    assert sorted(seen) == [f"decoder.{i}.cross.weights" for i in range(3)]
-    assert seen["decoder.0.cross.weights"].shape == (2, 2, 5, 7)
+    assert sorted(seen) == [f"decoder.layers.{i}.cross_attn.weights" for i in range(3)]
+    assert seen["decoder.layers.0.cross_attn.weights"].shape == (2, 2, 5, 7)
     assert watched.shape == (2, 5, 22)
 
 
 def test_a_tap_that_is_not_there_is_named_with_those_that_are(models):
-    message = r"no tap is called decoder.9.* there are: .*encoder.embed"
-    with pytest.raises(ModelError, match=message), record(models(), "decoder.9.*"):
+    message = r"no tap is called decoder.layers.9.* there are: .*encoder.embed"
+    with pytest.raises(ModelError, match=message), record(models(), "decoder.layers.9.*"):
         pass
 
 

@@ -37,7 +37,7 @@ def test_the_mean_of_files_is_the_mean(models, tmp_path):
     [
         ({"encoder_layers": 3}, r"w: lacks encoder.layers.2.* made by other settings\?"),
         ({"encoder_layers": 1}, r"w: has encoder.layers.1.*that this model has not"),
-        ({"ffn": 17}, r"w: .*feed.into.weight is \(13, 22\), expected \(17, 22\)"),
+        ({"ffn": 17}, r"w: .*feed_forward.up.weight is \(13, 22\), expected \(17, 22\)"),
     ],
 )
 def test_weights_of_another_model_are_refused(models, tmp_path, settings, message):

@@ -4,11 +4,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.model.transformer import EncoderDecoder
-from regard.runtime import source_cache
+from regard.config import ModelConfig
+from regard.data.tokenizer import PAD
+from regard.model.build import build_decoder
+from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.runtime import attention, source_cache
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
 from regard.runtime.padding_free import PaddingFree
-from tests.model.conftest import padded_rows
+from tests.model.conftest import SCHEMES, V, padded_rows, positions
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +23,17 @@ def _new_memory_is_nan():
 
 @pytest.fixture(autouse=True, params=[(0, 1), (1000, 32)], ids=["as-many", "as-few"])
 def _all_rows_are(request, monkeypatch):
-    """As if there were many of them, in bands by their lengths; or few, all together."""
-    for name, value in zip(("FEW", "WORTH"), request.param, strict=True):
-        monkeypatch.setattr(source_cache, name, value)
+    """As if there were many of them, in buckets by their lengths; or few, all together."""
+    monkeypatch.setattr(attention, "MIN_UNFUSED_ROWS", request.param[0])
+    monkeypatch.setattr(source_cache, "MIN_BUCKET_SIZE", request.param[1])
+
+
+def make_language_model(name: str) -> DecoderOnly:
+    config = ModelConfig(dim=22, heads=2, ffn=13, layers=3, positions=positions(name))
+    model = build_decoder(config, V, PAD).double().eval()
+    for parameter in model.parameters():  # nothing that starts at zero may hide
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
 
 
 def logits(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -33,26 +44,26 @@ def test_steps_equal_the_whole(model: EncoderDecoder, ids):
     source, target = padded_rows([3, 11, 7]), ids(3, COLUMNS_PER_RESERVE + 5)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch()
-        walk.admit(source)
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(source)
         for t in range(target.shape[1]):
-            assert_close(walk.step(target[:, t]), whole[:, t])
+            assert_close(batch.step(target[:, t]), whole[:, t])
 
 
 def test_rows_may_be_reordered_and_left(model: EncoderDecoder, ids):
     source, ways = padded_rows([3, 11, 7]), ids(6, 13)
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch(rows_per_sentence=2)
-        walk.admit(source)  # rows 0 0 1 1 2 2
+        batch = IncrementalDecoder(model).new_batch(rows_per_sentence=2)
+        batch.admit(source)  # rows 0 0 1 1 2 2
         for t in range(5):
-            walk.step(ways[:, t])
+            batch.step(ways[:, t])
         rows = torch.tensor([5, 4, 0, 0])  # the sentence in the middle leaves; another keeps one of its ways, twice
-        walk.select(rows)
+        batch.select(rows)
         ways = ways[rows]
         ways[:, 5:] = ids(4, 8)
         expected = logits(model, source[torch.tensor([2, 2, 0, 0])], ways)
         for t in range(5, 13):
-            assert_close(walk.step(ways[:, t]), expected[:, t])
+            assert_close(batch.step(ways[:, t]), expected[:, t])
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -62,20 +73,20 @@ def test_sentences_that_enter_late_are_as_if_alone(model: EncoderDecoder, ids, w
     early, late = ids(len(first) * width, 19), ids(len(second) * width, 13)
     alone = [logits(model, x.repeat_interleave(width, dim=0), y) for x, y in ((first, early), (second, late))]
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch(width)
-        walk.admit(first)
+        batch = IncrementalDecoder(model).new_batch(width)
+        batch.admit(first)
         for t in range(4):
-            walk.step(early[:, t])
-        walk.admit(second)
+            batch.step(early[:, t])
+        batch.admit(second)
         for t in range(5):
-            new = walk.step(torch.cat((early[:, 4 + t], late[:, t])))
+            new = batch.step(torch.cat((early[:, 4 + t], late[:, t])))
             assert_close(new, torch.cat((alone[0][:, 4 + t], alone[1][:, t])))
         stay = torch.arange(width, len(early) + len(late))  # the first sentence leaves, and another one comes again
-        walk.select(stay)
-        walk.admit(first[:1])
+        batch.select(stay)
+        batch.admit(first[:1])
         for t in range(5, 9):
             again = early[:width, t - 5]
-            new = walk.step(torch.cat((early[width:, 4 + t], late[:, t], again)))
+            new = batch.step(torch.cat((early[width:, 4 + t], late[:, t], again)))
             assert_close(new, torch.cat((alone[0][width:, 4 + t], alone[1][:, t], alone[0][:width, t - 5])))
 
 
@@ -83,44 +94,44 @@ def test_one_of_many_rows_may_take_a_place_that_is_left(model: EncoderDecoder, i
     source, target = padded_rows([11, 3, 7, 5, 2]), ids(5, 7)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch()
-        walk.admit(source)
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(source)
         for t in range(3):
-            walk.step(target[:, t])
+            batch.step(target[:, t])
         stay = torch.tensor([0, 4, 2, 3])
-        walk.select(stay)
+        batch.select(stay)
         for t in range(3, 7):
-            assert_close(walk.step(target[stay, t]), whole[stay, t])
+            assert_close(batch.step(target[stay, t]), whole[stay, t])
 
 
 def test_rows_that_have_left_take_up_no_room_for_long(model: EncoderDecoder, ids):
     target = ids(1, COLUMNS_PER_RESERVE + 1)
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch()
-        walk.admit(padded_rows([3, 11, 7, 5, 2]))
-        walk.select(torch.tensor([0]))
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(padded_rows([3, 11, 7, 5, 2]))
+        batch.select(torch.tensor([0]))
         for t in range(COLUMNS_PER_RESERVE + 1):
-            walk.step(target[:, t])
-    assert [len(side) for shelf in walk._kv_caches for side in shelf._stores] == [1] * 2 * len(walk._kv_caches)
-    assert [seen.k.shape[::2] for band in walk._source_cache._buckets for seen in band._kv] == [(1, 3)] * len(
-        walk._kv_caches
+            batch.step(target[:, t])
+    assert [len(store) for cache in batch._kv_caches for store in cache._stores] == [1] * 2 * len(batch._kv_caches)
+    assert [kv.k.shape[::2] for bucket in batch._source_cache._buckets for kv in bucket._kv] == [(1, 3)] * len(
+        batch._kv_caches
     )
 
 
-def test_the_last_of_a_band_are_seen_right_before_and_after_it_closes_its_ranks(model: EncoderDecoder, ids):
+def test_the_last_of_a_bucket_are_seen_right_before_and_after_it_is_compacted(model: EncoderDecoder, ids):
     source, target = padded_rows([7, 6, 7, 6, 7]), ids(5, 6)
     whole = logits(model, source, target)
     with torch.no_grad():
-        walk, stay = IncrementalDecoder(model).new_batch(), torch.arange(5)
-        walk.admit(source)
+        batch, stay = IncrementalDecoder(model).new_batch(), torch.arange(5)
+        batch.admit(source)
         for t, order in enumerate(([0, 1, 2, 3, 4], [4, 1, 2, 3], [2, 0, 1], [1, 2], [1, 0], [1])):
-            walk.select(torch.tensor(order))
+            batch.select(torch.tensor(order))
             stay = stay[order]
-            assert_close(walk.step(target[stay, t]), whole[stay, t])
+            assert_close(batch.step(target[stay, t]), whole[stay, t])
 
 
 def test_sources_stand_with_those_of_like_length(monkeypatch):
-    monkeypatch.setattr(source_cache, "WORTH", 2)
+    monkeypatch.setattr(source_cache, "MIN_BUCKET_SIZE", 2)
     assert source_cache._bucket_by_length([3, 20, 16, 4, 15, 14, 9]) == [[1, 2, 4], [5, 6], [0, 3]]
 
 
@@ -129,24 +140,40 @@ def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monke
     whole = logits(model, source, target)
     read: list[int] = []
     reader = PaddingFree.encode
-    monkeypatch.setattr(source_cache, "READ", 23)
-    monkeypatch.setattr(source_cache, "WORTH", 32)
-    monkeypatch.setattr(PaddingFree, "read", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
+    monkeypatch.setattr(source_cache, "TOKENS_PER_ENCODE", 23)
+    monkeypatch.setattr(source_cache, "MIN_BUCKET_SIZE", 32)
+    monkeypatch.setattr(PaddingFree, "encode", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch()
-        walk.admit(source)
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(source)
         for t in range(3):
-            assert_close(walk.step(target[:, t]), whole[:, t])
+            assert_close(batch.step(target[:, t]), whole[:, t])
     assert read == [2, 2, 1]
 
 
 def test_who_enters_an_empty_walk_begins_anew(model: EncoderDecoder, ids):
     source, target = padded_rows([3, 7]), ids(2, 5)
     with torch.no_grad():
-        walk = IncrementalDecoder(model).new_batch()
-        walk.admit(source)
-        walk.step(target[:, 0])
-        walk.select(torch.arange(0))
-        assert len(walk) == 0
-        walk.admit(source.flip(0))
-        assert_close(walk.step(target[:, 0]), logits(model, source.flip(0), target)[:, 0])
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(source)
+        batch.step(target[:, 0])
+        batch.select(torch.arange(0))
+        assert len(batch) == 0
+        batch.admit(source.flip(0))
+        assert_close(batch.step(target[:, 0]), logits(model, source.flip(0), target)[:, 0])
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_language_model_is_decoded_step_by_step(name: str, ids):
+    model = make_language_model(name)
+    text = ids(3, COLUMNS_PER_RESERVE + 5)
+    whole = model.output(model(text))
+    with torch.no_grad():
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(text[:, :0])
+        for t in range(5):
+            assert_close(batch.step(text[:, t]), whole[:, t])
+        stay = torch.tensor([2, 0])
+        batch.select(stay)
+        for t in range(5, text.shape[1]):
+            assert_close(batch.step(text[stay, t]), whole[stay, t])
