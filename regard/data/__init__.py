@@ -1,1 +1,1 @@
-"""Pair -> Batch: where strings meet ids."""
+"""From pairs of sentences to batches of token ids."""

@@ -1,4 +1,4 @@
-"""Batches by token budget, of sentences of like length, in an order that depends on (seed, epoch) alone."""
+"""Batches of sentences of similar length, limited by tokens, in an order that depends only on (seed, epoch)."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ BLOCK = 1 << 10
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids. The source ends in eos; the target is shifted by one between in and out."""
+    """Padded token ids. The source ends in EOS; target_out is target_in shifted by one."""
 
     source: Tensor  # (B, S)
     target_in: Tensor  # (B, T)  bos w1 … wn
     target_out: Tensor  # (B, T)  w1 … wn eos
-    num_tokens: int  # real tokens of target_out
+    num_tokens: int  # tokens of target_out without padding
 
     def to(self, device: torch.device) -> "Batch":
         if device.type == "cpu":
@@ -31,21 +31,21 @@ class Batch:
         return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.num_tokens)
 
     def duplicate(self) -> "Batch":
-        """Every sentence again below all of them."""
+        """The batch with every sentence twice: (B, …) -> (2B, …), the copies after the originals."""
         source, target_in, target_out = (x.repeat(2, 1) for x in (self.source, self.target_in, self.target_out))
         return Batch(source, target_in, target_out, 2 * self.num_tokens)
 
 
 @dataclass(frozen=True)
 class DataPosition:
-    """Where in the data a run stands: so many batches into an epoch."""
+    """A position in the training data: an epoch, and how many of its batches were read."""
 
     epoch: int = 0
     batch: int = 0
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids as one matrix, padded on the right."""
+    """Rows of ids as one matrix (B, T), padded on the right."""
     matrix = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
     for i, row in enumerate(rows):
         matrix[i, : len(row)] = row
@@ -53,7 +53,7 @@ def pad(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
-    """Unmarked ids of both sides -> a Batch."""
+    """A Batch of ids without BOS and EOS, which are added here."""
     return Batch(
         source=pad([[*row, EOS] for row in sources]),
         target_in=pad([[BOS, *row] for row in targets]),
@@ -64,7 +64,7 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
 
 @dataclass(frozen=True)
 class Batches:
-    """A corpus cut into batches, again in every epoch."""
+    """A corpus divided into batches, anew in every epoch."""
 
     corpus: Corpus
     tokenizers: Tokenizers
@@ -77,9 +77,9 @@ class Batches:
     def iterate_from(
         self, position: DataPosition, rank: int = 0, world_size: int = 1
     ) -> Iterator[tuple[DataPosition, Batch | None]]:
-        """Batches from a place on, for ever, each with the place that comes after it.
+        """Batches from a position on, without end, each with the position after it.
 
-        Where `size` processes share them, only every size-th is made, and the others are None.
+        With `world_size` processes, only every world_size-th batch is built here; the others are None.
         """
         rank_cycle = itertools.cycle(range(world_size))
         while True:
@@ -93,12 +93,12 @@ class Batches:
                     )
             if index < 0:
                 raise DataError(
-                    f"no pair is at most data.max_length={self.max_length} pieces long; raise it, or check the files"
+                    f"no pair has at most data.max_length={self.max_length} tokens; raise it, or check the files"
                 )
             position = DataPosition(position.epoch + 1)
 
     def plan_epoch(self, epoch: int) -> Iterator[Array]:
-        """Which pairs stand together in each batch of an epoch: rows of (pair, the one put after it or -1)."""
+        """The pairs of each batch of an epoch: rows of (pair, pair that is appended to it, or -1)."""
         rng = np.random.default_rng([self.seed, epoch])
         for pool in _iterate_pools(len(self.corpus), rng):
             rows = self._add_concatenated(pool, rng)
@@ -107,7 +107,7 @@ class Batches:
             yield from _bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
 
     def make_batch(self, rows: Array, epoch: int, index: int) -> Batch:
-        """The batch of these pairs; where segmentations are sampled, those of this epoch."""
+        """The batch of these pairs. Sampled segmentations are those of this epoch."""
         sources, targets = _gather_ids(self.corpus.source_ids, rows), _gather_ids(self.corpus.target_ids, rows)
         if not self.subword_regularization:
             return collate(sources, targets)
@@ -118,11 +118,11 @@ class Batches:
         )
 
     def count_batches(self) -> int:
-        """How many batches the first epoch has; the others have about as many."""
+        """Number of batches of the first epoch; the other epochs have about as many."""
         return sum(1 for _ in self.plan_epoch(0))
 
     def count_too_long(self) -> int:
-        """How many pairs are longer than `longest` and never seen."""
+        """Number of pairs longer than `max_length`, which are never trained on."""
         pools = _iterate_pools(len(self.corpus), None)
         return int(sum((self._lengths(_single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
 
@@ -132,12 +132,12 @@ class Batches:
         ]
 
     def _add_concatenated(self, pool: Array, rng: np.random.Generator) -> Array:
-        """A pool of pairs, and as many of them joined end to end as asked for: (rows, 2)."""
+        """A pool of pairs, and `concat_augment` times as many concatenations of two of them: (rows, 2)."""
         extra = int(len(pool) * self.concat_augment)
         return np.concatenate((_single_pairs(pool), rng.choice(pool, (extra, 2)))) if extra else _single_pairs(pool)
 
     def _lengths(self, rows: Array) -> Array:
-        """Lengths of both sides with their marks: (rows, 2) -> (2, rows)."""
+        """Lengths of both sides with BOS or EOS: (rows, 2) -> (2, rows)."""
         has_second = rows[:, 1] >= 0
         sides = (self.corpus.source_ids, self.corpus.target_ids)
         return (
@@ -149,9 +149,9 @@ class Batches:
 def batches_by_length(
     corpus: Corpus, max_tokens: int, max_pairs: int | None = None, max_length: int | None = None
 ) -> Iterator[tuple[Array, Batch]]:
-    """Every pair once, shortest first, with the row numbers of each batch: for checking, where order is free.
+    """Every pair once, shortest first, with the row numbers of each batch: for validation, where order is free.
 
-    Or at most so many of them, spread over the corpus, and none that is longer than `longest` pieces.
+    `max_pairs` limits them to a sample that is spread over the corpus, `max_length` to pairs of at most that length.
     """
     rows = np.arange(0, len(corpus), -(-len(corpus) // max_pairs) if max_pairs else 1)
     lengths = np.stack((corpus.source_ids.lengths(rows), corpus.target_ids.lengths(rows))) + 1
@@ -164,17 +164,17 @@ def batches_by_length(
 
 
 def _single_pairs(rows: Array) -> Array:
-    """Pairs with nothing put after them: (rows,) -> (rows, 2)."""
+    """Pairs without a second one: (rows,) -> (rows, 2)."""
     return np.stack((rows, np.full_like(rows, -1)), axis=1)
 
 
 def _gather_ids(ids: RaggedArray, rows: Array) -> list[list[int]]:
-    """The ids of each row of (pair, the one put after it or -1)."""
+    """The ids of each row of (pair, pair that is appended to it, or -1)."""
     return [[t for i in row if i >= 0 for t in ids[i].tolist()] for row in rows]
 
 
 def _iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
-    """All rows, in pools that fit memory; shuffled unless there is no generator."""
+    """All rows, in pools that fit into memory; shuffled if there is a generator."""
     if count <= POOL:
         yield np.arange(count) if rng is None else rng.permutation(count)
         return
@@ -188,7 +188,7 @@ def _iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Arra
 
 
 def _bucket_by_length(rows: Array, lengths: Array, max_tokens: int, rng: np.random.Generator | None) -> Iterator[Array]:
-    """Sort rows by length and cut them where (sentences x longest side) would pass the budget."""
+    """Sort rows by length and start a new batch where (sentences x longest side) would exceed max_tokens."""
     max_lengths = lengths.max(axis=0)
     order = np.lexsort((lengths[0], max_lengths))
     batches: list[Array] = []

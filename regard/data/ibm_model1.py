@@ -1,6 +1,7 @@
-"""Which pieces of a pair belong together, found by counting: IBM model 1 with a liking for the diagonal.
+"""Token alignment by IBM Model 1 with a preference for the diagonal.
 
-Brown et al. 1993; the diagonal as in Dyer et al. 2013. It knows far less than a trained model, and knows it in seconds.
+Brown et al. 1993; the diagonal as in fast_align (Dyer et al. 2013). Less exact than a trained model, but fitted in
+seconds.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,27 +13,27 @@ from regard.data.batch import batches_by_length
 from regard.data.store import Array, Corpus
 from regard.data.tokenizer import PAD
 
-HASH_BITS = 23  # bits: counts of pairs of pieces live in 2^23 slots, whatever the vocabularies
+HASH_BITS = 23  # counts of token pairs are stored in 2^23 slots for any vocabulary size
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-UNSEEN_PROBABILITY = 1e-6  # chance of a pair of pieces that was never counted: there the diagonal decides
+UNSEEN_PROBABILITY = 1e-6  # of a token pair that was never counted: then the diagonal decides
 EM_ITERATIONS = 5
-ITERATIONS_BEFORE_DIAGONAL = 3  # before the diagonal counts: a corpus must first show whether it has one
-MAX_PAIRS = 40_000  # pairs to count
-MAX_LENGTH = 100  # pieces of a sentence that is counted
+ITERATIONS_BEFORE_DIAGONAL = 3  # a corpus must first show whether it has a diagonal
+MAX_PAIRS = 40_000
+MAX_LENGTH = 100  # tokens; longer sentences are not counted
 BATCH_TOKENS = 1 << 14
 MAX_DIAGONAL_TENSION = 12.0
 
 
 @dataclass(frozen=True)
 class TranslationTable:
-    """How often a target piece came from a source piece, and how far from the diagonal they stood."""
+    """Expected counts of how often a target token is aligned to a source token, and the strength of the diagonal."""
 
-    totals: Array  # (V,) of each source piece
+    totals: Array  # (V,) for each source token
     counts: Array = field(default_factory=lambda: np.ones(1 << HASH_BITS, np.float32))
-    diagonal_tension: float = 0.0  # the chance of a distance x from the diagonal falls by exp(-steepness · x)
+    diagonal_tension: float = 0.0  # the probability of a distance x from the diagonal falls as exp(-tension · x)
 
     def align(self, source: Array, target: Array) -> Array:
-        """For each target piece (B, T), which source piece (B, S) it comes from, as chances: (B, T, S)."""
+        """p(source position | target position) of ids (B, S) and (B, T): (B, T, S)."""
         probabilities = self.counts[hash_slots(source, target)] / self.totals[source][:, None, :] + np.float32(
             UNSEEN_PROBABILITY
         )
@@ -42,11 +43,11 @@ class TranslationTable:
 
 
 SourceTargetIds = tuple[Array, Array]
-"""Padded ids of both sides, with their end marks: (B, S) and (B, T)."""
+"""Padded ids of both sides, with EOS: (B, S) and (B, T)."""
 
 
 def fit(batches: Callable[[], Iterable[SourceTargetIds]], vocab_size: int) -> TranslationTable:
-    """Count what belongs together by expectation-maximisation, going through the batches again in every round."""
+    """Fit a table by expectation-maximization, reading all batches in every iteration."""
     table = TranslationTable(np.ones(vocab_size, np.float32))
     for iteration in range(1, EM_ITERATIONS + 1):
         counts, totals = np.zeros(1 << HASH_BITS, np.float32), np.zeros(vocab_size, np.float32)
@@ -67,13 +68,13 @@ def fit(batches: Callable[[], Iterable[SourceTargetIds]], vocab_size: int) -> Tr
 
 
 def fit_corpus(corpus: Corpus, vocab_size: int) -> TranslationTable:
-    """The lexicon of a corpus, from as many of its pairs as are enough."""
+    """The translation table of a corpus, from a sample of at most MAX_PAIRS pairs."""
     batches = list(batches_by_length(corpus, BATCH_TOKENS, MAX_PAIRS, MAX_LENGTH)) if len(corpus) else []
     return fit(lambda: ((batch.source.numpy(), batch.target_out.numpy()) for _, batch in batches), vocab_size)
 
 
 def hash_slots(source: Array, target: Array) -> Array:
-    """Where the count of each pair of pieces lives: (B, S), (B, T) -> (B, T, S). Rare pairs may share a slot."""
+    """The slot of the count of each token pair: (B, S), (B, T) -> (B, T, S). Rare pairs may share a slot."""
     with np.errstate(over="ignore"):
         hashes = (
             source.astype(np.uint64)[:, None, :] << np.uint64(32) | target.astype(np.uint64)[:, :, None]
@@ -82,12 +83,12 @@ def hash_slots(source: Array, target: Array) -> Array:
 
 
 def diagonal_distance(source: Array, target: Array) -> Array:
-    """How far each cell of a pair's table lies from its diagonal, from 0 to 1: (B, T, S)."""
+    """Distance of each cell of the alignment matrix from its diagonal, from 0 to 1: (B, T, S)."""
     positions = [_relative_positions(side) for side in (source, target)]
     return np.abs(positions[1][:, :, None] - positions[0][:, None, :])
 
 
 def _relative_positions(side: Array) -> Array:
-    """Where each piece stands in its sentence, from 0 to 1: (B, T) -> (B, T)."""
+    """Position of each token in its sentence, from 0 to 1: (B, T) -> (B, T)."""
     lengths = np.maximum(1, (side != PAD).sum(axis=1, keepdims=True))
     return np.minimum(1.0, (np.arange(side.shape[1])[None, :] + 0.5) / lengths).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Pieces of a SentencePiece model under ids of their own: what models have that were not made here.
+"""SentencePiece with other ids than the model's own: the tokenizer of imported models.
 
-Marian cuts each language with a model of its own and looks the pieces up in one table for both. The table is kept in
-the order that this house wants (padding, unknown, begin, end, then the rest), so nobody else need know of it.
+Marian segments each language with its own SentencePiece model and looks the tokens up in one vocabulary for both. The
+vocabulary is stored in the order that all other code expects: padding, unknown, BOS, EOS, then the rest.
 """
 
 import math
@@ -11,18 +11,18 @@ from typing import Any
 
 from regard.data.tokenizer import BOS, EOS, PAD, SPACE, UNK, Tokenizer
 
-SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")  # the pieces of PAD, UNK, BOS and EOS
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")  # PAD, UNK, BOS and EOS
 LANGUAGE_TAG = re.compile(r">>[^<>]+<<")
-"""What a text for a model of several target languages begins with: >>fra<< and then the text."""
+"""Prefix that selects the target language of a multilingual model: >>fra<< and then the text."""
 
 
 class RemappedSentencePiece(Tokenizer):
-    """Text <-> ids of pieces, by a SentencePiece model and a table that says which piece has which id."""
+    """Text <-> token ids, by a SentencePiece model and a vocabulary that gives each token its id."""
 
     def __init__(self, model: bytes, id_to_token: tuple[str, ...]):
         super().__init__(model)
         self.id_to_token = id_to_token
-        self._token_to_id = {piece: i for i, piece in enumerate(id_to_token) if i not in (PAD, BOS, EOS)}
+        self._token_to_id = {token: i for i, token in enumerate(id_to_token) if i not in (PAD, BOS, EOS)}
 
     @property
     def vocab_size(self) -> int:
@@ -33,17 +33,17 @@ class RemappedSentencePiece(Tokenizer):
         return self.id_to_token
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[self._token_to_id.get(piece, UNK) for piece in self._segment(text)] for text in texts]
+        return [[self._token_to_id.get(token, UNK) for token in self._segment(text)] for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         text = self._processor.decode_pieces([self.id_to_token[i] for i in ids if i not in (PAD, BOS, EOS)])
-        return str(text).replace(SPACE, " ").strip()  # the model leaves pieces of the other language as they are
+        return str(text).replace(SPACE, " ").strip()  # the model leaves tokens of the other language as they are
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         return [self.id_to_token[int(i)] for i in ids]
 
     def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """What the model itself says, since it may have changed letters before it cut them."""
+        """The offsets of the model itself, since it may have normalized the text before it segmented it."""
         begin = len(language[0]) if (language := LANGUAGE_TAG.match(text)) else 0
         spans = [(begin + first, begin + last) for first, last in _offsets(self._processor, text[begin:])]
         return [(0, begin), *spans] if begin else spans
@@ -55,13 +55,13 @@ class RemappedSentencePiece(Tokenizer):
         return [language[0], *self._processor.encode(text[language.end() :], out_type=str)]
 
     def _score(self, i: int) -> float:
-        """A piece of the other language is never part of a text in this one."""
+        """-inf for a token of the other language, which never occurs in a text of this one."""
         piece_id = self._processor.piece_to_id(self.id_to_token[i])
         return -math.inf if self._processor.is_unknown(piece_id) else float(self._processor.get_score(piece_id))
 
 
 def _offsets(processor: Any, text: str) -> Iterable[tuple[int, int]]:
-    """The characters of each piece; how SentencePiece is asked for them depends on its version."""
+    """The character span of each token; the call depends on the version of SentencePiece."""
     if hasattr(processor, "encode_as_offset_mapping"):
         return processor.encode_as_offset_mapping(text)["offsets"]
     return [(piece.begin, piece.end) for piece in processor.encode(text, out_type="immutable_proto").pieces]

@@ -1,4 +1,4 @@
-"""Holding sentences out of training, by source: the same source never stands on both sides."""
+"""Splitting dev and test off a corpus, by source: a source never occurs in two splits."""
 
 import hashlib
 from collections.abc import Container, Iterable
@@ -17,7 +17,7 @@ CHUNK = 100_000
 
 @dataclass(frozen=True)
 class HeldOutSources:
-    """Which sources are held out, known by their digests."""
+    """The digests of the sources that are held out."""
 
     dev: frozenset[int]
     test: frozenset[int]
@@ -31,7 +31,7 @@ class HeldOutSources:
 
 
 def digest(source: str, seed: int) -> int:
-    """A number that looks random and depends on nothing but the text and the seed."""
+    """A pseudorandom number that depends only on the text and the seed."""
     raw = hashlib.blake2b(source.encode("utf-8"), digest_size=8, key=str(seed).encode()).digest()
     return int.from_bytes(raw, "little")
 
@@ -39,12 +39,12 @@ def digest(source: str, seed: int) -> int:
 def hold_out(
     sources: Iterable[str], seed: int, dev: bool, test: bool, seen_sources: Container[str] = ()
 ) -> HeldOutSources:
-    """Choose min(1,000, 2 %) sources for each set that is wanted: those with the smallest digests.
+    """Choose min(1,000, 2 %) sources for each requested split: those with the smallest digests.
 
-    Sources that were seen before are chosen only where there are too few others.
+    Sources in `seen_sources` are chosen only if there are too few others.
     """
     total, smallest = 0, np.empty(0, np.uint64)
-    # Half of all numbers for what is new, and the other half for what was seen.
+    # The lower half of all numbers for new sources, the upper half for those seen before.
     digests = (digest(source, seed) >> 1 | (source in seen_sources) << 63 for source in sources)
     while chunk := list(islice(digests, CHUNK)):
         total += len(chunk)
@@ -53,8 +53,8 @@ def hold_out(
     candidates = smallest.tolist()
     if len(candidates) < 3:
         raise DataError(
-            f"{total} pairs with {len(candidates)} different sources are too few to hold sentences out of them; "
-            f"give --dev, or more pairs"
+            f"{total} pairs with {len(candidates)} different sources are too few to split dev and test off; "
+            f"add --dev, or more pairs"
         )
     set_size = max(1, min(MAX_HELD_OUT, int(total * HELD_OUT_FRACTION), len(candidates) // 3))
     candidates = [value & ~(1 << 63) for value in candidates]

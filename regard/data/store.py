@@ -1,11 +1,11 @@
-"""A corpus on disk, memory-mapped: UTF-8 text with offsets, and the ids of its pieces.
+"""A corpus on disk, memory-mapped: UTF-8 text with offsets, and token ids.
 
-Memory stays flat from thirty thousand pairs to thirty million, and a resumed run starts at once.
+Memory use is the same for thirty thousand pairs and thirty million, and a resumed run starts at once.
 
     store/train.source.text     the sentences, one after the other
-    store/train.source.offsets  where each begins (int64, one more than there are sentences)
-    store/train.source.ids      the pieces, one sentence after the other (uint16 or int32)
-    store/train.source.starts   where each sentence's pieces begin
+    store/train.source.offsets  where each sentence begins (int64, one more than there are sentences)
+    store/train.source.ids      the token ids, one sentence after the other (uint16 or int32)
+    store/train.source.starts   where the ids of each sentence begin
 """
 
 import struct
@@ -57,7 +57,7 @@ class Texts(Sequence[str]):
 
     @property
     def num_bytes(self) -> int:
-        """How much text there is."""
+        """Size of the text in bytes."""
         return len(self._bytes.values)
 
     def __getitem__(self, row: Any) -> Any:
@@ -68,7 +68,7 @@ class Texts(Sequence[str]):
 
 @dataclass(frozen=True)
 class Corpus:
-    """One set of pairs: its texts, and its ids once they are cut."""
+    """One split: the texts of its pairs and their token ids."""
 
     source: Texts
     target: Texts
@@ -79,18 +79,18 @@ class Corpus:
         return len(self.source)
 
     def pairs(self, limit: int | None = None) -> list[Pair]:
-        """The first pairs as strings."""
+        """The pairs as strings, or the first `limit` of them."""
         count = len(self) if limit is None else min(limit, len(self))
         return [Pair(self.source[i], self.target[i]) for i in range(count)]
 
 
 def write_texts(folder: Path, name: str, pairs: Iterable[Pair]) -> int:
-    """Write the texts of a set as they stream by; how many pairs there were."""
+    """Write the texts of a split from a stream; returns the number of pairs."""
     return write_sets(folder, (name,), ((name, pair) for pair in pairs))[name]
 
 
 def write_sets(folder: Path, names: Sequence[str], pairs: Iterable[tuple[str, Pair]]) -> dict[str, int]:
-    """As write_texts for several sets at once: every pair comes with the name of its set."""
+    """As write_texts for several splits at once: every pair comes with the name of its split."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         writers = {
@@ -105,7 +105,7 @@ def write_sets(folder: Path, names: Sequence[str], pairs: Iterable[tuple[str, Pa
 
 
 def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
-    """Cut the texts of a set into pieces, a chunk at a time, in as many threads as there are cores."""
+    """Tokenize the texts of a split, a chunk at a time, in as many threads as there are cores."""
     for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
         dtype = _id_dtype(tokenizer)
         with _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer:
@@ -115,7 +115,7 @@ def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
 
 
 def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
-    """A set that has been written."""
+    """A split that `write_sets` and `write_ids` have written."""
     ids = [
         RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(tokenizer))
         for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True)
@@ -131,7 +131,7 @@ def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 class _RaggedWriter:
-    """Appends rows to a values file and remembers where each begins."""
+    """Appends rows to a file of values and records where each begins."""
 
     def __init__(self, folder: Path, name: str, values: str, starts: str, dtype: Any = np.uint8):
         self.num_rows = 0
@@ -164,6 +164,6 @@ def _open_memmap(path: Path, dtype: Any) -> Array:
     try:
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.empty(0, dtype)
-        return np.memmap(path, dtype=dtype, mode="r").view(np.ndarray)  # whose rows are quicker to take
+        return np.memmap(path, dtype=dtype, mode="r").view(np.ndarray)  # a plain array, whose rows are faster to slice
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error}). Train again with --overwrite.") from None

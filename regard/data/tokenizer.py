@@ -1,7 +1,7 @@
-"""SentencePiece, trained inside a run and kept inside it, so that a run folder is a whole translator.
+"""The SentencePiece tokenizer, trained for a run and stored in it, so that a run folder is a complete translator.
 
-Normalisation is off: the library's default would eat non-breaking spaces and turn m² into m2. What goes in comes out,
-but for U+2581, the mark that SentencePiece itself uses for a space.
+Normalization is off: the library's default would drop non-breaking spaces and turn m² into m2. Decoding restores the
+text exactly, except for U+2581, which SentencePiece itself uses for a space.
 """
 
 import functools
@@ -19,13 +19,13 @@ from regard.errors import DataError
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPACE = "\u2581"
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
-RESERVED_TOKENS = 300  # pieces that byte fallback and the special ones take
-INVALID_MODEL_MESSAGE = "not a SentencePiece model: damaged, or a pointer of git-lfs that was never followed"
-MAX_SENTENCE_BYTES = 16_384  # bytes; SentencePiece leaves out longer lines when it learns its pieces
+RESERVED_TOKENS = 300  # for byte fallback and special tokens
+INVALID_MODEL_MESSAGE = "not a SentencePiece model: damaged, or a git-lfs pointer whose file was never downloaded"
+MAX_SENTENCE_BYTES = 16_384  # SentencePiece skips longer lines in training
 
 
 class Tokenizer:
-    """Text <-> ids of pieces."""
+    """Text <-> token ids."""
 
     def __init__(self, model: bytes):
         self.model = model
@@ -33,7 +33,7 @@ class Tokenizer:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError:
             raise DataError(INVALID_MODEL_MESSAGE) from None
-        if not model:  # which the library takes for a wish to be given one later
+        if not model:  # which the library accepts, expecting a model later
             raise DataError(INVALID_MODEL_MESSAGE)
 
     @property
@@ -42,20 +42,20 @@ class Tokenizer:
 
     @property
     def vocabulary(self) -> object:
-        """What gives ids their meaning: where two tokenisers have the same, one table of vectors serves both."""
+        """What gives ids their meaning: two tokenizers with the same vocabulary can share one embedding table."""
         return self
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without any mark of its end."""
+        """The ids of each text, without BOS and EOS."""
         return self._processor.encode(list(texts))
 
     def sample_segmentation(
         self, rows: Sequence[Sequence[int]], split_probability: float, seed: int
     ) -> list[list[int]]:
-        """The same texts in other pieces: each is taken apart, with this probability, into the two it is made of.
+        """Subword regularization: each token is split, with this probability, into the two tokens it consists of.
 
-        In the spirit of BPE-dropout (Provilkov et al. 2020), which leaves merges out on the way up. SentencePiece has
-        its own, but seeds it differently in every process; this one depends on the seed alone.
+        In the spirit of BPE-dropout (Provilkov et al. 2020), which drops merges. SentencePiece samples segmentations,
+        too, but seeds the generator differently in every process; this method depends only on the seed.
         """
         rng = np.random.default_rng(seed)
         return [self._split_tokens(row, split_probability, rng) for row in rows]
@@ -70,7 +70,7 @@ class Tokenizer:
 
     @functools.cached_property
     def _token_halves(self) -> dict[int, tuple[int, int]]:
-        """The two pieces that each longer piece is made of: the likeliest two that are pieces themselves."""
+        """The two tokens that each longer token can be split into: the most probable pair in the vocabulary."""
         names = enumerate(self.convert_ids_to_tokens(range(self.vocab_size)))
         regular_tokens = {name: i for i, name in names if i > EOS and not BYTE_TOKEN.fullmatch(name)}
         vocab = {name: i for name, i in regular_tokens.items() if self._score(i) > -math.inf}
@@ -86,7 +86,7 @@ class Tokenizer:
         return halves
 
     def _score(self, i: int) -> float:
-        """How likely a piece is, as a logarithm."""
+        """Log-probability of a token."""
         return float(self._processor.get_score(i))
 
     @staticmethod
@@ -97,11 +97,11 @@ class Tokenizer:
         return self._processor.decode([i for i in ids if i not in (PAD, BOS, EOS)])
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
-        """What each id looks like, for people."""
+        """The text of each token, with U+2581 for a space."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
     def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """The characters of `text` that each of its pieces covers; a byte covers the character it is part of."""
+        """The characters of `text` that each token covers; a byte token covers the character it is part of."""
         char_of_byte = [i for i, letter in enumerate(text) for _ in letter.encode()]  # byte -> character
         position = -1  # SentencePiece puts one space before the text
         spans = []
@@ -115,7 +115,7 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenisers of the two sides; where the vocabulary is joint, an id is the same piece on both."""
+    """The tokenizers of both sides. With a joint vocabulary, an id is the same token on both."""
 
     source: Tokenizer
     target: Tokenizer
@@ -126,23 +126,23 @@ class Tokenizers:
 
 
 def train(texts: Iterable[str], vocab_size: int, model_type: str) -> Tokenizer:
-    """A tokeniser for these texts, with fewer pieces than asked where the texts do not hold so many."""
+    """Train a tokenizer on these texts. Its vocabulary is smaller than requested if the texts have fewer tokens."""
     nonblank_texts = [text for text in texts if text.strip()]
     if not nonblank_texts:
-        raise DataError("there is no text to learn a vocabulary from")
+        raise DataError("no text to train a tokenizer on")
     try:
         return Tokenizer(_train(nonblank_texts, vocab_size, model_type))
     except RuntimeError as error:
-        # Too many for the text, or too few for its letters: SentencePiece names the number that would do.
+        # Too many tokens for the text, or too few for its letters: SentencePiece names a size that works.
         size_hint = re.search(r"value <= (\d+)|required_chars\. \d+ vs (\d+)", str(error))
         if size_hint is None:
-            raise DataError(f"SentencePiece could not learn a vocabulary: {error}") from None
+            raise DataError(f"SentencePiece could not train a tokenizer: {error}") from None
         size = int(size_hint[1]) if size_hint[1] else int(int(size_hint[2]) * 1.1) + RESERVED_TOKENS
         return Tokenizer(_train(nonblank_texts, size, model_type))
 
 
 def subsample(texts: Iterable[str], stride: int) -> Iterable[str]:
-    """Every n-th text: enough to learn pieces from where there are millions."""
+    """Every `stride`-th text: enough to train a tokenizer if there are millions."""
     return (text for i, text in enumerate(texts) if i % stride == 0)
 
 

@@ -100,7 +100,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):
 
 
 def test_nothing_that_fits_is_an_error_and_not_a_hang(corpus):
-    with pytest.raises(DataError, match=r"no pair is at most data.max_length=2 pieces long"):
+    with pytest.raises(DataError, match=r"no pair has at most data.max_length=2 tokens"):
         next(make(corpus, max_length=2).iterate_from(DataPosition()))
 
 

@@ -86,5 +86,5 @@ def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):
 
 @pytest.mark.parametrize("texts", [[], ["", "  "]])
 def test_no_text_no_tokenizer(texts):
-    with pytest.raises(DataError, match="no text to learn a vocabulary from"):
+    with pytest.raises(DataError, match="no text to train a tokenizer on"):
         train(texts, 320, "bpe")

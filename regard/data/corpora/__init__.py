@@ -1,4 +1,4 @@
-"""Corpora that are made rather than read, each with its gold alignments: `CORPORA[name](count, seed)`."""
+"""Generated corpora with gold alignments: `CORPORA[name](count, seed)`."""
 
 from __future__ import annotations
 

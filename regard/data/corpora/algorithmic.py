@@ -1,7 +1,7 @@
-"""Tasks with one right answer: copy, reverse, sort, and a dictionary to learn by heart.
+"""Tasks with one right answer: copy, reverse, sort, and the lookup of a fixed dictionary.
 
 A model that cannot copy cannot translate; one that learned positions wrongly cannot reverse. Sources and
-targets are symbols parted by spaces, and each source has one target.
+targets are symbols separated by spaces, and each source has one target.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def generate(
     symbols: int = 26,
     dictionary_seed: int = 0,
 ) -> Iterator[GoldPair]:
-    """So many pairs, no source twice, lengths equally likely while they last.
+    """`count` pairs, no source twice, all lengths equally likely as long as they are not exhausted.
 
-    `dictionary` seeds what "lookup" looks up, apart from `seed`, so that all samples ask for the same words.
+    `dictionary_seed` seeds the dictionary of "lookup" apart from `seed`, so that all samples use the same one.
     """
     if task not in TASKS:
         raise DataError(f"unknown task '{task}'; choose one of {', '.join(TASKS)}")
     if not 1 <= min_length <= max_length:
-        raise DataError(f"lengths from {min_length} to {max_length}: need 1 <= shortest <= longest")
+        raise DataError(f"lengths from {min_length} to {max_length}: need 1 <= min_length <= max_length")
     if symbols < 1:
         raise DataError(f"cannot write with {symbols} symbols; need at least 1")
     num_possible = sum(symbols**length for length in range(min_length, max_length + 1))
@@ -52,7 +52,7 @@ def generate(
 
 
 def alphabet(symbols: int, letters: str) -> list[str]:
-    """So many names of equal width, in alphabetical order: a b c, or aa ab ac where letters run out."""
+    """Names of equal width, in alphabetical order: a b c, or aa ab ac if there are too few letters."""
     width = 1
     while len(letters) ** width < symbols:
         width += 1
@@ -75,7 +75,7 @@ def _sources(generator: Random, min_length: int, max_length: int, symbols: int) 
     while lengths:
         length = generator.choice(lengths)
         used_sources = used_by_length[length]
-        # Drawing blindly is quick until half of a length is used; from then on, draw from what is left.
+        # Rejection sampling is fast until half of a length is used; from then on, draw from the remaining ones.
         if length not in remaining and 2 * len(used_sources) >= symbols**length:
             remaining[length] = [
                 sequence for sequence in product(range(symbols), repeat=length) if sequence not in used_sources
@@ -106,7 +106,7 @@ def _pair(task: Task, source: tuple[int, ...], names: list[str], meanings: Dicti
 
 
 def _order(task: Task, source: tuple[int, ...]) -> list[int]:
-    """Which source place each target place takes its symbol from; sorting keeps equals in their order."""
+    """The source position of the symbol at each target position; sorting is stable."""
     positions = list(range(len(source)))
     if task == "reverse":
         positions.reverse()

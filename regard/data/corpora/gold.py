@@ -1,6 +1,6 @@
-"""Pairs that come with the truth: which word translates which, and which word belongs to which.
+"""Pairs with gold annotation: word alignment and grammatical links.
 
-A generated corpus knows its own grammar, so a lab may ask an attention head whether it found it.
+A generated corpus knows its own grammar, so attention heads can be compared with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LINK_KINDS = {
 
 
 class Link(NamedTuple):
-    """A grammatical tie between two words of one sentence, as indices into `words(sentence)`."""
+    """A grammatical tie between two words of one sentence, as indices into `split_words(sentence)`."""
 
     kind: str
     head: int
@@ -36,7 +36,7 @@ Alignment = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class GoldPair:
-    """A sentence, its translation, and what is true of their words."""
+    """A sentence, its translation, and the gold annotation of both."""
 
     source: str
     target: str
@@ -101,7 +101,7 @@ def read_links(text: str) -> tuple[Link, ...]:
 
 
 def write_rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
-    """Lines of a TSV, unended: source, target, alignment, source links, target links."""
+    """Lines of a TSV without line feeds: source, target, alignment, source links, target links."""
     for pair in pairs:
         for side in (pair.source, pair.target):
             if "\t" in side or "\n" in side or "\r" in side:
@@ -118,7 +118,7 @@ def write_rows(pairs: Iterable[GoldPair]) -> Iterator[str]:
 
 
 def read_row(row: str) -> GoldPair:
-    """The pair that `rows` wrote."""
+    """The pair that `write_rows` wrote."""
     columns = row.rstrip("\r\n").split("\t")
     if len(columns) != 5:
         raise DataError(

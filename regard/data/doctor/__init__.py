@@ -1,12 +1,13 @@
-"""Reads a corpus before anyone trains, and says what is wrong with it, where, and what to do.
+"""The corpus doctor: checks a corpus before training, and reports what is wrong with it, where, and what to do.
 
-    diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(PairStream.from_files(["train.en", "train.fr"]))
+    stream = PairStream.from_files(["train.en", "train.fr"])
+    diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(stream)
     for line in diagnosis.format_lines(): …
     diagnosis.require_trainable()
     pairs = diagnosis.clean(read_pairs(["train.en", "train.fr"]))
 
-Damage that would shift pairs is refused where files are read. What remains is refused, dropped or noted, as the table
-in `kinds` says; a dropped pair goes as a whole, so that the others keep their partners.
+Damage that would shift pairs is refused when files are read. All other findings are refused, dropped or noted, as the
+table in `kinds` defines. A pair is dropped as a whole, so that the others stay aligned.
 """
 
 from regard.data.doctor.diagnosis import Diagnosis, Finding, FindingExample, SplitSummary

@@ -1,6 +1,6 @@
-"""One function for each thing that can be seen in a single pair: (source, target) -> whether it is there.
+"""One function for each kind of finding in a single pair: (source, target) -> whether it applies.
 
-They run on every pair of a corpus, so each first asks a cheap question that nearly every pair answers with no.
+They run on every pair of a corpus, so each begins with a cheap test that rejects nearly every pair.
 """
 
 import re
@@ -16,9 +16,9 @@ from regard.data.doctor.repeats import digest
 PairCheck = Callable[[str, str], bool]
 
 MIN_COPIED_WORDS = 5
-"""A sentence of so many words, the same on both sides, was not translated; fewer may be a name or a term."""
+"""A sentence of at least this many words that is the same on both sides was not translated; fewer may be a name."""
 LENGTH_SMOOTHING = 15
-"""Characters added to both lengths before they are compared, for short sentences differ freely."""
+"""Characters added to both lengths before they are compared, because the lengths of short sentences vary widely."""
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -28,7 +28,7 @@ def _word_set(text: str) -> frozenset[str]:
 _ALL_FUNCTION_WORDS = frozenset(word for words in FUNCTION_WORDS.values() for word in words if len(word) > 1)
 _LETTER = re.compile(r"[^\W\d_]")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
-# Possessive, for a line may be as long as a file: nothing is ever tried twice.
+# Possessive quantifiers, because a line may be as long as a file: there is no backtracking.
 _TAGS_ONLY = re.compile(r"(?:<(?:[!?][^<>]*+|/?[A-Za-z][\w:.-]*+(?:\s(?=[^<>]*=)[^<>]*+|\s*+/?))>\s*+)++")
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>(.*)</\1\s*>", re.DOTALL)
 _INLINE_ELEMENTS = _word_set(
@@ -58,7 +58,7 @@ def blank(source: str, target: str) -> bool:
 def metadata(source: str, target: str) -> bool:
     """Whether a side is nothing but tags, or an element that belongs to a document's head.
 
-    An element of an unknown name is content as long as what stands in it was translated.
+    An element of an unknown name counts as content if its text was translated.
     """
     if "<" not in source and "<" not in target:
         return False
@@ -83,9 +83,9 @@ def wordless(source: str, target: str) -> bool:
 
 
 def identical(source: str, target: str) -> bool:
-    """Whether both sides are one and the same sentence: some words, of which two are function words of any language.
+    """Whether both sides are the same sentence: several words, at least two of them function words of any language.
 
-    Names, numbers, addresses and lines of code have none of these, and are rightly the same in both languages.
+    Names, numbers, addresses and code contain no function words, and are rightly the same in both languages.
     """
     if source.strip() != target.strip():
         return False
@@ -126,7 +126,7 @@ def entity(source: str, target: str) -> bool:
 
 
 def tokenized(source: str, target: str) -> bool:
-    """By the full stop, which no language sets apart."""
+    """Whether a side ends with a separate full stop, as no language writes it."""
     return source.endswith(" .") or target.endswith(" .")
 
 
@@ -137,14 +137,14 @@ def placeholder(source: str, target: str) -> bool:
 
 
 def describe_placeholder_difference(source: str, target: str) -> str:
-    """The placeholders that one side has and the other has not."""
+    """The placeholders that occur on one side only."""
     one, two = Counter(_PLACEHOLDER.findall(source)), Counter(_PLACEHOLDER.findall(target))
     sides = (("source", one - two), ("target", two - one))
     return ", ".join(f"only in the {side}: {' '.join(sorted(extra.elements()))}" for side, extra in sides if extra)
 
 
 class OverlapCheck:
-    """Whether the source stands in a set that the model will be judged on; remembers which of those it met."""
+    """Whether the source occurs in dev or test; records which of their sources it has found."""
 
     def __init__(self, held_out: frozenset[bytes], dev: frozenset[bytes] = frozenset()) -> None:
         self.held_out, self.dev = held_out, dev
@@ -165,11 +165,11 @@ class OverlapCheck:
 
 @dataclass(frozen=True)
 class LengthRatioCheck:
-    """Whether the lengths differ absurdly, compared with what is usual in this corpus."""
+    """Whether the ratio of the lengths is far from what is usual in this corpus."""
 
     max_ratio: float
     usual_ratio: float
-    """Target characters for one of the source, the cushion included."""
+    """Target characters per source character, both with LENGTH_SMOOTHING."""
 
     def __call__(self, source: str, target: str) -> bool:
         one, two = (len(source) + LENGTH_SMOOTHING) * self.usual_ratio, len(target) + LENGTH_SMOOTHING
@@ -220,7 +220,7 @@ PAIR_CHECKS: dict[str, PairCheck] = {
         placeholder,
     )
 }
-"""The checks that need to know nothing but the pair, by the name of their kind."""
+"""The checks that need only the pair, by the name of their kind."""
 
 
 def _is_mojibake(text: str) -> bool:
@@ -230,5 +230,5 @@ def _is_mojibake(text: str) -> bool:
 
 
 def _has_nonprintable(text: str) -> bool:
-    """Whether there is anything but letters, signs and plain spaces; all breaks and control characters are."""
+    """Whether there is a character that is not printable, such as a line separator or a control character."""
     return not text.isprintable()

@@ -1,4 +1,4 @@
-"""What the doctor found, for programs and for people."""
+"""The findings of the doctor, as text and as JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ EXAMPLES_IN_LINE = 3
 
 @dataclass(frozen=True)
 class FindingExample:
-    """One place where something was found; long texts are clipped."""
+    """One location of a finding; long texts are truncated."""
 
     note: str
     source: str = ""
@@ -34,7 +34,7 @@ def clip(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """How often one kind of thing was found in one set, where, and what was done about it."""
+    """How often one kind of problem was found in one split, where, and what was done about it."""
 
     kind: FindingKind
     split: str
@@ -42,7 +42,7 @@ class Finding:
     action: Action
     count: int
     total: int
-    """Pairs, or files, that were looked at."""
+    """Number of pairs, or files, that were checked."""
     examples: tuple[FindingExample, ...]
 
     @property
@@ -50,7 +50,7 @@ class Finding:
         return self.count / self.total if self.total else 0.0
 
     def format_line(self) -> str:
-        """What, how many, where, what was done, and how to have it otherwise."""
+        """One line: the kind, count, locations, the action that was taken, and how to change it."""
         locations = ", ".join(_format_location(example) for example in self.examples[:EXAMPLES_IN_LINE])
         ellipsis = ", …" * (self.count > EXAMPLES_IN_LINE < len(self.examples))
         suffix = f" ({locations}{ellipsis})" if locations else ""
@@ -61,12 +61,14 @@ class Finding:
     def _format_advice(self) -> str:
         name, remedy = self.kind.name, self.kind.remedy
         if self.action is Action.REFUSED:
-            return f'Refused: {remedy}; or add "{name}" to data.keep to train all the same.'
+            return f'Refused: {remedy}; or add "{name}" to data.keep to train anyway.'
         if self.action is Action.DROPPED:
-            other = "take it out of data.drop" if self.kind.action is Action.NOTED else f'add "{name}" to data.keep'
+            other = (
+                f'remove "{name}" from data.drop' if self.kind.action is Action.NOTED else f'add "{name}" to data.keep'
+            )
             return f"Dropped; to keep them, {other}."
         drop = f'; or add "{name}" to data.drop' if self.split == "train" and self.kind.droppable else ""
-        return f"Kept; to mend it, {remedy}{drop}."
+        return f"Kept; to fix it, {remedy}{drop}."
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -84,24 +86,24 @@ class Finding:
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """How many pairs a set has, and how many remain."""
+    """How many pairs a split has, and how many remain."""
 
     split: str
     pairs_read: int
     pairs_kept: int
     source: str
-    """What most source sentences look like; "" if it cannot be told."""
+    """Language of most source sentences; "" if it is unknown."""
     target: str
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings, refused before dropped before noted; and the pairs that remain."""
+    """All findings, refused before dropped before noted, and the pairs to drop."""
 
     findings: tuple[Finding, ...]
     splits: tuple[SplitSummary, ...]
     dropped_pairs: Mapping[str, BitSet] = field(repr=False, compare=False)
-    """For each set the places of the pairs to leave out: one bit a pair."""
+    """For each split the indices of the pairs to drop: one bit a pair."""
 
     @property
     def pairs_read(self) -> int:
@@ -116,15 +118,15 @@ class Diagnosis:
         return tuple(finding for finding in self.findings if finding.action is Action.REFUSED)
 
     def require_trainable(self) -> None:
-        """Raise if something was found that must be mended first."""
+        """Raise an error if there are findings that must be fixed before training."""
         if self.refused_findings:
             raise DataError("\n".join(finding.format_line() for finding in self.refused_findings))
         if not self._summary_of("train").pairs_kept:
             reasons = [finding.format_line() for finding in self.findings if finding.action is Action.DROPPED]
-            raise DataError("\n".join(["no pair is left to train on:", *reasons]))
+            raise DataError("\n".join(["no pairs remain to train on:", *reasons]))
 
     def clean(self, pairs: Iterable[Pair], split: str = "train") -> Iterator[Pair]:
-        """The pairs that remain, in their order. They must be the same ones that were examined."""
+        """The pairs that remain, in their order. `pairs` must be those that were examined."""
         expected, dropped_pairs = self._summary_of(split).pairs_read, self.dropped_pairs[split]
         num_pairs = 0
         for num_pairs, pair in zip(numbers(1), pairs, strict=False):
@@ -136,14 +138,14 @@ class Diagnosis:
             )
 
     def format_lines(self) -> list[str]:
-        """The diagnosis for people: a line for each set, then one for each finding."""
+        """The diagnosis as text: a line for each split, then one for each finding."""
         headers = [
             f"{s.split}: {s.pairs_read:,} pairs read, {s.pairs_kept:,} kept" + _format_languages(s) for s in self.splits
         ]
         return headers + [finding.format_line() for finding in self.findings]
 
     def as_dict(self) -> dict[str, Any]:
-        """The diagnosis for programs."""
+        """The diagnosis as JSON values."""
         return {
             "refused": bool(self.refused_findings),
             "splits": [vars(summary) for summary in self.splits],
@@ -161,7 +163,7 @@ def _format_location(example: FindingExample) -> str:
 def _format_languages(summary: SplitSummary) -> str:
     if not (summary.source or summary.target):
         return ""
-    return f"; looks like {summary.source or 'unknown'} to {summary.target or 'unknown'}"
+    return f"; detected languages: {summary.source or 'unknown'} to {summary.target or 'unknown'}"
 
 
 def _format_percent(fraction: float) -> str:

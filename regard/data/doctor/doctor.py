@@ -1,4 +1,4 @@
-"""The doctor: reads the corpora of a training run before anyone trains, and says what is wrong with them."""
+"""The doctor: checks the corpora of a run before training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from regard.data.doctor.repeats import digest
 from regard.data.doctor.settings import DoctorSettings
 
 MAX_IDENTICAL_FRACTION = 0.5
-"""Share of identical pairs above which copying is what the corpus is about."""
+"""Share of identical pairs above which copying is taken for the task of the corpus."""
 _SEVERITY = tuple(Action)
 
 
@@ -38,17 +38,17 @@ _SEVERITY = tuple(Action)
 class Doctor:
     """Examines training, dev and test pairs.
 
-    Everything is read as a stream, and memory stays flat: see `repeats` for the bound; dev and test add about a
-    hundred bytes for each of their sources. The training pairs are read at most three times: the head, all of them,
-    and again as far as the examples of what came twice.
+    Everything is read as a stream, and memory is bounded: see `repeats`; dev and test add about a hundred bytes for
+    each of their sources. The training pairs are read at most three times: the head for a profile, all of them, and
+    again as far as the examples of duplicates.
 
-    Unequal line counts and bytes that are not UTF-8 come from the formats as FormatError, and are let through.
+    Unequal line counts and bytes that are not UTF-8 raise FormatError while files are read.
     """
 
     settings: DoctorSettings = field(default_factory=DoctorSettings)
 
     def examine(self, train: PairStream, dev: PairStream | None = None, test: PairStream | None = None) -> Diagnosis:
-        """Look at all pairs; nothing is changed. `Diagnosis.clean` gives the pairs that remain."""
+        """Check all pairs; nothing is changed. `Diagnosis.clean` returns the pairs that remain."""
         held_out = {name: stream for name, stream in (("dev", dev), ("test", test)) if stream}
         source_digests = {
             name: frozenset(digest(pair.source) for pair in stream.read()) for name, stream in held_out.items()
@@ -76,13 +76,13 @@ class Doctor:
 
 @dataclass(frozen=True)
 class _Direction:
-    """The labels of the languages translated between; "" where one is not known."""
+    """The labels of the source and target languages; "" if unknown."""
 
     source: str
     target: str
 
     def contradicts(self, other: "_Direction") -> tuple[bool, bool]:
-        """On which sides two directions are both known and not the same."""
+        """The sides on which both directions are known and differ."""
         sides = ((self.source, other.source), (self.target, other.target))
         source, target = (bool(one and two) and not labels_agree(one, two) for one, two in sides)
         return source, target
@@ -92,7 +92,7 @@ class _Direction:
 
 
 class _DatasetCheck:
-    """One set: what is usual in it, what was wanted, and what follows for its examination."""
+    """One split: its profile, the expected languages, and the checks that follow from them."""
 
     def __init__(
         self, split: str, stream: PairStream, profile: CorpusProfile, expected: _Direction, settings: DoctorSettings
@@ -108,7 +108,7 @@ class _DatasetCheck:
             False,
             False,
         )
-        # A file in the wrong language is one finding; its single sentences are judged by what the file is.
+        # A file in the wrong language is one finding; its sentences are then checked against the detected language.
         self.direction = _Direction(
             self.detected_direction.source if self.mismatches[0] else expected.source,
             self.detected_direction.target if self.mismatches[1] else expected.target,
@@ -118,7 +118,7 @@ class _DatasetCheck:
         checks, details = self._build_checks()
         if self.split == "train":
             return examine(self.stream, self.split, {**checks, "overlap": overlap}, details, self.settings)
-        # Training comes first, so by now it is known which of the held-out sources it holds.
+        # Train is examined first, so `overlap` has recorded which of the held-out sources it contains.
         held_out_checks: dict[str, PairCheck] = {"seen": overlap.is_in_train}
         if self.split == "test":
             held_out_checks["shared"] = overlap.is_in_dev
@@ -151,7 +151,7 @@ class _DatasetCheck:
         language = LanguageCheck(expect_language(self.direction.source), expect_language(self.direction.target))
         profile_checks: dict[str, PairCheck] = {
             "ratio": LengthRatioCheck(self.settings.ratio, self.profile.length_ratio),
-            "long": MaxLengthCheck(self.settings.longest),
+            "long": MaxLengthCheck(self.settings.max_chars),
             "language": language,
         }
         return {**PAIR_CHECKS, **profile_checks}, {
@@ -160,7 +160,7 @@ class _DatasetCheck:
         }
 
     def _language_examples(self) -> list[FindingExample]:
-        """The first pairs that look like the languages found."""
+        """The first pairs in the detected languages."""
         examples = (
             FindingExample.from_pair(
                 pair,

@@ -1,4 +1,4 @@
-"""One set of pairs, looked at once from beginning to end."""
+"""One pass over the pairs of a split."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,21 +19,21 @@ NON_LINE_SUFFIXES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
 
 @dataclass(frozen=True)
 class PairStream:
-    """Pairs that can be read again and again."""
+    """Pairs that can be read several times."""
 
     read: Callable[[], Iterable[Pair]]
     files: tuple[Path, ...] = ()
-    """Where the pairs come from, for what can only be seen in the files."""
+    """The files of the pairs, for checks of the files themselves."""
 
     @classmethod
     def from_files(cls, paths: Sequence[str | Path]) -> "PairStream":
-        """The pairs of files, where the files say it all; otherwise hand in a `read` of your own."""
+        """The pairs of files whose format needs no further options; otherwise pass a `read` of your own."""
         files = tuple(Path(path) for path in paths)
         return cls(lambda: read_pairs(files), files)
 
 
 class FindingTally:
-    """Counts, and the first examples, of each kind."""
+    """Count and first examples of each kind of finding."""
 
     def __init__(self, max_examples: int, details: Mapping[str, PairDetail]) -> None:
         self.counts: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class FindingTally:
         self._examples.setdefault(name, []).append(example)
 
     def build_findings(self, split: str, settings: DoctorSettings, totals: Mapping[str, int]) -> list[Finding]:
-        """In the order of the table."""
+        """The findings in the order of FINDING_KINDS."""
         return [
             Finding(
                 kind,
@@ -67,7 +67,7 @@ class FindingTally:
 
 @dataclass(frozen=True)
 class ExaminationResult:
-    """What one reading of a set brought."""
+    """The result of one pass over a split."""
 
     tally: FindingTally
     dropped_pairs: BitSet
@@ -81,10 +81,10 @@ def examine(
     details: Mapping[str, PairDetail],
     settings: DoctorSettings,
 ) -> ExaminationResult:
-    """Put every check to every pair, in the order of the table.
+    """Apply every check to every pair, in the order of FINDING_KINDS.
 
-    The first reason to drop a pair is the only one that is counted, so that the counts of what was dropped add up; a
-    pair that stays is counted under all that was found.
+    A dropped pair is counted once, for the first reason to drop it, so that the counts of dropped pairs add up. A pair
+    that remains is counted for every finding.
     """
     tally, dropped_pairs = FindingTally(settings.examples, details), BitSet()
     table = [(name, checks[name], _is_dropped(name, split, settings)) for name in FINDING_KINDS if name in checks]
@@ -113,12 +113,12 @@ def examine(
 
 
 def select_line_files(files: Sequence[Path]) -> list[Path]:
-    """Those in which a line is a sentence; a packed one does not show how it ends."""
+    """The files with one sentence per line; the end of a compressed one is not visible."""
     return [path for path in files if path.suffix not in NON_LINE_SUFFIXES and path.is_file()]
 
 
 def find_unterminated(files: Iterable[Path]) -> list[Path]:
-    """The files of lines whose last line does not end."""
+    """The files whose last line has no line feed."""
     return [path for path in files if _lacks_line_feed(path)]
 
 
@@ -140,7 +140,7 @@ def _is_dropped(name: str, split: str, settings: DoctorSettings) -> bool:
 
 
 def _add_examples(tally: FindingTally, name: str, indices: Sequence[int], stream: PairStream) -> None:
-    """Read again as far as the last of the places: kept texts would fill the memory, their places do not."""
+    """Read the stream again up to the last index: storing the texts would take memory, storing indices does not."""
     wanted = set(indices)
     if not wanted:
         return

@@ -1,4 +1,4 @@
-"""What the doctor knows to look for: one row a kind, in the order in which a pair is looked at."""
+"""The kinds of findings of the doctor, in the order in which a pair is checked."""
 
 import difflib
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from regard.errors import ConfigError
 
 
 class Action(Enum):
-    """What becomes of a pair, or of the whole corpus."""
+    """What is done about a finding: the corpus is refused, the pair is dropped, or the finding is only reported."""
 
     REFUSED = "refused"
     DROPPED = "dropped"
@@ -19,31 +19,32 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class FindingKind:
-    """One thing that can be wrong with a corpus."""
+    """One kind of problem of a corpus."""
 
     name: str
     action: Action
-    """What is done by default, in training text."""
+    """The default action, in training text."""
     summary: str
-    """The finding in a few words, to stand after a count."""
+    """The finding in a few words, after a count."""
     explanation: str
     remedy: str
     applies_to_held_out: bool = False
-    """Done to dev and test too. Other findings there are only noted: a changed test set is another test set."""
+    """Whether the action applies to dev and test, too. Other findings there are only noted: a changed test set is
+    another test set."""
     unit: str = "pairs"
-    """What is counted."""
+    """What `count` counts: pairs or files."""
     droppable: bool = True
-    """Whether it speaks of single pairs of the training text, which can be dropped or kept."""
+    """Whether it is about single pairs of the training text, which can be dropped."""
 
 
 _REFUSED = (
     FindingKind(
         "swapped",
         Action.REFUSED,
-        "source and target sides exchanged",
-        "Most source sentences are in the target language, and the other way round: the model would learn to translate "
-        "backwards, or be judged on the wrong direction.",
-        "give the two files in the other order, or exchange data.source and data.target",
+        "source and target sides swapped",
+        "Most source sentences are in the target language, and vice versa: the model would learn to translate in the "
+        "wrong direction, or be evaluated on it.",
+        "name the two files in the other order, or swap data.source and data.target",
     ),
 )
 
@@ -51,7 +52,7 @@ _DROPPED = (
     FindingKind(
         "blank",
         Action.DROPPED,
-        "a side with nothing on it",
+        "an empty side",
         "There is nothing to translate, or nothing to learn.",
         "fill in the missing side",
         applies_to_held_out=True,
@@ -61,52 +62,52 @@ _DROPPED = (
         Action.DROPPED,
         "a line of markup or metadata instead of a sentence",
         "A side is nothing but tags, or one element of a document's head such as <url>…</url>; such lines teach tags, "
-        "and are often not each other's translation. Tags that mark words up (<b>, <a>, <p>, …) are no reason.",
-        "leave such lines out of both files; where the sentences stand inside tags (<seg>…</seg>), take them out",
+        "and are often not translations of each other. Inline markup (<b>, <a>, <p>, …) is no reason.",
+        "remove such lines from both files; if the sentences are inside tags (<seg>…</seg>), extract them",
     ),
     FindingKind(
         "wordless",
         Action.DROPPED,
-        "words on one side, only signs on the other",
-        "One side holds words, the other no letter and no digit: the translation was lost.",
-        "put the translation in, or leave the pair out",
+        "words on one side, only punctuation on the other",
+        "One side contains words, the other no letter and no digit: the translation was lost.",
+        "add the translation, or remove the pair",
     ),
     FindingKind(
         "overlap",
         Action.DROPPED,
         "source occurs in dev or test",
-        "A sentence that was trained on is no test: its score says what the model remembers, not what it can.",
-        "leave these sentences out of one of the files",
+        "A sentence that was trained on is no test: its score measures memorization, not translation quality.",
+        "remove these sentences from one of the files",
     ),
     FindingKind(
         "identical",
         Action.DROPPED,
         "both sides the same sentence",
-        "Five words or more, function words among them: not translated, and it teaches the model to copy. "
-        "Where most pairs of a corpus are like that, copying is the task, and they are kept.",
-        "translate them, or leave them out",
+        "Five words or more, including function words: the sentence was not translated, and teaches the model to copy. "
+        "If most pairs of a corpus are identical, copying is the task, and they are kept.",
+        "translate them, or remove them",
     ),
     FindingKind(
         "ratio",
         Action.DROPPED,
-        "one side far too long for the other",
-        "The lengths are many times further apart than is usual in this corpus: the sides can hardly be translations "
-        "of each other. A constant is added to both lengths, so that short sentences are not judged harshly.",
-        "check the alignment around these places, or raise the ratio",
+        "lengths that differ far more than usual",
+        "The ratio of the lengths is far from the usual one of this corpus: the sides can hardly be translations "
+        "of each other. A constant is added to both lengths, so that short sentences are not affected.",
+        "check the alignment around these lines",
     ),
     FindingKind(
         "long",
         Action.DROPPED,
         "a very long line",
-        "A line of many thousand characters is a page, not a sentence; a model for sentences cannot take it.",
-        "split it into sentences on both sides, or raise the longest length",
+        "A line of many thousand characters is a page, not a sentence; a model for sentences cannot process it.",
+        "split it into sentences on both sides",
     ),
     FindingKind(
         "language",
         Action.DROPPED,
         "a side in another language",
-        "The function words or the script of a side belong to another language. Short sentences are not judged.",
-        "translate these sentences, exchange their sides, or leave them out",
+        "The function words or the script of a side belong to another language. Short sentences are not checked.",
+        "translate these sentences, swap their sides, or remove them",
     ),
 )
 
@@ -114,8 +115,8 @@ _NOTED = (
     FindingKind(
         "mislabeled",
         Action.NOTED,
-        "a side not in the language it should be in",
-        "Most sentences of a side look like another language than its code says, or than the training text is in.",
+        "a side in an unexpected language",
+        "Most sentences of a side are in another language than its code, or than the training text.",
         "check the files, or the codes in data.source and data.target",
         droppable=False,
     ),
@@ -123,7 +124,7 @@ _NOTED = (
         "no_newline",
         Action.NOTED,
         "no line feed at the end",
-        "The last line is read all the same, but `wc -l` counts one line less, and `cat` glues the next file to it.",
+        "The last line is read nevertheless, but `wc -l` counts one line less, and `cat` joins the next file to it.",
         "end the file with a line feed",
         unit="files",
         droppable=False,
@@ -132,45 +133,46 @@ _NOTED = (
         "seen",
         Action.NOTED,
         "source also occurs in the training text",
-        "A score on these says what the model remembers; the training pairs are dropped unless they are kept.",
-        "leave these sentences out of one of the files",
+        "The score of these sentences measures memorization; the training pairs are dropped unless data.keep says "
+        "otherwise.",
+        "remove these sentences from one of the files",
         droppable=False,
     ),
     FindingKind(
         "shared",
         Action.NOTED,
         "source also occurs in the dev set",
-        "Dev decides which weights are kept, so a score on these is not that of sentences nobody has looked at.",
-        "leave these sentences out of one of the files",
+        "Dev selects the weights, so the score of these sentences is not that of unseen ones.",
+        "remove these sentences from one of the files",
         droppable=False,
     ),
     FindingKind(
         "duplicate",
         Action.NOTED,
         "the same pair as an earlier one",
-        "In a small corpus how often something is said is worth learning, so copies stay. Drop them where they come "
-        "from crawling or from files that were joined.",
-        "leave out all but the first",
+        "In a small corpus the frequency of a sentence is informative, so duplicates are kept. Drop them if they come "
+        "from web crawling or from concatenated files.",
+        "remove all but the first",
     ),
     FindingKind(
         "variant",
         Action.NOTED,
-        "source translated otherwise earlier",
-        "Often free translation; where one wording is wanted, an inconsistent translation memory.",
-        "decide on one translation where only one is right",
+        "source with another translation earlier",
+        "Often free translation; in a translation memory, an inconsistency.",
+        "choose one translation where only one is right",
     ),
     FindingKind(
         "same",
         Action.NOTED,
-        "both sides the same, though no sentence",
+        "both sides the same, but not a sentence",
         "Names, numbers, code and words like OK are the same in many languages.",
-        "do nothing, as a rule",
+        "usually nothing needs to be done",
     ),
     FindingKind(
         "separator",
         Action.NOTED,
         "a line separator inside a line",
-        "U+2028, U+2029, U+0085, a carriage return, a vertical tab or a form feed: programs that cut lines there "
+        "U+2028, U+2029, U+0085, a carriage return, a vertical tab or a form feed: programs that split lines there "
         "shift every pair after it. Regard does not.",
         "replace them by spaces",
     ),
@@ -178,50 +180,50 @@ _NOTED = (
         "control",
         Action.NOTED,
         "a control character",
-        "They cannot be seen and mean nothing in a sentence.",
+        "Control characters are invisible and have no meaning in a sentence.",
         "delete them",
     ),
     FindingKind(
         "bom",
         Action.NOTED,
         "a byte order mark inside the text",
-        "U+FEFF is left where files were joined; it makes a word look like another word.",
+        "U+FEFF remains where files were concatenated; it makes one word look like two different ones.",
         "delete it",
     ),
     FindingKind(
         "mojibake",
         Action.NOTED,
         "characters damaged by a wrong encoding",
-        "U+FFFD, or UTF-8 read as Latin-1 (é as two characters): the letters were lost before the file came here.",
-        "make the file again from its origin, as UTF-8",
+        "U+FFFD, or UTF-8 decoded as Latin-1 (é as two characters): the letters were lost before the file was written.",
+        "create the file again from its source, as UTF-8",
     ),
     FindingKind(
         "unnormalized",
         Action.NOTED,
         "Unicode that is not in normal form C",
-        "The same letter written in two ways (é as one character or as e and an accent) becomes two words.",
-        "normalise both files to NFC, and what will be translated later",
+        "The same letter written in two ways (é as one character, or as e and an accent) makes two different words.",
+        "normalize both files to NFC, and later the text to translate",
     ),
     FindingKind(
         "entity",
         Action.NOTED,
         "an HTML entity",
-        "&amp; or &#39; in place of the character: the model will write entities, too.",
-        "decode them once on both sides, unless they are wanted",
+        "&amp; or &#39; in place of the character: the model will generate entities, too.",
+        "decode them once on both sides, unless they are intended",
     ),
     FindingKind(
         "tokenized",
         Action.NOTED,
-        "words and signs apart, as a tokeniser leaves them",
-        "“word .” instead of “word.”: the model will write like that, too, and BLEU of such text cannot be compared "
-        "with BLEU of ordinary text.",
-        "train on the text as people write it; or score with --tokenize none, as papers on such corpora do",
+        "tokenized text, with spaces before punctuation",
+        "“word .” instead of “word.”: the model will generate such text, too, and its BLEU cannot be compared with "
+        "that of ordinary text.",
+        "train on untokenized text; or score with --tokenize none, as papers on such corpora do",
     ),
     FindingKind(
         "placeholder",
         Action.NOTED,
         "placeholders that differ between the sides",
-        "{name}, %s, %1$s or {{x}} on one side only: the model learns to lose them.",
+        "{name}, %s, %1$s or {{x}} on one side only: the model learns to drop them.",
         "correct the translation",
     ),
 )
@@ -230,10 +232,10 @@ FINDING_KINDS = MappingProxyType({kind.name: kind for kind in (*_REFUSED, *_DROP
 
 
 def check_names(names: Iterable[str], setting: str, choices: Iterable[str]) -> None:
-    """Refuse a name that no kind has, or for which the setting means nothing."""
+    """Refuse a name that is not a kind of finding, or to which the setting does not apply."""
     allowed = sorted(choices)
     for name in names:
         if name not in allowed:
             close_matches = difflib.get_close_matches(name, allowed, n=1)
             hint = f"did you mean '{close_matches[0]}'?" if close_matches else f"expected one of {', '.join(allowed)}"
-            raise ConfigError(f"{setting}: no finding '{name}' that this could be said of; {hint}")
+            raise ConfigError(f"{setting}: there is no finding '{name}' to {setting}; {hint}")

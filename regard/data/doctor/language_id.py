@@ -1,8 +1,8 @@
-"""Which language a sentence is in, from its function words and its script; in doubt, none.
+"""Language identification by function words and script; no answer where it is uncertain.
 
-A language goes by a label: a code that has a word list, or else the name of a script. Two different questions are
-asked: `guess` helps to find the majority of a corpus, where a mistake is outvoted; `Expected.stranger` accuses a
-single sentence, and needs strong evidence.
+The label of a language is a code that has a word list, or else the name of a script. There are two tasks:
+`identify_language` helps to find the majority of a corpus, where single errors do not matter;
+`ExpectedLanguage.detect_other_language` decides about a single sentence, and needs strong evidence.
 """
 
 import re
@@ -12,20 +12,20 @@ from types import MappingProxyType
 from regard.data.doctor.languages import FUNCTION_WORDS, SCRIPT_BLOCKS, SCRIPT_OF
 
 MIN_WORDS = 6
-"""Distinct words below which a sentence is not judged by its words."""
+"""Distinct words that a sentence needs to be identified by its words."""
 MIN_FUNCTION_WORDS = 4
-"""Distinct function words of another language that it takes to accuse a sentence."""
+"""Distinct function words of another language that a sentence needs to be reported."""
 MIN_SCRIPT_LETTERS = 8
-"""Distinct letters of a foreign script that make a sentence foreign."""
+"""Distinct letters of another script that a sentence needs to be reported."""
 MAX_WORDS = 200
-"""Words looked at; more would not change the answer, and each counter below is one byte."""
+"""Words of a sentence that are counted; more would not change the result, and each counter below is one byte."""
 
 _ALIASES = {"no": "nb", "cz": "cs", "ua": "uk", "jp": "ja", "cn": "zh", "kr": "ko", "iw": "he"}
 _WORD = re.compile(r"[^\W\d_]+")
 _NON_LATIN = re.compile(r"[\u0370-\u1dff\u2c80-\ua6ff\ua980-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00010000-\U0003ffff]")
 _BYTE_INDEX = MappingProxyType({code: lane for lane, code in enumerate(FUNCTION_WORDS)})
 _CODES = tuple(FUNCTION_WORDS)
-# One byte for each language in one large integer: a sentence is counted for all languages by one sum.
+# One byte for each language in one large integer: one sum counts a sentence for all languages.
 _PACKED_COUNTS = MappingProxyType(
     {
         word: sum(1 << 8 * _BYTE_INDEX[c] for c in FUNCTION_WORDS if word in FUNCTION_WORDS[c])
@@ -35,14 +35,14 @@ _PACKED_COUNTS = MappingProxyType(
 
 
 def label_of_code(code: str) -> str:
-    """What a language code is judged as; "" for a language that is not known here."""
+    """The label of a language code; "" for an unsupported language."""
     short = re.split("[-_]", code.lower())[0]
     short = _ALIASES.get(short, short)
     return short if short in FUNCTION_WORDS else SCRIPT_OF.get(short, "")
 
 
 def labels_agree(one: str, other: str) -> bool:
-    """Whether two labels may be the same language; a bare script agrees with every language written in it."""
+    """Whether two labels may mean the same language; a script agrees with every language written in it."""
     if one == other:
         return True
     is_script_only = one not in FUNCTION_WORDS or other not in FUNCTION_WORDS
@@ -50,7 +50,7 @@ def labels_agree(one: str, other: str) -> bool:
 
 
 def identify_language(text: str) -> str | None:
-    """The label of a sentence, "" if it could be several, None if it is too short to say."""
+    """The label of a sentence, "" if it is ambiguous, None if it is too short."""
     script, letters = _dominant_script(text)
     if script not in ("latin", "cyrillic"):
         return script if letters >= MIN_SCRIPT_LETTERS // 2 else None
@@ -63,7 +63,7 @@ def identify_language(text: str) -> str | None:
 
 
 class ExpectedLanguage:
-    """The language that one side should be in."""
+    """The language that a side is expected to be in."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -79,11 +79,11 @@ class ExpectedLanguage:
         self._distinctive_words = self._expected_words - self._other_words
 
     def detect_other_language(self, text: str) -> str:
-        """What the sentence looks like instead, or "" where it may be in this language."""
+        """The label of the other language that the sentence is in, or "" if it may be in the expected one."""
         tokens = text.split()
         expected_tokens = self._expected_words.intersection(tokens)
-        # Most sentences are settled before they are taken apart: a quarter of their words are this language's, which
-        # leaves no room for what is asked below, or two words that no other language has.
+        # Fast path for most sentences: a quarter of their words are function words of the expected language, which
+        # rules out the evidence required below, or two of them belong to no other language.
         if len(expected_tokens) * 4 > len(tokens) or len(expected_tokens & self._distinctive_words) >= 2:
             return ""
         script, letters = _dominant_script(text)
@@ -105,7 +105,7 @@ class ExpectedLanguage:
         expected_count = max((counts & self._expected_mask).to_bytes(len(_CODES), "little"))
         other_counts = (counts & self._other_mask).to_bytes(len(_CODES), "little")
         best = max(other_counts)
-        # A third of all words are another language's function words, and hardly any are this one's.
+        # A third of all words are function words of another language, and hardly any of the expected one.
         has_evidence = (
             len(words) >= MIN_WORDS
             and best >= MIN_FUNCTION_WORDS
@@ -116,7 +116,7 @@ class ExpectedLanguage:
 
 
 class AnyLanguage(ExpectedLanguage):
-    """A side whose language is not known: no sentence is strange."""
+    """A side whose language is unknown: every sentence is accepted."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -138,7 +138,7 @@ def _count_function_words(words: frozenset[str]) -> int:
 
 
 class _ScriptCache(dict[str, str]):
-    """The script of a character; signs and digits have none."""
+    """The script of a character; "" for punctuation and digits."""
 
     def __missing__(self, char: str) -> str:
         code = ord(char)
@@ -151,13 +151,13 @@ _SCRIPT_OF_CHAR = _ScriptCache()
 
 
 def _dominant_script(text: str) -> tuple[str, int]:
-    """The script that most distinct letters belong to, and how many they are; plain Latin is not counted."""
+    """The script of most distinct letters, and their number; purely Latin text is not counted."""
     if text.isascii() or not _NON_LATIN.search(text):
         return "latin", 0
     counts = dict.fromkeys(SCRIPT_BLOCKS, 0)
     for char in set(text):
         if name := _SCRIPT_OF_CHAR[char]:
             counts[name] += 1
-    # Japanese is known by its kana, however many more of its signs are Chinese.
+    # Japanese is recognized by its kana, even if most characters are Chinese.
     script = "kana" if counts["kana"] >= 3 else max(counts, key=lambda name: counts[name])
     return script, counts[script]

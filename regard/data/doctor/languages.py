@@ -1,7 +1,7 @@
-"""Function words of twenty languages, and the blocks of the scripts: enough to tell languages apart, without a model.
+"""Function words of twenty languages, and the Unicode blocks of scripts: enough to identify languages without a model.
 
-Function words are the ones a writer cannot avoid, whatever the subject. The lists were written by hand; they hold
-neighbours too (Danish beside Swedish, Catalan beside Spanish), so that a language is not taken for its neighbour.
+Function words are frequent in every text, independently of its subject. The lists were written by hand. They include closely
+related languages (Danish and Swedish, Catalan and Spanish), so that one is not mistaken for the other.
 Words are runs of letters: `l'homme` is `l` and `homme`, so single letters occur.
 """
 
@@ -85,4 +85,4 @@ SCRIPT_OF = MappingProxyType(
     | {"el": "greek", "hy": "armenian", "ka": "georgian", "bn": "bengali", "ta": "tamil", "th": "thai"}
     | {"zh": "han", "ja": "kana", "ko": "hangul"}
 )
-"""The script that a language is written in; a code that is not here is never judged."""
+"""The script that a language is written in; languages of other codes are never checked."""

@@ -1,4 +1,4 @@
-"""A first look at the head of a corpus: what is usual there, so that the unusual can be told."""
+"""A profile of the head of a corpus: its languages and length ratio, as a reference for the checks."""
 
 import math
 from collections import Counter
@@ -11,31 +11,31 @@ from regard.data.doctor.language_id import identify_language
 from regard.formats import Pair
 
 LENGTH_SAMPLE_SIZE = 10_000
-"""Pairs after which lengths are known well."""
+"""Pairs to estimate the length ratio from."""
 LANGUAGE_SAMPLE_SIZE = 1_000
-"""Sentences of each side, long enough to be judged, after which its language is known well."""
+"""Sentences of each side, long enough to be identified, to determine its language from."""
 MAX_PAIRS = 200_000
-"""Pairs after which the survey ends, whatever it has seen."""
+"""Pairs that are read at most."""
 MIN_SAMPLE_SIZE = 20
-"""Below so many nothing is called usual."""
+"""Sentences or pairs without which no estimate is made."""
 
 
 @dataclass(frozen=True)
 class CorpusProfile:
-    """What is usual in a corpus."""
+    """What is typical of a corpus."""
 
     source: str
-    """Label of the language of most source sentences; "" if it cannot be told."""
+    """Label of the language of most source sentences; "" if it is unknown."""
     target: str
     length_ratio: float
-    """Target characters for one of the source."""
+    """Target characters per source character."""
     identical_fraction: float
     """Share of pairs whose sides are the same sentence."""
 
 
 @dataclass
 class _LanguageVotes:
-    """What the sentences of one side look like."""
+    """The identified languages of the sentences of one side."""
 
     num_sentences: int = 0
     label_counts: Counter[str] = field(default_factory=Counter)
@@ -49,7 +49,7 @@ class _LanguageVotes:
             self.label_counts[label] += bool(label)
 
     def majority_label(self) -> str:
-        """Four fifths of those that answered, who are a third of those that were asked."""
+        """The label of four fifths of the identified sentences, if a third of all sentences were identified."""
         num_labeled = self.label_counts.total()
         if self.num_sentences < MIN_SAMPLE_SIZE or num_labeled * 3 < self.num_sentences:
             return ""
@@ -58,7 +58,7 @@ class _LanguageVotes:
 
 
 def profile_corpus(pairs: Iterable[Pair]) -> CorpusProfile:
-    """Read as many pairs as are needed."""
+    """The profile of a corpus, from as many of its first pairs as are needed."""
     source, target = _LanguageVotes(), _LanguageVotes()
     ratios: list[float] = []
     num_identical = num_pairs = 0

@@ -1,12 +1,12 @@
-"""Which pairs, and which sources, came before: exact up to digests, in memory that does not grow with the corpus.
+"""Duplicate pairs and repeated sources: exact up to hash collisions, in bounded memory.
 
-Every pair leaves 20 bytes (two digests of 8 and its place) in a scratch file, which stays in memory up to a million
-pairs and goes to disk above that. The digests are then compared part by part, the parts cut by the digests
-themselves, so that no part holds more than about `PART` distinct ones, however often some come. In memory at once:
-sorted digests of one part and room to merge them, one block of rows, and a few bits a pair for the answers. That is
-80 MB, and 15 MB more for 30 million pairs.
+Every pair takes 20 bytes (two digests of 8 bytes and its index) in a scratch file, which stays in memory up to a
+million pairs and goes to disk above that. The digests are then compared in parts, by digest modulo the number of
+parts, so that no part holds more than about `PART_SIZE` distinct ones, however often some of them occur. In memory at
+once: the sorted digests of one part and space to merge them, one block of rows, and a few bits a pair for the result.
+That is 80 MB, and 15 MB more for 30 million pairs.
 
-Two different texts share a digest of 8 bytes with a probability of 2e-5 in 30 million pairs, anywhere at all.
+The probability that any two different texts among 30 million pairs share a digest of 8 bytes is 2e-5.
 """
 
 from collections.abc import Iterator
@@ -29,18 +29,18 @@ MAX_BYTES_IN_MEMORY = 1_000_000 * ROW.itemsize
 Digests = NDArray[np.uint64]
 
 
-@lru_cache(maxsize=1)  # the same source is asked for twice in a row: for overlaps and for repeats
+@lru_cache(maxsize=1)  # the same source is hashed twice in a row: for overlaps and for duplicates
 def digest(source: str) -> bytes:
-    """Eight bytes that depend on nothing but the text; space around it does not count."""
+    """Eight bytes that depend only on the text; surrounding white space is ignored."""
     return blake2b(_bytes(source.strip()), digest_size=8).digest()
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a lone half of a surrogate pair can come out of a JSON file
+    return text.encode("utf-8", "surrogatepass")  # a JSON file may contain lone surrogates
 
 
 class BitSet:
-    """A set of places in a stream, one bit each."""
+    """A set of indices into a stream, one bit each."""
 
     def __init__(self, raw: bytes = b"") -> None:
         self._raw = bytearray(raw)
@@ -72,7 +72,7 @@ class BitSet:
         return int.from_bytes(self._raw, "little").bit_count()
 
     def first(self, count: int) -> list[int]:
-        """The smallest places."""
+        """The smallest `count` indices."""
         used = np.flatnonzero(self._bytes())[:count].tolist()
         return [byte * 8 + bit for byte in used for bit in range(8) if self._raw[byte] >> bit & 1][:count]
 
@@ -87,7 +87,7 @@ class BitSet:
 
 
 class DuplicateFinder:
-    """Takes in pairs with their places, and says which were there before."""
+    """Collects pairs with their indices, and finds those that occurred before."""
 
     def __init__(self, scratch: Path | None = None, block_size: int = BLOCK_SIZE, part_size: int = PART_SIZE) -> None:
         folder = str(scratch) if scratch else None
@@ -104,7 +104,7 @@ class DuplicateFinder:
             self._write()
 
     def find(self) -> tuple[BitSet, BitSet]:
-        """The places of pairs that came before, and of new pairs whose source came before with another target."""
+        """The indices of duplicate pairs, and of new pairs whose source occurred before with another target."""
         self._write()
         pairs, sources = self._find_repeated("pair"), self._find_repeated("source")
         return pairs, sources - pairs
@@ -119,8 +119,8 @@ class DuplicateFinder:
             self._file.flush()
         except OSError as error:
             raise DataError(
-                f"the scratch file in which repeated pairs are sought cannot be written ({error.strerror}); "
-                f"it takes {ROW.itemsize} bytes a pair: name a folder with more room as scratch"
+                f"the scratch file for finding duplicate pairs cannot be written ({error.strerror}); "
+                f"it takes {ROW.itemsize} bytes a pair: free space in the folder for temporary files (TMPDIR)"
             ) from None
         self._count += len(self._rows)
         self._rows = []
@@ -137,14 +137,14 @@ class DuplicateFinder:
             known_digests: Digests = np.empty(0, np.uint64)
             for rows in self._blocks():
                 part_rows = rows[rows[column] % np.uint64(parts) == part]
-                # `first` are indices of first occurrences, so what remains was there before within this block.
+                # `first` are the indices of first occurrences, so all others repeat one within this block.
                 values, first = np.unique(part_rows[column], return_index=True)
                 is_new = ~_in_sorted(values, known_digests)
                 is_repeated = np.ones(len(part_rows), bool)
                 is_repeated[first[is_new]] = False
                 repeated.update(part_rows["index"][is_repeated])
                 known_digests = np.concatenate((known_digests, values[is_new]))
-                known_digests.sort(kind="stable")  # two sorted runs: merged, not sorted anew
+                known_digests.sort(kind="stable")  # two sorted runs: a stable sort merges them
         return repeated
 
 

@@ -1,4 +1,4 @@
-"""What a person may want otherwise."""
+"""Settings of the doctor."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,39 +9,39 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorSettings:
-    """How the doctor judges, and what becomes of what it finds."""
+    """Thresholds of the checks, and what is done about their findings."""
 
     source: str = ""
-    """Language code of the source side; unset: what most source sentences look like."""
+    """Language code of the source side; unset: that of most source sentences."""
     target: str = ""
-    """Language code of the target side; unset: what most target sentences look like."""
+    """Language code of the target side; unset: that of most target sentences."""
     keep: frozenset[str] = frozenset()
-    """Kinds of findings to count only, though they are dropped or refused by default."""
+    """Kinds of findings that are only counted, although they are dropped or refused by default."""
     drop: frozenset[str] = frozenset()
-    """Kinds of findings to drop, though they are only counted by default."""
-    longest: int = 5000
-    """Characters of the longest line that may stay."""
+    """Kinds of findings to drop, although they are only counted by default."""
+    max_chars: int = 5000
+    """Maximum number of characters of a side."""
     ratio: float = 4.0
-    """How many times further apart than usual the lengths of the two sides may be."""
+    """Maximum ratio of the lengths of both sides, relative to the usual one."""
     examples: int = 5
-    """Places that are shown of each finding."""
+    """Number of examples of each finding."""
     scratch: Path | None = None
-    """Folder for the scratch file of a corpus of more than a million pairs; unset: the system's."""
+    """Folder for the scratch file of a corpus of more than a million pairs; unset: the folder for temporary files."""
 
     def __post_init__(self) -> None:
         serious = {kind for kind in FINDING_KINDS.values() if kind.action is not Action.NOTED}
         check_names(self.keep, "keep", (kind.name for kind in serious))
         mild = set(FINDING_KINDS.values()) - serious
         check_names(self.drop, "drop", (kind.name for kind in mild if kind.droppable))
-        if self.longest < 1:
-            raise ConfigError(f"longest={self.longest}; expected at least one character")
+        if self.max_chars < 1:
+            raise ConfigError(f"max_chars={self.max_chars}; expected at least one character")
         if not self.ratio > 1:
             raise ConfigError(f"ratio={self.ratio}; expected more than 1, the ratio of two equal lengths")
         if self.examples < 0:
             raise ConfigError(f"examples={self.examples}; expected 0 or more")
 
     def action_for(self, kind: FindingKind, split: str) -> Action:
-        """What is done about a kind of finding in a set."""
+        """What is done about a kind of finding in a split."""
         if kind.name in self.keep:
             return Action.NOTED
         action = Action.DROPPED if kind.name in self.drop else kind.action

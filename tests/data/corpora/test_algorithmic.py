@@ -152,7 +152,7 @@ def test_many_symbols_get_names_of_one_width() -> None:
 def test_impossible_orders_are_refused() -> None:
     with pytest.raises(DataError, match="cannot give 5 distinct sources: 4 exist"):
         generate("copy", 5, 0, min_length=2, max_length=2, symbols=2)
-    with pytest.raises(DataError, match="need 1 <= shortest <= longest"):
+    with pytest.raises(DataError, match="need 1 <= min_length <= max_length"):
         generate("copy", 5, 0, min_length=4, max_length=3)
     with pytest.raises(DataError, match="0 symbols"):
         generate("copy", 5, 0, symbols=0)

@@ -150,7 +150,7 @@ def test_blank_pairs_that_are_kept_stay():
 
 def test_where_nothing_is_left_the_reasons_are_told():
     diagnosis = Doctor().examine(stream(CLEAN), test=stream(CLEAN, "test"))
-    with pytest.raises(DataError, match=r"no pair is left to train on:\ntrain: overlap: \d+ pairs, 100.0%"):
+    with pytest.raises(DataError, match=r"no pairs remain to train on:\ntrain: overlap: \d+ pairs, 100.0%"):
         diagnosis.require_trainable()
 
 
@@ -272,8 +272,8 @@ def test_people_read_one_line_a_finding_and_programs_json():
         "train: metadata: 8 pairs, 32.0%: a line of markup or metadata instead of a sentence (train:14, train:15, "
         'train:16, …). Dropped; to keep them, add "metadata" to data.keep.'
     )
-    assert lines[2].endswith("(train:25). Dropped; to keep them, take it out of data.drop.")
-    assert lines[-1].endswith('unless they are wanted; or add "entity" to data.drop.')
+    assert lines[2].endswith('(train:25). Dropped; to keep them, remove "duplicate" from data.drop.')
+    assert lines[-1].endswith('unless they are intended; or add "entity" to data.drop.')
     assert len(lines) == 5 and not any("\n" in line for line in lines)
     data = json.loads(json.dumps(diagnosis.as_dict()))
     assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 8
@@ -285,10 +285,10 @@ def test_people_read_one_line_a_finding_and_programs_json():
     ("given", "message"),
     [
         ({"keep": frozenset({"metadat"})}, "did you mean 'metadata'"),
-        ({"keep": frozenset({"entity"})}, "keep: no finding 'entity'"),
-        ({"drop": frozenset({"seen"})}, "drop: no finding 'seen'"),
+        ({"keep": frozenset({"entity"})}, "keep: there is no finding 'entity' to keep"),
+        ({"drop": frozenset({"seen"})}, "drop: there is no finding 'seen' to drop"),
         ({"drop": frozenset({"xyzzy"})}, "expected one of"),
-        ({"longest": 0}, "longest=0"),
+        ({"max_chars": 0}, "max_chars=0"),
         ({"ratio": 1.0}, "ratio=1.0"),
         ({"examples": -1}, "examples=-1"),
     ],

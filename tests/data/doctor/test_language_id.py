@@ -83,7 +83,7 @@ def test_swapped_files_are_refused_and_the_way_out_is_named():
     assert [finding.kind.name for finding in diagnosis.refused_findings] == ["swapped"]
     assert diagnosis.refused_findings[0].count == 40 and diagnosis.pairs_kept == 40
     assert diagnosis.refused_findings[0].examples[0].detail == "source looks like fr, target like en"
-    with pytest.raises(DataError, match="give the two files in the other order"):
+    with pytest.raises(DataError, match="name the two files in the other order"):
         diagnosis.require_trainable()
 
 

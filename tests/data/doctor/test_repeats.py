@@ -90,6 +90,6 @@ def test_a_scratch_folder_that_cannot_be_written_is_named_as_the_reason(
     monkeypatch.setattr(repeats, "MAX_BYTES_IN_MEMORY", 1)
     found = DuplicateFinder(tmp_path / "missing", block_size=2)
     found.add("one", "un", 0)
-    with pytest.raises(DataError, match="name a folder with more room as scratch"):
+    with pytest.raises(DataError, match="free space in the folder for temporary files"):
         found.add("two", "deux", 1)
     found.close()

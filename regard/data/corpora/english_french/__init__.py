@@ -26,14 +26,14 @@ from regard.errors import DataError
 __all__ = ["Splits", "combinations", "generate", "is_reserved", "min_distinct_sentences", "split"]
 
 RESERVED_FRACTION = 0.065
-"""Share of adjective-noun and verb-object combinations that training never sees."""
+"""Share of adjective-noun and verb-object combinations that never occur in training."""
 _PATIENCE = 50_000
 """Drafts in a row without a new sentence before we give up."""
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Four sets without a common source; the last one asks for combinations that the others never show."""
+    """Four splits without a common source; the last one consists of combinations that never occur in the others."""
 
     train: list[GoldPair]
     dev: list[GoldPair]
@@ -42,7 +42,7 @@ class Splits:
 
 
 def generate(count: int, seed: int) -> Iterator[GoldPair]:
-    """So many pairs, no source twice; the same seed gives the same pairs."""
+    """`count` pairs, no source twice; the same seed gives the same pairs."""
     if count < 0:
         raise DataError(f"cannot generate {count} pairs; ask for 0 or more")
     stream = _stream(seed)
@@ -65,7 +65,7 @@ def _stream(seed: int) -> Iterator[GoldPair]:
 
 
 def split(train: int, dev: int, test: int, compositional: int, seed: int) -> Splits:
-    """Train, dev and test of one kind, and a set of reserved combinations in words that train knows."""
+    """Train, dev and test of one kind, and a split of reserved combinations of words that occur in train."""
     if min(train, dev, test, compositional) < 0:
         raise DataError(f"sizes are {train}, {dev}, {test} and {compositional}; none may be negative")
     if compositional and not train:
@@ -86,8 +86,8 @@ def split(train: int, dev: int, test: int, compositional: int, seed: int) -> Spl
             compositional_pairs.append(pair)
         elif attempts > 500 * (compositional + 10):
             raise DataError(
-                f"only {len(compositional_pairs)} of {compositional} compositional pairs are made of words that {train} "
-                f"training pairs show; ask for more training pairs"
+                f"only {len(compositional_pairs)} of {compositional} compositional pairs consist of words that occur "
+                f"in {train} training pairs; use more training pairs"
             )
     return Splits(open_pairs[:train], open_pairs[train : train + dev], open_pairs[train + dev :], compositional_pairs)
 
@@ -107,7 +107,7 @@ def combinations(pair: GoldPair) -> set[tuple[str, str, str]]:
 
 @cache
 def is_reserved(combination: tuple[str, str, str]) -> bool:
-    """Whether training must not see it: a matter of the words alone, the same for every seed and machine."""
+    """Whether a combination is reserved for the compositional split: the same for every seed and machine."""
     return zlib.crc32(" ".join(combination).encode()) < RESERVED_FRACTION * 2**32
 
 
@@ -139,7 +139,7 @@ def _is_held_out(pair: GoldPair) -> bool:
 
 
 def _vocabulary(pair: GoldPair) -> set[str]:
-    """Its words, capitals apart; French is marked, so that one "table" does not vouch for the other."""
+    """Its words in lower case; French words are marked, so that "table" counts once for each language."""
     return {word.lower() for word in split_words(pair.source)} | {
         "fr " + word.lower() for word in split_words(pair.target)
     }

@@ -1,4 +1,4 @@
-"""English morphology, as far as the generated corpus needs it: regular rules first, then who breaks them."""
+"""English morphology, as far as the generated corpus needs it: regular rules, then the exceptions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def plural(noun: str) -> str:
 
 @cache
 def third_person(verb: str) -> str:
-    """What he, she or it does: `third("watch") == "watches"`."""
+    """What he, she or it does: `third_person("watch") == "watches"`."""
     return "has" if verb == "have" else _add_s(verb)
 
 

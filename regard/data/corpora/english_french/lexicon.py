@@ -170,13 +170,13 @@ for _header, _names in _entries(tables.MANNERS):
 TIMES = _times()
 PREPOSITIONS = tuple(_prepositions())
 ACTION_PREPOSITIONS = tuple((preposition, tags.replace("surface", "")) for preposition, tags in PREPOSITIONS)
-"""Places where somebody acts, rather than where something lies: not on the table."""
+"""Places where people act, rather than where things lie: not on the table."""
 REGIONS = tuple((fields[0], fields[1], fields[2]) for _, fields in _entries(tables.REGIONS))
 
 
 @cache
 def nouns(tags: str) -> tuple[Noun, ...]:
-    """Nouns that carry at least one of these tags (names parted by spaces)."""
+    """Nouns that carry at least one of these tags (names separated by spaces)."""
     wanted = frozenset(tags.split())
     return tuple(noun for noun in NOUNS if noun.tags & wanted)
 

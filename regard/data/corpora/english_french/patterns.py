@@ -50,7 +50,7 @@ _SHORT_DETERMINERS = ("the",) * 4 + ("my", "his", "her", "our")
 
 
 def subject_for(draft: Draft, verb: Verb, mood: Mood) -> Phrase:
-    """Somebody or something that may do this."""
+    """A subject that may do this."""
     personal = "person" in verb.subjects
     draw = draft.random()
     if personal and draw < 0.38:
@@ -258,7 +258,7 @@ def ditransitive(draft: Draft, mood: Mood) -> Fragment:
 
 
 def person_subject(draft: Draft) -> Phrase:
-    """Somebody, in few words."""
+    """A person, in few words."""
     return pronoun(draft) if draft.random() < 0.5 else person(draft, DEFINITE)
 
 

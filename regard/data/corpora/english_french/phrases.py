@@ -73,7 +73,7 @@ _OBJECT_PRONOUNS: tuple[tuple[str, str, str, str, Person, bool], ...] = (
 
 
 class Draft:
-    """One sentence in the making: its chances and the links found so far."""
+    """One sentence under construction: its random generator and the links so far."""
 
     __slots__ = ("english_links", "french_links", "random")
 
@@ -119,7 +119,7 @@ class Phrase(Fragment):
 
 
 def one_to_one(left: str, right: str) -> Fragment:
-    """A word each way: `both("and", "et")`."""
+    """A word on each side: `one_to_one("and", "et")`."""
     word = Word(left)
     return Fragment([word], [french_word(right, word)])
 
@@ -330,7 +330,7 @@ def companion(draft: Draft, subject: Phrase) -> Fragment:
 
 
 def person(draft: Draft, kinds: tuple[str, ...], plural_chance: float = 0.3) -> Phrase:
-    """Somebody: a name or a noun."""
+    """A person: a name or a noun."""
     if draft.random() < 0.2:
         return name(draft)
     return noun_phrase(draft, draft.pick(lexicon.nouns("person")), kinds, plural_chance, 0.2)

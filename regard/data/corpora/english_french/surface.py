@@ -14,11 +14,11 @@ _PREVOCALIC_FORMS = {
     "ma": "mon",
     "sa": "son",
 }
-"""What these words become before a vowel, wherever they stand in our sentences."""
+"""The forms of these words before a vowel."""
 
 
 class Word:
-    """A word on its way to the page. Not frozen: its neighbours may change it, and its place comes last."""
+    """A word of a sentence under construction. Not frozen: its neighbors may change it, and its index comes last."""
 
     __slots__ = ("before_vowel", "index", "source_words", "text")
 
@@ -31,18 +31,18 @@ class Word:
 
 
 def french_word(text: str, *source_words: Word) -> Word:
-    """A French word that translates these English ones and knows how it elides."""
+    """A French word that translates these English ones, with its form before a vowel."""
     return Word(text, source_words, _PREVOCALIC_FORMS.get(text))
 
 
 def write_english(line: list[Word], mark: str) -> str:
-    """The sentence; each word learns its place."""
+    """The text of a sentence; the index of each word is set."""
     _apply_sandhi(line, english.begins_with_vowel)
     return _join(line, mark)
 
 
 def write_french(line: list[Word], mark: str) -> str:
-    """The sentence, elided and contracted; each word learns its place, and those swallowed share one."""
+    """The text of a sentence, elided and contracted; the index of each word is set, contracted words share one."""
     _apply_sandhi(line, french.begins_with_vowel)
     contractions = _contract(line)
     text = _join(line, f"\u00a0{mark}" if mark in ("?", "!") else mark)
@@ -52,16 +52,16 @@ def write_french(line: list[Word], mark: str) -> str:
 
 
 def _apply_sandhi(line: list[Word], begins_with_vowel: Callable[[str], bool]) -> None:
-    """One rule for l'ami, un bel ami, mon amie, cet ami and an apple: a word looks at the next."""
+    """One rule for l'ami, un bel ami, mon amie, cet ami and an apple: the form depends on the next word."""
     for word, following in pairwise(line):
         if word.before_vowel is not None and begins_with_vowel(following.text):
             word.text = word.before_vowel
 
 
 def _contract(line: list[Word]) -> list[tuple[Word, Word]]:
-    """Let de and à swallow le and les, after elision (de l'ami stays); no clitic ever follows them here.
+    """Contract de and à with le and les, after elision (de l'ami stays); no clitic ever follows them here.
 
-    The article is the one that stays, since links to its noun hold it.
+    The article is the word that remains, since the links of its noun refer to it.
     """
     contractions = []
     for word, following in pairwise(line):

@@ -199,7 +199,7 @@ quietly calmement end: wait rest walk work
 """
 FREQUENCIES = "often souvent; always toujours; sometimes parfois; rarely rarement"
 
-# The words of each side, then who translates whom.
+# The words of each side, then their alignment.
 TIMES = """
 present: every day | tous les jours | 0-0 0-1 1-2
 present: every morning | tous les matins | 0-0 0-1 1-2
@@ -267,7 +267,7 @@ waiter baker farmer wolf bear lion mouse hedgehog frog elephant monkey church ho
 museum theatre hangar market station river lake mountain bridge island park forest castle beach
 restaurant hotel story film
 """
-# Adjectives that may be true of somebody on one day only.
+# Stage-level adjectives: they may be true on one day only.
 STAGE_LEVEL = """
 happy sad tired nervous calm hungry jealous funny polite brave
 """

@@ -62,7 +62,7 @@ def test_a_split_that_cannot_be_is_refused() -> None:
         split(1, -1, 1, 1, seed=0)
     with pytest.raises(DataError, match="needs training pairs"):
         split(0, 1, 1, 1, seed=0)
-    with pytest.raises(DataError, match="ask for more training pairs"):
+    with pytest.raises(DataError, match="use more training pairs"):
         split(1, 0, 0, 1, seed=0)
     with pytest.raises(DataError, match="cannot generate -1 pairs"):
         generate(-1, seed=0)
