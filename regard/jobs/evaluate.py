@@ -1,17 +1,84 @@
-"""Score a translator on pairs, and keep the scores in its run."""
+"""Evaluate a run on a test set, and write and read the scores that it keeps.
 
+scores/<set>.json             corpus scores, loss and baselines
+scores/<set>.sentences.tsv    one row for each sentence
+"""
+
+import itertools
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from regard.decode import Search
-from regard.evaluation import METRICS, Evaluation, SentenceResult, evaluate
-from regard.formats import Pair
-from regard.metrics import Metric
-from regard.run import Run, write_text
+from regard.errors import RunError
+from regard.evaluation import METRICS, Baselines, Evaluation, PadInclusiveScores, SentenceResult, evaluate
+from regard.formats import Pair, read_pairs
+from regard.formats.files import strip_gzip_suffix
+from regard.hardware import configure_cpu
+from regard.jobs.contamination import load_trained_sources
+from regard.jobs.load import load
+from regard.metrics import Metric, Score, make_bleu_metric
+from regard.run import Run, open_run, write_text
 from regard.tasks.translate import Translator
 
 COLUMNS = ("source", "reference", "translation", "bleu", "chrf")
+ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+@dataclass(frozen=True)
+class SavedScores:
+    """scores/<set>.json of a run."""
+
+    scores: dict[str, Score]
+    loss: float | None
+    pads_counted: PadInclusiveScores | None
+    baselines: Baselines
+    num_sentences: int
+    files: tuple[str, ...] = ()
+    """The files that the pairs were read from; empty for the sets that the run itself holds."""
+
+
+@dataclass(frozen=True)
+class FileEvaluation:
+    """A run evaluated on the pairs of files."""
+
+    evaluation: Evaluation
+    sentence_scores: Path
+    """Where the scores of each sentence were written."""
+    num_contaminated: int
+    """Sources that also occur in the text that the run was trained on."""
+
+
+def select_metrics(lowercase: bool = False, tokenize: str | None = None) -> Mapping[str, Metric]:
+    """All metrics, and BLEU once more without case or with another tokenization, as some papers report it."""
+    if not (lowercase or tokenize):
+        return METRICS
+    return {**METRICS, "bleu_variant": make_bleu_metric(lowercase, tokenize or "13a")}
+
+
+def evaluate_files(
+    folder: Path, files: Sequence[str], search: Search, metrics: Mapping[str, Metric] = METRICS, device: str = "auto"
+) -> FileEvaluation:
+    """Translate and score the pairs of files, and write the scores into the run under the name of the first file."""
+    configure_cpu(0)
+    run = open_run(folder)
+    data = run.load_config().data
+    pairs = list(read_pairs(files, data.source, data.target))
+    translator = load(folder, device)
+    test_files = [str(Path(file).resolve()) for file in files]
+    name = _unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
+    evaluation = score_run(run, translator, pairs, name, search, metrics, test_files)
+    trained_sources = load_trained_sources(folder)
+    num_contaminated = sum(pair.source in trained_sources for pair in pairs)
+    return FileEvaluation(evaluation, run.sentence_scores(name), num_contaminated)
+
+
+def _unused_name(run: Run, stem: str, files: tuple[str, ...]) -> str:
+    """The name of a set: that of its file, with a number if the scores of other files already have it."""
+    names = (f"{stem}-{number}" if number > 1 else stem for number in itertools.count(1))
+    return next(name for name in names if not run.scores(name).exists() or read_scores(run, name).files == files)
 
 
 def score_run(
@@ -23,38 +90,74 @@ def score_run(
     metrics: Mapping[str, Metric] = METRICS,
     files: Sequence[str] = (),
 ) -> Evaluation:
-    """Translate and score, and write scores/<name>.json and scores/<name>.sentences.tsv.
+    """Translate and score, and write the scores of the set `name` into the run.
 
     `files` are those that the pairs were read from.
     """
     evaluation = evaluate_translator(translator, pairs, search, metrics)
-    run.write_json(run.scores(name), as_dict(evaluation) | {"files": list(files)})
-    rows = ["\t".join(COLUMNS), *map(_format_row, evaluation.sentences)]
-    write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
+    write_scores(run, name, evaluation, files)
     return evaluation
 
 
 def evaluate_translator(
     translator: Translator, pairs: Sequence[Pair], search: Search | None = None, metrics: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """Translate and score, and leave no trace."""
+    """Translate and score; nothing is written."""
     return evaluate(lambda texts: translator.translate(texts, search), pairs, translator.teacher_force, metrics)
 
 
-def as_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Scores as metric -> {value, low, high, signature}, and what they are to be read beside."""
-    baselines = {
-        "copied_source": evaluation.baselines.copied_source.as_dict(),
-        "shuffled_translations": evaluation.baselines.shuffled_translations.as_dict(),
-        "length_ratio": evaluation.baselines.length_ratio,
-    }
-    return {
-        "scores": {key: score.as_dict() for key, score in evaluation.scores.items()},
+def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
+    """Write scores/<name>.json and scores/<name>.sentences.tsv."""
+    baselines = evaluation.baselines
+    table = {
+        "scores": {key: _score_to_json(score) for key, score in evaluation.scores.items()},
         "loss": evaluation.loss,
         "pads_counted": asdict(evaluation.pads_counted) if evaluation.pads_counted else None,
-        "baselines": baselines,
+        "baselines": {
+            "copied_source": _score_to_json(baselines.copied_source),
+            "shuffled_translations": _score_to_json(baselines.shuffled_translations),
+            "length_ratio": baselines.length_ratio,
+        },
         "sentences": len(evaluation.sentences),
+        "files": list(files),
     }
+    run.write_json(run.scores(name), table)
+    rows = ["\t".join(COLUMNS), *map(_format_row, evaluation.sentences)]
+    write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
+
+
+def read_scores(run: Run, name: str) -> SavedScores:
+    """The scores of a set, as `write_scores` wrote them."""
+    table = run.read_json(run.scores(name))
+    try:
+        baselines = table["baselines"]
+        return SavedScores(
+            scores={key: Score(**score) for key, score in table["scores"].items()},
+            loss=table["loss"],
+            pads_counted=PadInclusiveScores(**table["pads_counted"]) if table["pads_counted"] else None,
+            baselines=Baselines(
+                Score(**baselines["copied_source"]),
+                Score(**baselines["shuffled_translations"]),
+                baselines["length_ratio"],
+            ),
+            num_sentences=table["sentences"],
+            files=tuple(table["files"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise RunError(f"{run.scores(name)}: not the scores of a set ({error!r}); evaluate the run again") from None
+
+
+def read_sentences(run: Run, name: str) -> list[SentenceResult]:
+    """The sentences of a set with their scores, as `write_scores` wrote them."""
+    path = run.sentence_scores(name)
+    header, *rows = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    if tuple(header.split("\t")) != COLUMNS:
+        raise RunError(f"{path}: expected the columns {', '.join(COLUMNS)}; evaluate the run again")
+    return [_parse_row(row) for row in rows]
+
+
+def _score_to_json(score: Score) -> dict[str, Any]:
+    return {"name": score.name, **score.as_dict()}
 
 
 def _format_row(sentence: SentenceResult) -> str:
@@ -62,6 +165,17 @@ def _format_row(sentence: SentenceResult) -> str:
     return "\t".join([*map(_escape_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
 
 
+def _parse_row(row: str) -> SentenceResult:
+    source, reference, translation, bleu, chrf = row.split("\t")
+    texts = map(_unescape_cell, (source, reference, translation))
+    return SentenceResult(*texts, bleu=float(bleu), chrf=float(chrf))
+
+
 def _escape_cell(text: str) -> str:
-    """A text that cannot break its row."""
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    """A text without tabs and line breaks, so that it stays one cell of one row."""
+    return text.translate(str.maketrans(ESCAPES))
+
+
+def _unescape_cell(text: str) -> str:
+    originals = {escape: character for character, escape in ESCAPES.items()}
+    return re.sub(r"\\[\\tnr]", lambda match: originals[match[0]], text)

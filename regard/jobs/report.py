@@ -1,11 +1,13 @@
 """runs/x/report.html: how training went, what the model scores, what it writes and where it looks."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from regard import config as settings
 from regard.config import Config
 from regard.data.corpora import split_words
+from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.look.page import CrossAttentionMatrix, compute_cross_attention
 from regard.model.transformer import count_parameters
@@ -33,6 +35,21 @@ from regard.training import log
 SHOWN_SENTENCES = 10
 EXTREME_SENTENCES = 5
 READABLE_LENGTHS = range(5, 16)  # words of a sentence whose heat map can be read at a glance
+
+
+def find_report(run: Run) -> Path:
+    """The report of a run, which is written when its training ends."""
+    if run.report.exists():
+        return run.report
+    if not run.log.exists():
+        raise RunError(
+            f"{run.folder}: has no report, because it was imported or pruned, not trained. "
+            f"Measure it with `regard evaluate` and `regard heads`."
+        )
+    raise RunError(
+        f"{run.folder}: has no report yet, because its training has not ended. "
+        f"Continue it with `regard train --resume {run.folder}`."
+    )
 
 
 def write_report(run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str) -> None:

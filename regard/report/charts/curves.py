@@ -95,7 +95,7 @@ def bar_chart(
         layers.append(whisker.encode(**_value_encoding(upright, y_title, "low", "high")))
     text: dict[str, Any] = {"dy": -5, "baseline": "bottom"} if upright else {"dx": 5, "align": "left"}
     value_labels = base.mark_text(fontSize=12, color=TEXT_COLOR, **text)
-    layers.append(value_labels.encode(text=alt.Text("written:N"), **_value_encoding(upright, y_title, "top")))
+    layers.append(value_labels.encode(text=alt.Text("label:N"), **_value_encoding(upright, y_title, "top")))
     return compose_chart(title, alt.layer(*layers).properties(width=size[0], height=size[1]), {"bars": rows})
 
 
@@ -214,11 +214,11 @@ def _bar_rows(
         used_keys.add(key)
         ends = [end for end in (0, values[n], low[n], high[n]) if end is not None]
         row: dict[str, Value] = {
-            "place": categories.index(key[0]),
-            "part": names.index(key[1]),
+            "category": categories.index(key[0]),
+            "series_index": names.index(key[1]),
             "series": key[1],
         }
-        rows.append(row | {"value": values[n], "low": low[n], "high": high[n], "top": max(ends), "written": texts[n]})
+        rows.append(row | {"value": values[n], "low": low[n], "high": high[n], "top": max(ends), "label": texts[n]})
     return rows, categories, names
 
 
@@ -236,10 +236,10 @@ def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> 
     )
     scale = alt.Scale(paddingInner=0.3, paddingOuter=0.2)
     if upright:
-        encoding: dict[str, Any] = {"x": alt.X("place:O", title=title, axis=axis, scale=scale)}
-        return encoding | {"xOffset": alt.XOffset("part:O")}
-    encoding = {"y": alt.Y("place:O", title=title, axis=axis, scale=scale)}
-    return encoding | {"yOffset": alt.YOffset("part:O")}
+        encoding: dict[str, Any] = {"x": alt.X("category:O", title=title, axis=axis, scale=scale)}
+        return encoding | {"xOffset": alt.XOffset("series_index:O")}
+    encoding = {"y": alt.Y("category:O", title=title, axis=axis, scale=scale)}
+    return encoding | {"yOffset": alt.YOffset("series_index:O")}
 
 
 def _value_encoding(upright: bool, title: str, start: str, stop: str | None = None) -> dict[str, Any]:

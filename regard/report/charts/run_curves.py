@@ -67,7 +67,7 @@ def overlay_curves(
             {name: curves[name] for name in highlighted if name in curves}, low, high, PANEL_HEIGHT
         )
         datasets[f"lines{number}"] = _curve_rows(curves, styles)
-        datasets[f"ends{number}"] = [{**end, "colour": styles.color(str(end["name"]))} for end in ends]
+        datasets[f"ends{number}"] = [{**end, "color": styles.color(str(end["name"]))} for end in ends]
         up = alt.Y("y:Q", title=y_title if number == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
         layers = _curve_layers(f"lines{number}", up, x_title)
         layers.append(_end_labels(f"ends{number}", up))
@@ -85,7 +85,7 @@ def category_curves(table: Table, x: str, y: str, series: str, *, title: str, x_
 
     categories = list(dict.fromkeys(str(value) for value in table[x]))
     category_indices = [categories.index(str(value)) for value in table[x]]
-    curves = series_points(Table({**table.columns, "place": category_indices}), "place", y, series)
+    curves = series_points(Table({**table.columns, "category": category_indices}), "category", y, series)
     styles = CurveStyles(list(curves))
     low, high = _value_range([point for points in curves.values() for point in points])
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[low, high], nice=False))
@@ -94,14 +94,14 @@ def category_curves(table: Table, x: str, y: str, series: str, *, title: str, x_
     )
     across = alt.X("x:Q", title=x_title, axis=axis, scale=alt.Scale(domain=[0, len(categories) - 1], nice=False))
     base = alt.Chart(alt.NamedData("lines"))
-    color = alt.Color("colour:N", scale=None)
+    color = alt.Color("color:N", scale=None)
     layers: list[Any] = [
         base.mark_line(strokeWidth=2).encode(across, up, alt.Detail("series:N"), color=color, strokeDash=_dash()),
         base.mark_point(filled=True, size=36, opacity=1).encode(across, up, color=color),
         _end_labels("ends", up),
     ]
     ends = [
-        {**end, "colour": styles.color(str(end["name"]))} for end in _place_end_labels(curves, low, high, PANEL_HEIGHT)
+        {**end, "color": styles.color(str(end["name"]))} for end in _place_end_labels(curves, low, high, PANEL_HEIGHT)
     ]
     picture = alt.layer(*layers).properties(width=560, height=PANEL_HEIGHT)
     return compose_chart(title, picture, {"lines": _curve_rows(curves, styles), "ends": ends})
@@ -223,7 +223,7 @@ def _curve_rows(curves: Curves, styles: CurveStyles) -> list[dict[str, Value]]:
     """Every point with its look; those in grey first, so that the others lie above them."""
     order = sorted(curves, key=lambda name: name in styles.names)
     return [
-        {"x": x, "y": y, "series": name, "colour": styles.color(name), "dash": styles.dash(name) != [1, 0], "z": n}
+        {"x": x, "y": y, "series": name, "color": styles.color(name), "dash": styles.dash(name) != [1, 0], "z": n}
         for n, name in enumerate(order)
         for x, y in curves[name]
     ]
@@ -236,7 +236,7 @@ def _curve_layers(data: str, up: alt.Y, x_title: str) -> list[Any]:
         "x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(nice=False, zero=False)
     )
     line = alt.Chart(alt.NamedData(data)).mark_line(strokeWidth=1.8, strokeJoin="round", clip=True)
-    color = alt.Color("colour:N", scale=None)
+    color = alt.Color("color:N", scale=None)
     return [line.encode(across, up, alt.Detail("z:O"), color=color, strokeDash=_dash())]
 
 
@@ -250,7 +250,7 @@ def _end_labels(data: str, up: alt.Y) -> Any:
     import altair as alt
 
     text = alt.Chart(alt.NamedData(data)).mark_text(align="left", dx=6, fontSize=12, fontWeight=600, clip=False)
-    return text.encode(up, x=alt.value("width"), text=alt.Text("name:N"), color=alt.Color("colour:N", scale=None))
+    return text.encode(up, x=alt.value("width"), text=alt.Text("name:N"), color=alt.Color("color:N", scale=None))
 
 
 def _place_end_labels(curves: Curves, low: float, high: float, height: float) -> list[dict[str, Value]]:

@@ -22,7 +22,7 @@ def layer_scatter(table: Table, *, title: str) -> Chart:
     senses = sorted({str(sense) for sense in table["sense"]})
     rows: list[dict[str, Value]] = [{name: row[name] for name in ("layer", "x", "y", "sense")} for row in table.rows()]
     for row in rows:
-        row["place"] = order.index(str(row["layer"]))
+        row["category"] = order.index(str(row["layer"]))
     blank = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
     show_legend = len(senses) > 1
     legend = alt.Legend(title=None, orient="top", symbolSize=90) if show_legend else None
@@ -46,7 +46,7 @@ def layer_scatter(table: Table, *, title: str) -> Chart:
     chart = (
         alt.layer(frame, points)
         .properties(width=PANEL_SIZE, height=PANEL_SIZE)
-        .facet(facet=alt.Facet("place:O", header=labels), data=alt.NamedData("points"), columns=COLUMNS)
+        .facet(facet=alt.Facet("category:O", header=labels), data=alt.NamedData("points"), columns=COLUMNS)
         .resolve_scale(x="independent", y="independent")
     )
     return compose_chart(title, chart, {"points": rows}).with_name("word")

@@ -123,7 +123,7 @@ def parallel_coordinates(
             if n == best
             else SEQUENTIAL_COLORS[2 + round((goodness[n] or 0.0) * (len(SEQUENTIAL_COLORS) - 3))]
         )
-        rows += [{"axis": i, "y": heights[name][n], "z": rank, "colour": shade} for i, name in enumerate(axes)]
+        rows += [{"axis": i, "y": heights[name][n], "z": rank, "color": shade} for i, name in enumerate(axes)]
     width = max(120, min(WIDTH, 150 * (len(axes) - 1)))
     across = alt.X(
         "axis:Q",
@@ -150,7 +150,7 @@ def parallel_coordinates(
         align="left", dx=6, fontSize=11, stroke="white", strokeWidth=4, strokeJoin="round"
     )
     layers = alt.layer(
-        line.encode(across, up, alt.Detail("z:O"), color=alt.Color("colour:N", scale=None)),
+        line.encode(across, up, alt.Detail("z:O"), color=alt.Color("color:N", scale=None)),
         halo.encode(across, up, text=alt.Text("text:N")),
         text.encode(across, up, text=alt.Text("text:N")),
     ).properties(width=width, height=HEIGHT - 40)

@@ -117,7 +117,7 @@ def test_bars_hold_series_and_intervals():
     options = {"title": "B", "x_title": "set", "y_title": "v"}
     chart = bar_chart(table, "set", "v", series="run", interval=("l", "h"), **options)
     rows = chart.spec["datasets"]["bars"]
-    assert [(row["place"], row["part"], row["low"], row["value"], row["high"]) for row in rows] == [
+    assert [(row["category"], row["series_index"], row["low"], row["value"], row["high"]) for row in rows] == [
         (0, 0, 2, 3, 4),
         (1, 0, -6, -5, -4),
         (0, 1, 6, 7, 8),
@@ -171,14 +171,14 @@ def test_a_histogram_tells_what_is_missing_and_refuses_nothing_at_all():
 @pytest.mark.parametrize("make", [loss_chart, head_map])
 def test_drawings_are_well_formed_named_and_the_same_each_time(make, tmp_path):
     first, second = make(), make()
-    svg = first.svg()
+    svg = first.to_svg()
     assert first.title in texts(svg)
     assert ElementTree.fromstring(svg).get("aria-label") == first.title
-    assert svg == second.svg()
-    png, drawn = first.named("again").save(tmp_path / "new")
+    assert svg == second.to_svg()
+    png, drawn = first.with_name("again").save(tmp_path / "new")
     assert (png.name, drawn.name) == ("again.png", "again.svg")
-    assert png.read_bytes() == second.named("again").png()
-    assert drawn.read_text(encoding="utf-8") == second.named("again").svg()
+    assert png.read_bytes() == second.with_name("again").to_png()
+    assert drawn.read_text(encoding="utf-8") == second.with_name("again").to_svg()
 
 
 def test_a_png_is_twice_the_size_of_its_svg():
