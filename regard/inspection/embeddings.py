@@ -67,7 +67,7 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
     """The vectors of a word: in the static embedding table, with positions added, then after each layer."""
     rng = np.random.default_rng(seed)
     stack = get_encoder(model)
-    vectors_by_layer: dict[str, list[list[Vectors]]] = {}
+    vectors_by_layer: dict[str, list[_SentenceVectors]] = {}
     for example in examples:
         positions = token_positions(example.source, word)
         candidates = [
@@ -79,11 +79,26 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
         hidden_states = {"static": static, **_encoder_hidden_states(model, example)}
         for name, hidden_state in hidden_states.items():
             rows = hidden_state.double().cpu().numpy()
-            vectors_by_layer.setdefault(name, []).append([rows[positions].mean(axis=0), rows[random_position], rows])
+            vectors_by_layer.setdefault(name, []).append(
+                _SentenceVectors(rows[positions].mean(axis=0), rows[random_position], rows)
+            )
     return [
-        LayerVectors(name, np.stack([r[0] for r in rows]), np.stack([r[1] for r in rows]), tuple(r[2] for r in rows))
-        for name, rows in vectors_by_layer.items()
+        LayerVectors(
+            name,
+            np.stack([sentence.word for sentence in sentences]),
+            np.stack([sentence.random for sentence in sentences]),
+            tuple(sentence.tokens for sentence in sentences),
+        )
+        for name, sentences in vectors_by_layer.items()
     ]
+
+
+class _SentenceVectors(NamedTuple):
+    """The vectors of one sentence in one layer."""
+
+    word: Vectors
+    random: Vectors
+    tokens: Vectors
 
 
 def _encoder_hidden_states(model: Model, example: Example) -> dict[str, Tensor]:

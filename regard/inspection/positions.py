@@ -183,8 +183,13 @@ def _position_effect(attn: AttentionTrace) -> PositionEffect:
     )
 
 
-TableSpec = tuple[str, str, range, Tensor]
-"""Row axis, column axis, row labels, values."""
+class TableSpec(NamedTuple):
+    """A `PositionTable` without its name, as a tensor."""
+
+    row_axis: str
+    column_axis: str
+    row_labels: range
+    values: Tensor
 
 
 def _position_tables(name: str, positions: Positions, position_ids: Tensor, causal: bool) -> list[PositionTable]:
@@ -194,21 +199,22 @@ def _position_tables(name: str, positions: Positions, position_ids: Tensor, caus
         _bias_tables,
     )
     return [
-        PositionTable(name, row_axis, column_axis, tuple(row_labels), values.double().cpu().numpy())
-        for row_axis, column_axis, row_labels, values in extract(positions, position_ids, causal)
+        PositionTable(name, spec.row_axis, spec.column_axis, tuple(spec.row_labels), spec.values.double().cpu().numpy())
+        for spec in extract(positions, position_ids, causal)
     ]
 
 
 def _absolute_tables(positions: Absolute, position_ids: Tensor, causal: bool) -> list[TableSpec]:
     """Vectors that are added to token embeddings, or concatenated with them."""
     inner = positions.encoding if isinstance(positions, Concatenated) else positions
-    return [("position", "dimension", range(len(position_ids)), inner.vectors(position_ids[None], torch.zeros(1))[0])]
+    vectors = inner.vectors(position_ids[None], torch.zeros(1))[0]
+    return [TableSpec("position", "dimension", range(len(position_ids)), vectors)]
 
 
 def _rotary_tables(positions: Rotary, position_ids: Tensor, causal: bool) -> list[TableSpec]:
     """cos and sin of the angles by which each pair of dimensions is rotated."""
     angle = position_ids.cpu().double()[:, None] * positions.inv_freq.cpu().double()
-    return [("position", "frequency", range(len(position_ids)), torch.cat((angle.cos(), angle.sin()), dim=1))]
+    return [TableSpec("position", "frequency", range(len(position_ids)), torch.cat((angle.cos(), angle.sin()), dim=1))]
 
 
 def _relative_tables(positions: Relative, position_ids: Tensor, causal: bool) -> list[TableSpec]:
@@ -217,7 +223,11 @@ def _relative_tables(positions: Relative, position_ids: Tensor, causal: bool) ->
     distances = range(-max_distance, 1 if causal else max_distance + 1)
     tables = {"keys": positions.keys, "values": positions.values}
     rows = [d + positions.max_relative for d in distances]
-    return [("distance", f"dimension of {name}", distances, t[rows]) for name, t in tables.items() if t is not None]
+    return [
+        TableSpec("distance", f"dimension of {name}", distances, table[rows])
+        for name, table in tables.items()
+        if table is not None
+    ]
 
 
 def _bias_tables(positions: Positions, position_ids: Tensor, causal: bool) -> list[TableSpec]:
@@ -230,14 +240,8 @@ def _bias_tables(positions: Positions, position_ids: Tensor, causal: bool) -> li
     if bias is None:
         return []
     biases = bias[0, :, 0].T  # (distances, H)
-    return [
-        (
-            "distance",
-            "head",
-            distances,
-            biases.masked_fill(biases < torch.finfo(biases.dtype).min / MASKED_SCORE_DIVISOR, torch.nan),
-        )
-    ]
+    masked = biases < torch.finfo(biases.dtype).min / MASKED_SCORE_DIVISOR
+    return [TableSpec("distance", "head", distances, biases.masked_fill(masked, torch.nan))]
 
 
 TABLE_EXTRACTORS: dict[type[Positions], Callable[..., list[TableSpec]]] = {

@@ -69,7 +69,7 @@ def _iter_attention_sites(model: Model) -> Iterator[AttentionSite]:
         for i, layer in enumerate(layers):
             yield AttentionSite(f"{stack}.{i}.self", layer.self_attn, layer.self_attn_residual)
             if isinstance(layer, DecoderLayer):
-                yield AttentionSite(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)  # type: ignore[arg-type]
+                yield AttentionSite(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)
 
 
 def get_encoder(model: Model) -> TransformerStack:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from regard.inspection.trace import AttentionTrace, Model, Trace, attention_site
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, evaluation_mode
 
-METHODS = ("weights", "norms", "rollout", "flow", "gradient")
 KINDS = ("encoder", "decoder", "cross")
 NUM_PERMUTATIONS = 7
 """Random permutations of the weights, as the baseline that depth alone gives."""
@@ -121,35 +120,48 @@ def gradient_times_attention(trace: Trace, gradients_by_site: Mapping[str, Tenso
     return {name: trace.attentions[name].weights * gradient for name, gradient in gradients_by_site.items()}
 
 
+@dataclass(frozen=True)
+class AttributionMatrices:
+    """One matrix for each method: target rows by source tokens, or within an encoder-only model."""
+
+    weights: Tensor
+    norms: Tensor
+    rollout: Tensor
+    flow: Tensor | None
+    """None if the sentence is too long."""
+    gradient: Tensor | None
+    """None for an encoder-only model."""
+
+
+METHODS = tuple(method.name for method in fields(AttributionMatrices))
+
+
 def attribution_matrices(
     trace: Trace, flow_analysis: FlowAnalysis, gradient: Mapping[str, Tensor]
-) -> dict[str, Tensor]:
-    """One matrix for each method: target rows by source tokens, or within an encoder-only model."""
+) -> AttributionMatrices:
+    """Attribute rows to tokens by every method, averaged over heads and layers."""
     decoder_rollout = flow_analysis.rollout.decoder
     kind = "encoder" if decoder_rollout is None else "cross"
     attns = trace.of_kind(kind)
-    matrices = {
-        "weights": torch.stack([attn.weights.mean(dim=0) for attn in attns]).mean(dim=0),
-        "norms": torch.stack([norms.key_contributions(attn).norm(dim=-1) for attn in attns]).mean(dim=0),
-        "rollout": flow_analysis.rollout.encoder if decoder_rollout is None else decoder_rollout.source,
-        "flow": flow_analysis.max_flow if decoder_rollout is None else flow_analysis.max_flow_source,
-        "gradient": _mean([gradient[attn.site.name].mean(dim=0) for attn in attns if attn.site.name in gradient]),
-    }
-    return {name: matrix for name, matrix in matrices.items() if matrix is not None}
+    gradients = [gradient[attn.site.name].mean(dim=0) for attn in attns if attn.site.name in gradient]
+    return AttributionMatrices(
+        weights=torch.stack([attn.weights.mean(dim=0) for attn in attns]).mean(dim=0),
+        norms=torch.stack([norms.key_contributions(attn).norm(dim=-1) for attn in attns]).mean(dim=0),
+        rollout=flow_analysis.rollout.encoder if decoder_rollout is None else decoder_rollout.source,
+        flow=flow_analysis.max_flow if decoder_rollout is None else flow_analysis.max_flow_source,
+        gradient=torch.stack(gradients).mean(dim=0) if gradients else None,
+    )
 
 
-def method_correlations(matrices: Mapping[str, Tensor]) -> FloatArray:
+def method_correlations(matrices: AttributionMatrices) -> FloatArray:
     """Spearman correlation of every two methods, mean over rows; NaN where one is missing: (5, 5)."""
     table = np.full((len(METHODS), len(METHODS)), math.nan)
-    for a, first in enumerate(METHODS):
-        for b, second in enumerate(METHODS):
-            if first in matrices and second in matrices:
-                rows = zip(matrices[first].double().numpy(), matrices[second].double().numpy(), strict=True)
-                correlations = [spearman(x, y) for x, y in rows]
+    tensors: list[Tensor | None] = [getattr(matrices, name) for name in METHODS]
+    rows_by_method = [None if tensor is None else tensor.double().numpy() for tensor in tensors]
+    for a, first in enumerate(rows_by_method):
+        for b, second in enumerate(rows_by_method):
+            if first is not None and second is not None:
+                correlations = [spearman(x, y) for x, y in zip(first, second, strict=True)]
                 valid = [value for value in correlations if not math.isnan(value)]
                 table[a, b] = sum(valid) / len(valid) if valid else math.nan
     return table
-
-
-def _mean(matrices: Sequence[Tensor]) -> Tensor | None:
-    return torch.stack(list(matrices)).mean(dim=0) if matrices else None

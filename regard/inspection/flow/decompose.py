@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder, last_encoder_output_name
 from regard.model.layers import LayerNorm, PreNorm, RMSNorm
 from regard.model.positions import Absolute, Concatenated, Rotary
-from regard.model.transformer import TokenEmbedding
+from regard.model.transformer import TokenEmbedding, evaluation_mode
 
 PARTS = ("content", "position", "constant")
 TERM_NAMES = ("content·content", "content·position", "position·content", "position·position", "constant", "distance")
@@ -235,7 +235,8 @@ def normalize_parts(norm: nn.Module, parts: VectorDecomposition) -> VectorDecomp
 @torch.no_grad()
 def decompose_embedding(embedding: TokenEmbedding, ids: Tensor, position_ids: Tensor) -> VectorDecomposition:
     """Embeddings (T, D) as the sum of token, position and constant (token types and the norm's bias)."""
-    token_vectors = embedding.embed_tokens(ids[None])
+    with evaluation_mode(embedding):
+        token_vectors = embedding.embed_tokens(ids[None])
     vectors = embedding.positions.embed(token_vectors, position_ids)
     zero = torch.zeros_like(vectors)
     position = zero

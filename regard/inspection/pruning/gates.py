@@ -27,11 +27,6 @@ def sample_hard_concrete(log_alpha: Tensor, u: Tensor) -> Tensor:
     return (s * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
 
 
-def deterministic_gate(log_alpha: Tensor) -> Tensor:
-    """The gate without noise, for use after training."""
-    return (log_alpha.sigmoid() * (STRETCH_HIGH - STRETCH_LOW) + STRETCH_LOW).clamp(0, 1)
-
-
 def open_probability(log_alpha: Tensor) -> Tensor:
     """P(gate ≠ 0); the penalty is the sum over gates."""
     return (log_alpha - TEMPERATURE * math.log(-STRETCH_LOW / STRETCH_HIGH)).sigmoid()

@@ -10,6 +10,7 @@ from regard.inspection.flow import decompose
 from regard.inspection.flow.attribution import attention_gradients, gradient_times_attention
 from regard.inspection.heads import faithfulness
 from regard.inspection.heads.importance import count_target_tokens, loss_by_sentence
+from regard.inspection.heads.statistics import spearman
 from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.taps import alter, attention_path
 from tests.inspection.conftest import config_of, model_of
@@ -127,6 +128,13 @@ def test_hidden_keys_of_a_scheme_stay_hidden(examples):
         faithfulness.perturb_heads(model, examples[0], look)
     hidden = ~decompose.head_attn_mask(look)
     assert hidden[2].any() and not seen["weights"][:, hidden].any()
+
+
+def test_spearman_averages_ties_and_is_unknown_for_constants():
+    ties, rising = np.array([0.1, 0.2, 0.2 + 1e-14, 0.3]), np.arange(4.0)  # ranks 1, 2.5, 2.5, 4
+    assert spearman(ties, rising) == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert spearman(ties, -rising) == pytest.approx(-spearman(ties, rising))
+    assert math.isnan(spearman(ties, np.full(4, 0.3))) and math.isnan(spearman(ties[:1], rising[:1]))
 
 
 def test_ranks_are_compared_row_by_row():

@@ -249,9 +249,9 @@ def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
 
 def test_a_head_that_only_copies_has_no_sentences_for_it(run, tmp_path, capsys, monkeypatch):
     """Few short sentences may show no pattern, and then copying is all that is known of a head."""
-    monkeypatch.setattr("regard.inspection.heads.roles.SURE", 0.0)
-    monkeypatch.setattr("regard.inspection.heads.roles.by_luck", lambda *_: 0.0)
-    monkeypatch.setattr("regard.inspection.heads.roles.CLEAR", 9.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.MIN_LIFT", 0.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.max_random_copying", lambda *_: 0.0)
+    monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_MARGIN", 9.0)
     told = says(capsys, "look", run, "Go", "--sentences", "3", "--out", tmp_path / "go.html")
     rows_ = [line.split() for line in told.split("\n") if line.startswith(("encoder.", "decoder."))]
     copying = [row[0] for row in rows_ if row[1] == "copy"]
