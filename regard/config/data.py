@@ -7,14 +7,14 @@ from pydantic import Field
 from regard.config.base import Settings
 
 BYTE_TOKENS = 256
-MIN_VOCAB_SIZE = BYTE_TOKENS + 24  # byte fallback, four special pieces, and room for a few letters
+MIN_VOCAB_SIZE = BYTE_TOKENS + 24  # byte fallback, four special tokens, and a few letters
 
 
 class DataConfig(Settings):
     train: tuple[str, ...] = ()
-    """Training pairs: two aligned text files, or one .tsv file."""
+    """Training pairs: two aligned text files, or one .tsv, .jsonl, .tmx or .po file."""
     dev: tuple[str, ...] = ()
-    """Pairs to choose the model on; unset: held out of the training pairs."""
+    """Pairs for validation; unset: held out of the training pairs."""
     test: tuple[str, ...] = ()
     """Pairs to score the finished model on; unset: held out of the training pairs where data.dev is unset too."""
     source: str = ""
@@ -22,18 +22,18 @@ class DataConfig(Settings):
     target: str = ""
     """Language code of the target side."""
     keep: tuple[str, ...] = ()
-    """What the doctor finds and would drop, but shall keep: blank, metadata, overlap … (see `regard doctor`)."""
+    """Findings of `regard doctor` that are kept although it would drop them: blank, metadata, overlap …"""
     drop: tuple[str, ...] = ()
-    """What the doctor only notes, but shall drop: duplicate, variant, placeholder …"""
+    """Findings of `regard doctor` that are dropped although it would keep them: duplicate, variant, placeholder …"""
     vocab_size: int = Field(default=6000, ge=MIN_VOCAB_SIZE, le=1_000_000)
-    """Pieces of the tokeniser; lowered, with a word about it, where the corpus has not so many."""
+    """Tokens in the vocabulary; lowered, with a note, where the corpus yields fewer."""
     tokenizer: Literal["bpe", "unigram"] = "bpe"
-    """How SentencePiece builds its pieces."""
+    """SentencePiece algorithm."""
     joint_vocab: bool = True
-    """One tokeniser for both languages."""
+    """One vocabulary for both languages."""
     subword_regularization: float = Field(default=0.0, ge=0, lt=1)
-    """Train on other pieces of the same text: how often a piece is taken apart into the two it is made of."""
+    """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
     concat_augment: float = Field(default=0.0, ge=0, le=4)
-    """Extra pairs in every epoch, each two random ones put end to end, as a share of the corpus."""
+    """Extra training pairs per epoch, each the concatenation of two random ones, as a fraction of the corpus."""
     max_length: int = Field(default=256, ge=2)
-    """Longest side, in pieces, of a pair that is trained on; longer pairs are left out and counted."""
+    """Longest side, in tokens, of a training pair; longer pairs are left out and counted."""

@@ -9,7 +9,7 @@ from regard.config.base import Settings
 
 
 class Head(NamedTuple):
-    """One head of a model, as people call it: decoder.3.cross.5. All numbers count from 0."""
+    """One attention head, by its name for people: decoder.3.cross.5. All numbers count from 0."""
 
     stack: str
     layer: int
@@ -21,7 +21,7 @@ class Head(NamedTuple):
 
     @property
     def attention_name(self) -> str:
-        """The attention that the head is part of, as taps call it: decoder.3.cross."""
+        """The attention that the head is part of: decoder.3.cross."""
         return f"{self.stack}.{self.layer}.{self.kind}"
 
     @classmethod
@@ -30,7 +30,7 @@ class Head(NamedTuple):
         match = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\d+)", name)
         if not match or (name.startswith("encoder") and match[3] == "cross"):
             raise ValueError(
-                f"'{name}' is no head's name; expected <encoder|decoder>.<layer>.<self|cross>.<head>, "
+                f"'{name}' is not the name of a head; expected <encoder|decoder>.<layer>.<self|cross>.<head>, "
                 f"as in encoder.0.self.1 or decoder.3.cross.5"
             )
         return cls(match[1], int(match[2]), match[3], int(match[4]))
@@ -40,51 +40,51 @@ class PositionsConfig(Settings):
     kind: Literal["none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"] = (
         "sinusoidal"
     )
-    """How word order enters the model."""
+    """Position encoding."""
     length: int = Field(default=512, ge=1)
-    """Longest sentence, in pieces, that a learned table can hold; longer input is refused (learned, bias)."""
+    """Longest sentence, in tokens, that a learned table can hold; longer input is refused (learned, bias)."""
     offset: int = Field(default=0, ge=0)
-    """In training each sentence begins at a random place up to this one (sinusoidal, learned, concatenated)."""
+    """In training, each sentence starts at a random position up to this one (sinusoidal, learned, concatenated)."""
     sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
-    """Sines and cosines by turns as in 2017, or all sines first as in Marian (sinusoidal, concatenated)."""
+    """Sines and cosines interleaved as in Vaswani et al., or in halves as in Marian (sinusoidal, concatenated)."""
     width: int = Field(default=32, ge=1)
-    """Dimensions kept for the position beside the word (concatenated)."""
+    """Dimensions reserved for the position beside the token embedding (concatenated)."""
     table: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """What stands in those dimensions (concatenated)."""
+    """What these dimensions hold (concatenated)."""
     max_relative: int = Field(default=16, ge=1)
-    """Distances beyond this one are taken for it (relative)."""
+    """Largest relative distance with an embedding of its own; larger ones are clipped to it (relative)."""
     values: bool = False
-    """Whether distances also act on the values (relative)."""
+    """Also add relative embeddings to the values (relative)."""
     buckets: int = Field(default=32, ge=4)
-    """Numbers a head learns (t5)."""
+    """Buckets of relative distances (t5)."""
     max_distance: int = Field(default=128, ge=2)
     """Distances from this one on share the last bucket (t5)."""
     sides: Literal["symmetric", "two-sided"] = "symmetric"
-    """In an encoder: all heads look both ways, or half of them to the left and half to the right (alibi)."""
+    """In an encoder: all heads attend both ways, or half of them to the left and half to the right (alibi)."""
     rotary_layout: Literal["halves", "interleaved"] = "halves"
-    """Which dimensions are turned together: t and t + K/2, or 2t and 2t + 1 (rotary)."""
+    """Dimensions rotated together: t and t + K/2 as in LLaMA, or 2t and 2t + 1 as published (rotary)."""
     base: float = Field(default=10_000.0, gt=1)
-    """Wave lengths grow up to about this (rotary)."""
+    """Base of the wavelengths (rotary)."""
     partial_rotary_factor: float = Field(default=1.0, gt=0, le=1)
-    """Share of a head's dimensions that is turned (rotary)."""
+    """Fraction of a head's dimensions that is rotated (rotary)."""
 
     @property
     def max_positions(self) -> int | None:
-        """How many places a table has, for the schemes that have one."""
+        """Positions of a learned table, for the schemes that have one."""
         has_table = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
         return self.length if has_table else None
 
 
 class StackConfig(Settings):
     positions: PositionsConfig | None = None
-    """Positions of this side alone; unset: model.positions."""
+    """Position encoding of this stack alone; unset: model.positions."""
 
 
 class ModelConfig(Settings):
     architecture: Literal["encoder-decoder", "encoder"] = "encoder-decoder"
-    """Which stacks are built. An encoder alone comes from `regard import`; it embeds text and does not translate."""
+    """Stacks of the model. An encoder without a decoder comes from `regard import`; it embeds text."""
     dim: int = Field(default=192, ge=1)
-    """Width of the residual stream."""
+    """Model width: dimensions of the hidden states."""
     layers: int = Field(default=4, ge=1)
     """Layers of the encoder and of the decoder."""
     encoder_layers: int | None = Field(default=None, ge=1)
@@ -94,17 +94,17 @@ class ModelConfig(Settings):
     heads: int = Field(default=4, ge=1)
     """Attention heads; must divide model.dim."""
     ffn: int = Field(default=768, ge=1)
-    """Width inside the feed-forward layers."""
+    """Inner width of the feed-forward layers."""
     activation: Literal["relu", "gelu", "gelu-tanh", "silu", "swiglu"] = "relu"
-    """Non-linearity of the feed-forward layers."""
+    """Activation function of the feed-forward layers."""
     attention: Literal["softmax", "argmax"] = "softmax"
-    """How scores become weights: by softmax, or all weight to the best key (which teaches scores nothing)."""
+    """softmax, or argmax for hard attention (which passes no gradient to the scores)."""
     norm: Literal["pre", "post"] = "pre"
-    """Where the norm stands: before each sublayer, or after the sum as in 2017."""
+    """Pre-norm, or post-norm as in Vaswani et al. 2017."""
     norm_kind: Literal["layer", "rms"] = "layer"
-    """LayerNorm, or RMSNorm, which neither centres nor shifts."""
+    """LayerNorm or RMSNorm."""
     norm_epsilon: float = Field(default=1e-5, gt=0)
-    """Added to the variance before the square root."""
+    """Term added to the variance for numerical stability."""
     bias: bool = True
     """Whether linear layers have a bias."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -114,21 +114,21 @@ class ModelConfig(Settings):
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout inside the feed-forward layers."""
     word_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Share of words, on both sides, that the model is not shown in training."""
+    """Probability that the embedding of a whole token is zeroed in training, on both sides."""
     tie_embeddings: bool = True
-    """One table for source words, target words and the output (source apart if data.joint_vocab is off)."""
+    """One table for source embeddings, target embeddings and output (source apart if data.joint_vocab is off)."""
     scale_embeddings: bool = True
-    """Whether word vectors are multiplied by √dim, as in 2017."""
+    """Multiply embeddings by √dim, as in Vaswani et al. 2017."""
     embedding_norm: bool = False
-    """Whether embeddings are normalised before the first layer, as in BERT."""
+    """Normalize embeddings before the first layer, as in BERT."""
     output_bias: bool = False
-    """Whether every piece has a number that is added to its score, as in Marian."""
+    """Bias of the output projection, as in Marian."""
     token_types: int = Field(default=0, ge=0)
-    """Kinds that an encoder's words are marked with, as BERT marks the first text and the second. 0: none."""
+    """Token types of an encoder, as in BERT. 0: none."""
     pooler: bool = False
-    """Whether an encoder ends in one more layer over its first token, as in BERT."""
+    """BERT's pooler: a dense layer over the first token (encoder only)."""
     pruned: tuple[str, ...] = ()
-    """Heads that were cut out of the weights, as in decoder.3.cross.5; `regard prune` sets it."""
+    """Heads that were pruned from the weights, as in decoder.3.cross.5; set by `regard prune`."""
     positions: PositionsConfig = PositionsConfig()
     encoder: StackConfig = StackConfig()
     decoder: StackConfig = StackConfig()
@@ -138,14 +138,14 @@ class ModelConfig(Settings):
         return (self.encoder_layers if stack == "encoder" else self.decoder_layers) or self.layers
 
     def attention_names(self) -> list[str]:
-        """Every attention of the model as taps call it, in the order of the forward pass."""
+        """Every attention of the model by its name for people (decoder.3.cross), in the order of the forward pass."""
         encoder = [f"encoder.{i}.self" for i in range(self.depth("encoder"))]
         if self.architecture == "encoder":
             return encoder
         return encoder + [f"decoder.{i}.{kind}" for i in range(self.depth("decoder")) for kind in ("self", "cross")]
 
     def kept_heads(self, attention: str) -> tuple[int, ...]:
-        """The numbers of the heads that an attention still has."""
+        """The numbers of the heads that pruning has kept in an attention."""
         pruned_heads = {Head.parse(name).number for name in self.pruned if name.startswith(f"{attention}.")}
         return tuple(number for number in range(self.heads) if number not in pruned_heads)
 
@@ -155,10 +155,10 @@ class ModelConfig(Settings):
         for name in self.pruned:
             head = Head.parse(name)
             if head.attention_name not in attention_names or head.number >= self.heads:
-                raise ValueError(f"model.pruned: this model never had a head {name}; see `regard heads`")
+                raise ValueError(f"model.pruned: this model has no head {name}; see `regard heads`")
         for attention in attention_names:
             if not self.kept_heads(attention):
-                raise ValueError(f"model.pruned: {attention} has lost all of its heads; leave it one")
+                raise ValueError(f"model.pruned: {attention} would lose all of its heads; keep at least one")
         return self
 
     @model_validator(mode="after")
@@ -168,7 +168,7 @@ class ModelConfig(Settings):
                 continue
             if positions.kind == "concatenated" and positions.width >= self.dim:
                 raise ValueError(
-                    f"model.positions.width={positions.width} leaves no room for words in model.dim={self.dim}"
+                    f"model.positions.width={positions.width} leaves no room for embeddings in model.dim={self.dim}"
                 )
             if positions.kind == "t5" and positions.max_distance <= positions.buckets // 2:
                 raise ValueError(
@@ -177,11 +177,12 @@ class ModelConfig(Settings):
                 )
             if positions.kind == "alibi" and positions.sides == "two-sided" and self.heads < 2:
                 raise ValueError(
-                    "model.positions.sides=two-sided needs two heads at least: one looks to the left, one to the right"
+                    "model.positions.sides=two-sided needs at least two heads: one attends left, one right"
                 )
             if positions.kind == "rotary" and int(self.dim // self.heads * positions.partial_rotary_factor / 2) < 1:
                 raise ValueError(
-                    f"model.positions.partial_rotary_factor={positions.partial_rotary_factor} of a head is less than a pair to turn; raise it"
+                    f"model.positions.partial_rotary_factor={positions.partial_rotary_factor} of a head "
+                    f"is less than one pair of dimensions to rotate; raise it"
                 )
         return self
 
@@ -190,8 +191,8 @@ class ModelConfig(Settings):
         for name, value in (("token_types", self.token_types), ("pooler", self.pooler)):
             if value and self.architecture != "encoder":
                 raise ValueError(
-                    f"model.{name}={value} is for an encoder alone, and model.architecture is {self.architecture}; "
-                    f"leave it out"
+                    f"model.{name}={value} is for encoders without a decoder, "
+                    f"but model.architecture is {self.architecture}; leave it out"
                 )
         return self
 

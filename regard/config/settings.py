@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import tomli_w
 from pydantic import ValidationError, model_validator
 
+from regard.config import names
 from regard.config.base import Settings
 from regard.config.data import DataConfig
 from regard.config.model import ModelConfig
@@ -36,7 +37,7 @@ class Config(Settings):
                 raise ValueError(
                     f"model.positions.length={side.length} is less than "
                     f"data.max_length={self.data.max_length}{offset_text}: "
-                    f"a learned table needs a place for every piece; raise the one or lower the other"
+                    f"a learned table needs a position for every token; raise the former or lower the latter"
                 )
         return self
 
@@ -102,7 +103,7 @@ def _parse_assignment(assignment: str) -> tuple[str, Any]:
 
 
 def explicit_settings(config: Config) -> frozenset[str]:
-    """The names of the settings that somebody has set, and not left at their defaults."""
+    """The names of the settings that were given a value, not left at their defaults."""
     return frozenset(_explicit_settings(config, ""))
 
 
@@ -151,7 +152,9 @@ def _describe(group: type[Settings], values: Settings | None, prefix: str) -> It
 
 def _choices(annotation: Any) -> str:
     values = getattr(annotation, "__args__", ())
-    return ", ".join(values) if values and all(isinstance(v, str) for v in values) else ""
+    if not values or not all(isinstance(value, str | bool) for value in values):
+        return ""
+    return ", ".join(value if isinstance(value, str) else str(value).lower() for value in values)  # as TOML has them
 
 
 def _settings_class(annotation: Any) -> type[Settings] | None:
@@ -171,17 +174,19 @@ def parse_value(text: str) -> Any:
 
 
 def format_error(error: Any) -> str:
-    """One pydantic complaint in the words of this program."""
+    """One of pydantic's errors as a sentence."""
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         return f"unknown setting '{name}'{_suggest_name(name)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:]
-    return f"{name}={error['input']!r}: {message}"
+    return f"{name}={error['input']!r}: {message}{_suggest_value(name, error)}"
 
 
 def _suggest_name(name: str) -> str:
+    if known := names.setting_called(name):
+        return f"; did you mean '{known}'?"
     setting_names = [setting.name for setting in describe()]
     group, _, word = name.rpartition(".")
     siblings = [k for k in setting_names if k.rpartition(".")[0] == group]
@@ -190,3 +195,12 @@ def _suggest_name(name: str) -> str:
         if matches := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
             return f"; did you mean '{words[matches[0]]}'?"
     return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"
+
+
+def _suggest_value(name: str, error: Any) -> str:
+    if error["type"] != "literal_error":
+        return ""
+    choices = error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+    matches = difflib.get_close_matches(str(error["input"]), choices, n=1, cutoff=0.6)
+    suggestion = names.value_called(name, error["input"]) or next(iter(matches), None)
+    return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -13,71 +13,71 @@ UnitInterval = Annotated[float, Field(ge=0, lt=1)]
 
 class TrainConfig(Settings):
     steps: int | None = Field(default=None, ge=1)
-    """Updates to train for; unset: as many as train.minutes allows, or 20,000."""
+    """Optimizer steps; unset: as many as train.minutes allows, or 20,000."""
     minutes: float | None = Field(default=None, gt=0)
-    """Minutes to train for, checks included; sets the end of the schedule."""
+    """Minutes to train for, validation included; also the end of the learning-rate schedule."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times to go through the training pairs, in as many updates as that takes at first."""
+    """Passes over the training pairs, converted to steps at the start."""
     tokens: float | None = Field(default=None, ge=1)
-    """Target pieces to train on, counted as epochs are; where several ends are given, the first one counts."""
+    """Target tokens to train on, converted like epochs. Of several limits, the first one reached counts."""
     batch_tokens: int = Field(default=1024, ge=16)
-    """Size of a batch: sentences times the longest side, padding included."""
+    """Tokens of a batch: sentences times the longest side, padding included."""
     accumulate_batches: int = Field(default=1, ge=1)
-    """Batches whose gradients are summed for one update."""
+    """Batches whose gradients are accumulated for one optimizer step."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices and AdamW for the rest."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate (of AdamW)."""
     muon_learning_rate: float = Field(default=0.02, gt=0)
-    """Peak learning rate of Muon's matrices."""
+    """Peak learning rate of Muon."""
     betas: tuple[UnitInterval, UnitInterval] = (0.9, 0.98)
-    """AdamW's decay of the first and second moments."""
+    """Coefficients of AdamW for the running averages of the gradient and its square."""
     epsilon: float = Field(default=1e-9, gt=0)
-    """Added to AdamW's denominator."""
+    """Term added to AdamW's denominator for numerical stability."""
     weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled weight decay, on matrices only."""
     warmup: int = Field(default=300, ge=0)
-    """Updates over which the rate rises to its peak."""
+    """Steps over which the learning rate rises to its peak."""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] = "cosine"
-    """How the rate falls after the warm-up."""
+    """Learning-rate schedule after the warm-up."""
     clip_grad_norm: float = Field(default=1.0, ge=0)
-    """Longest gradient; longer ones are shortened to it. 0: never."""
+    """Maximum gradient norm (clipping); 0 disables it."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the target probability spread over the whole vocabulary."""
+    """Probability mass spread uniformly over the vocabulary."""
     rdrop: float = Field(default=0.0, ge=0)
-    """R-Drop: every batch runs twice with other dropout, and the two predictions are drawn together so strongly."""
+    """R-Drop: weight of the KL divergence between two passes with different dropout. 0: off."""
     guided_alignment: float = Field(default=0.0, ge=0)
-    """How strongly one head of cross-attention is taught which pieces belong together, as counting finds. 0: not."""
+    """Guided alignment: weight of the loss that aligns one cross-attention head with IBM model 1. 0: off."""
     validate_every: int = Field(default=400, ge=1)
-    """Updates between two looks at the dev set."""
+    """Steps between two validations."""
     validation_sentences: int = Field(default=200, ge=0)
-    """Dev sentences translated (greedily) for BLEU at each check. 0: none."""
+    """Dev sentences translated (greedily) for BLEU at each validation. 0: none."""
     save_every: int = Field(default=200, ge=1)
-    """Updates between two checkpoints."""
+    """Steps between two checkpoints."""
     metric: Literal["loss", "bleu"] = "loss"
-    """What decides on dev which checkpoint is best and when to stop."""
+    """Validation metric that selects the best checkpoint and decides on early stopping."""
     patience: int = Field(default=8, ge=0)
-    """Checks without a better dev score before training stops. 0: never stop early."""
+    """Validations without improvement before training stops early. 0: never."""
     average_checkpoints: int = Field(default=5, ge=1)
     """Checkpoints averaged at the end (the last ones). 1: no averaging."""
     ema: float = Field(default=0.0, ge=0, lt=1)
-    """Decay of an exponential moving average of the weights, which is then what is checked and saved. 0: off."""
+    """Decay of an exponential moving average of the weights, which is then validated and saved. 0: off."""
     head_stats_every: int = Field(default=0, ge=0)
-    """Updates between two looks at what every head does, kept in heads.jsonl; costs a second or so each. 0: never."""
+    """Steps between two measurements of all attention heads, kept in heads.jsonl; about a second each. 0: never."""
     init_from: str = ""
-    """Run folder whose tokeniser, sizes and weights this run begins with; `--from` sets it."""
-    padding_free: Literal["auto", "plain", "packed"] = "auto"
-    """How training computes the model: as its layers say, or packed, the same but faster on a CPU; auto: by device."""
+    """Run folder whose tokenizer, sizes and weights this run is initialized from; `--from` sets it."""
+    padding_free: Literal["auto", True, False] = "auto"
+    """Compute batches without padding: the same gradients, faster on a CPU. auto: wherever it is possible."""
     precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
-    """Numbers of training; bfloat16: products alone, weights stay float32; auto: that on a GPU that has it."""
+    """Number format; bfloat16: autocast, weights stay float32; auto: bfloat16 on a GPU that supports it."""
     shard: bool = False
-    """Spread weights, gradients and moments over the processes of torchrun: for models larger than one device."""
+    """Shard weights, gradients and optimizer state over the processes of torchrun (FSDP)."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
     threads: int = Field(default=0, ge=0)
-    """CPU threads. 0: one for each core."""
+    """CPU threads. 0: one per core."""
     seed: int = Field(default=1, ge=0, lt=2**63)
-    """Same seed, same machine, same result."""
+    """Random seed: same seed, same machine, same result."""
 
     @model_validator(mode="after")
     def bleu_needs_sentences(self) -> Self:

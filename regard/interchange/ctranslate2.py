@@ -1,7 +1,7 @@
-"""A trained model written for CTranslate2, the engine that ships.
+"""A trained model written for CTranslate2, an inference engine for CPUs.
 
-Every part of ours has its place there, or is refused with the reason. Tables of positions are written out in full, for
-CTranslate2 takes a missing one to mean its own sinusoid.
+Every part of a model has its counterpart in CTranslate2, or is refused with the reason. Position tables are written
+out in full, since CTranslate2 takes a missing one to mean its own sinusoid.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
 from regard.interchange.trained import TrainedTranslator
 from regard.model import weights
-from regard.model.attention import Attention, masked_softmax
+from regard.model.attention import Attention
 from regard.model.build import build
 from regard.model.layers import (
     DecoderLayer,
@@ -30,16 +30,17 @@ from regard.model.layers import (
 )
 from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
 from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
+from regard.runtime.attention import computes_softmax
 
 MAX_POSITIONS = 1024
-"""The longest sequence for which positions are written out, unless more are asked for."""
+"""The default length of the position tables that are written out."""
 ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", gelu_tanh: "GELUTanh", F.silu: "SWISH"}
 FORBIDDEN_LOGIT = -1e9
-"""Added to what may never be said."""
+"""The bias of tokens that are never generated."""
 
 
 def import_ctranslate2() -> Any:
-    """CTranslate2 itself, which is an extra."""
+    """The CTranslate2 library, which is an optional extra."""
     try:
         import ctranslate2
     except ImportError:
@@ -48,7 +49,7 @@ def import_ctranslate2() -> Any:
 
 
 def write(trained: TrainedTranslator, out: Path, quantize: str = "none") -> None:
-    """A CTranslate2 folder, in float32 or int8, or the reason why the engine cannot run this model."""
+    """Fill a CTranslate2 folder, in float32 or int8, or raise with the reason why the engine cannot run this model."""
     config, tokenizers = trained.config, trained.tokenizers
     model = build(
         config.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, joint=tokenizers.joint, pad=PAD
@@ -58,7 +59,7 @@ def write(trained: TrainedTranslator, out: Path, quantize: str = "none") -> None
 
 
 def max_positions_for(config: Config) -> int:
-    """Room for the longest line that is translated in one piece, and for what it may become."""
+    """Positions for the longest line that is translated without being split, and for its translation."""
     return max(MAX_POSITIONS, 4 * config.data.max_length)
 
 
@@ -69,7 +70,7 @@ def write_model(
     quantize: str = "none",
     max_positions: int = MAX_POSITIONS,
 ) -> None:
-    """The model as a CTranslate2 folder, in float32 or int8, for sequences of at most so many places."""
+    """The model as a CTranslate2 folder, in float32 or int8, for sequences of at most `max_positions` tokens."""
     spec = build_spec(model, tokenizers, max_positions)
     spec.validate()
     spec.optimize(quantization=None if quantize == "none" else quantize)
@@ -78,7 +79,7 @@ def write_model(
 
 
 def build_spec(model: EncoderDecoder, tokenizers: Tokenizers, max_positions: int) -> Any:
-    """The model in CTranslate2's words."""
+    """The model as a CTranslate2 specification."""
     specs = import_ctranslate2().specs.transformer_spec
     model = model.float().cpu()
     encoder = specs.TransformerEncoderSpec(
@@ -95,7 +96,7 @@ def build_spec(model: EncoderDecoder, tokenizers: Tokenizers, max_positions: int
     bias[[PAD, BOS]] = FORBIDDEN_LOGIT
     decoder.projection.bias = _to_numpy(bias)
     spec.config.layer_norm_epsilon = _first_norm(model.encoder).epsilon
-    spec.config.add_source_bos = spec.config.add_source_eos = False  # we put the end there ourselves
+    spec.config.add_source_bos = spec.config.add_source_eos = False  # Regard appends EOS itself
     target_tokens = vocabulary_tokens(tokenizers.target)
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = (
         target_tokens[BOS],
@@ -109,7 +110,7 @@ def build_spec(model: EncoderDecoder, tokenizers: Tokenizers, max_positions: int
 
 
 def vocabulary_tokens(tokenizer: Tokenizer) -> list[str]:
-    """Every piece, by its id."""
+    """Every token by its id."""
     return tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
 
 
@@ -118,45 +119,42 @@ def _layers(stack: TransformerStack | Decoder) -> list[Any]:
 
 
 def _first_norm(stack: TransformerStack | Decoder) -> Any:
-    return _layers(stack)[0].around_self.norm
+    return _layers(stack)[0].self_attn_residual.norm
 
 
 def _stack_options(stack: TransformerStack | Decoder) -> dict[str, Any]:
     first = _layers(stack)[0]
-    gated = isinstance(first.feed, GatedFeedForward)
-    attentions = [layer.self for layer in _layers(stack)] + [
-        getattr(layer, "cross", layer.self) for layer in _layers(stack)
-    ]
-    if any(attention.weigh is not masked_softmax for attention in attentions):
-        raise ModelError("model.attention: CTranslate2 knows softmax alone, and cannot run this model")
-    if any(
-        attention.numbers != tuple(range(first.self.out.out_features // attention.width)) for attention in attentions
-    ):
-        raise ModelError("model.pruned: CTranslate2 wants as many heads in all layers; translate with --engine torch")
+    gated = isinstance(first.feed_forward, GatedFeedForward)
+    attentions = [module for layer in _layers(stack) for module in layer.children() if isinstance(module, Attention)]
+    if not all(computes_softmax(attention) for attention in attentions):
+        raise ModelError("model.attention: CTranslate2 supports only softmax; translate with --engine torch")
+    num_heads = first.self_attn.out_proj.out_features // first.self_attn.head_dim
+    if any(attention.head_ids != tuple(range(num_heads)) for attention in attentions):
+        raise ModelError("model.pruned: CTranslate2 needs the same heads in all layers; translate with --engine torch")
     return {
         "num_layers": len(_layers(stack)),
-        "num_heads": first.self.heads,
-        "pre_norm": isinstance(first.around_self, PreNorm),
+        "num_heads": first.self_attn.heads,
+        "pre_norm": isinstance(first.self_attn_residual, PreNorm),
         "activation": getattr(
-            import_ctranslate2().specs.Activation, "SWISH" if gated else ACTIVATIONS[first.feed.activation]
+            import_ctranslate2().specs.Activation, "SWISH" if gated else ACTIVATIONS[first.feed_forward.activation]
         ),
         "ffn_glu": gated,
-        "rms_norm": isinstance(first.around_self.norm, RMSNorm),
+        "rms_norm": isinstance(first.self_attn_residual.norm, RMSNorm),
         "layernorm_embedding": isinstance(stack.embedding.norm, LayerNorm | RMSNorm),
     }
 
 
 def _position_options(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
-    """What a side's positions in attention are called there."""
-    positions = _layers(stack)[0].self.positions
+    """CTranslate2's options for the positions inside a side's attention."""
+    positions = _layers(stack)[0].self_attn.positions
     if isinstance(positions, Rotary):
         rotary_dim, interleaved = positions.rotary_dim, positions.interleaved
         return {"rotary_dim": rotary_dim, "rotary_interleave": interleaved, "rotary_base": positions.base}
     if isinstance(positions, ALiBi):
         if side == "encoder":
             raise ModelError(
-                "model.positions.kind=alibi in the encoder: CTranslate2 has it in decoders alone. An encoder there may "
-                "have none, sinusoidal, learned, concatenated, relative, bias, t5 or rotary."
+                "model.positions.kind=alibi in the encoder: CTranslate2 supports it only in decoders. Its encoders "
+                "support none, sinusoidal, learned, concatenated, relative, bias, t5 and rotary."
             )
         return {"alibi": True}
     if isinstance(positions, Relative):
@@ -168,9 +166,8 @@ def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, m
     embedding = stack.embedding
     extra_width = embedding.positions.width
     embedding_weight = F.pad(embedding.tokens.weight, (0, extra_width))
-    embeddings.weight = _to_numpy(
-        embedding_weight * (embedding.scale / embedding_weight.shape[1] ** 0.5)
-    )  # √D is multiplied there
+    # CTranslate2 multiplies by √D.
+    embeddings.weight = _to_numpy(embedding_weight * (embedding.scale / embedding_weight.shape[1] ** 0.5))
     if hasattr(spec, "position_encodings"):
         spec.position_encodings.encodings = _to_numpy(
             _position_table(embedding.positions, embedding_weight.shape[1], max_positions)
@@ -184,7 +181,7 @@ def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, m
 
 
 def _position_table(positions: Positions, dim: int, max_positions: int) -> Tensor:
-    """What is added to a word at each place (places, D)."""
+    """What is added to a token's embedding at each position: (positions, D)."""
     position_ids = torch.arange(min(max_positions, positions.limit))
     if not isinstance(positions, Absolute):
         return torch.zeros(len(position_ids), dim)
@@ -224,7 +221,7 @@ def _fill_positions(spec: Any, positions: Positions, causal: bool) -> None:
         spec.relative_attention_bias = _to_numpy(positions.table)
         spec.relative_attention_max_distance = _to_int32(positions.max_distance)
     if isinstance(positions, LearnedBias):
-        # As T5's buckets, so many of them that each distance has its own.
+        # As T5's buckets, one for each distance.
         spec.relative_attention_bias = _to_numpy(_bias_buckets(positions, causal))
         spec.relative_attention_max_distance = _to_int32(4 * positions.limit)
 
@@ -245,7 +242,7 @@ def _fill_linear(spec: Any, *linears: nn.Linear) -> None:
 
 
 def _fill_norm(spec: Any, norm: Any) -> None:
-    spec.gamma = _to_numpy(norm.gain)
+    spec.gamma = _to_numpy(norm.weight)
     if isinstance(norm, LayerNorm):
         spec.beta = _to_numpy(norm.bias)
 

@@ -46,6 +46,11 @@ def fused_attention(
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout), None
 
 
+def computes_softmax(attention: Attention) -> bool:
+    """Whether it computes the equation, by itself or by the fused kernel, and not another function."""
+    return attention.attend in (attend, fused_attention)
+
+
 def use_fused_attention(model: nn.Module) -> None:
     """Hand the fused kernel to every attention that computes the equation and lets no scheme see its weights."""
     for module in model.modules():
@@ -80,4 +85,4 @@ def decode_heads(attention: Attention, q: Tensor, kv: KeyValues, mask: Attention
 def _replaceable(attention: Attention) -> bool:
     """Whether the weights are needed by no tap, no position scheme and no other way to compute them."""
     hooked = attention.scores.hooked or attention.weights.hooked
-    return not (hooked or attention.positions.adds_to_values) and attention.attend in (attend, fused_attention)
+    return not (hooked or attention.positions.adds_to_values) and computes_softmax(attention)

@@ -1,4 +1,4 @@
-"""Cross-entropy over real tokens, summed; whoever updates divides once, by all tokens of the update."""
+"""Cross-entropy over real tokens (no padding), summed; the loop divides once, by all tokens of the step."""
 
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from regard.data.batch import Batch
 from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder, Projection
+from regard.runtime.attention import use_fused_attention
 from regard.runtime.padding_free import PaddingFree
 from regard.training.guided_alignment import GuidedAlignment
 
@@ -18,15 +19,15 @@ class LossTotals(NamedTuple):
     """Totals over the real tokens of a batch."""
 
     objective: Tensor
-    """What is minimised: cross-entropy with label smoothing."""
+    """What is minimized: cross-entropy with label smoothing."""
     loss: Tensor
-    """Cross-entropy without it, in nats."""
+    """Cross-entropy without label smoothing, in nats."""
     correct: Tensor
-    """Tokens whose likeliest prediction was right."""
+    """Tokens whose most likely prediction was right."""
 
 
 class TokenLoss(nn.Module):
-    """The loss owns the projection, so that padding is never projected."""
+    """The loss owns the output projection, so that padding is never projected."""
 
     def __init__(self, output: Projection, label_smoothing: float):
         super().__init__()
@@ -34,7 +35,7 @@ class TokenLoss(nn.Module):
         self.label_smoothing = label_smoothing
 
     def forward(self, states: Tensor, labels: Tensor) -> LossTotals:
-        """States (N, D) and what they should predict (N,) -> totals."""
+        """Hidden states (N, D) and their labels (N,) -> totals."""
         return self.totals(self.predict(states), labels)
 
     def predict(self, states: Tensor) -> Tensor:
@@ -42,7 +43,7 @@ class TokenLoss(nn.Module):
         return self.output(states).log_softmax(dim=-1)
 
     def totals(self, log_probs: Tensor, labels: Tensor) -> LossTotals:
-        """Totals of predictions (N, V)."""
+        """Totals of log-probabilities (N, V) and labels (N,)."""
         loss = F.nll_loss(log_probs, labels, reduction="sum")
         uniform_loss = -log_probs.mean(dim=-1).sum()  # cross-entropy with the uniform distribution
         objective = (1 - self.label_smoothing) * loss + self.label_smoothing * uniform_loss
@@ -52,7 +53,7 @@ class TokenLoss(nn.Module):
 
 
 class ChunkedLoss(TokenLoss):
-    """The same loss without ever holding all logits: less memory, and faster where a cache is small."""
+    """The same loss computed in chunks, without all logits at once: less memory, and faster with small caches."""
 
     def forward(self, states: Tensor, labels: Tensor) -> LossTotals:
         if not states.requires_grad:
@@ -65,16 +66,17 @@ class ChunkedLoss(TokenLoss):
 
 
 class PaddedForward:
-    """A model as its layers say: the plain path, with the face of `Packed`."""
+    """The forward pass of a model on padded batches, with the interface of `PaddingFree`."""
 
     def __init__(self, model: EncoderDecoder):
+        use_fused_attention(model)
         self.model = model
 
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
         return self.model(source, target)[target != self.model.pad]
 
     def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        """The same, and the scores (B, T, S) of the first head of a layer's cross-attention."""
+        """Also the scores (B, T, S) of the first head of a layer's cross-attention."""
         name = f"decoder.layers.{layer}.cross_attn.scores"
         with record(self.model, name) as activations:
             states = self(source, target)
@@ -82,7 +84,7 @@ class PaddedForward:
 
 
 class LossModule(nn.Module):
-    """Model and loss in one forward, as wrappers for several devices want it."""
+    """Model and loss in one forward, as DistributedDataParallel needs it."""
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class LossModule(nn.Module):
         return totals._replace(objective=totals.objective + alignment_loss)
 
     def states(self, batch: Batch) -> tuple[Tensor, Tensor | float]:
-        """The states (N, D) of the target's real tokens, and what the guide adds to the objective."""
+        """The hidden states (N, D) of the real target tokens, and the guided alignment term of the objective."""
         if self.guided_alignment is None or not self.training:
             return self.forward_path(batch.source, batch.target_in), 0.0
         states, scores = self.forward_path.forward_with_scores(
@@ -117,7 +119,7 @@ class LossModule(nn.Module):
 
 
 class RDrop(LossModule):
-    """Every batch twice, with other dropout; the two predictions p and q are drawn together.
+    """R-Drop: every batch twice, with different dropout; the divergence of the two predictions p and q is minimized.
 
     (ce(p) + ce(q)) / 2 + weight · (KL(p‖q) + KL(q‖p)) / 4: the loss of Liang et al. 2021 with its weight α, halved as a
     whole so that a token weighs as much as without it.
