@@ -29,10 +29,11 @@ from peers import HERE, PEERS, versions
 
 from regard.data.tokenizer import EOS, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Search
+from regard.hardware import configure_cpu
 from regard.interchange import ctranslate2
 from regard.interchange.engine import PATIENCE
 from regard.jobs.convert import export_run
-from regard.jobs.load import configure_cpu, load, load_tokenizers
+from regard.jobs.load import load, load_tokenizers
 from regard.jobs.translate.engine import open_engine
 from regard.jobs.translate.worker_pool import TranslationBackend, WorkerPool
 from regard.run import open_run

@@ -19,7 +19,7 @@ from regard.hardware import measure_matmul_flops
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import TrainingProgress
 from regard.jobs.train.fit import train_run
-from regard.jobs.train.prepare import tokenize_corpora
+from regard.jobs.train.training_data import open_training_data
 from regard.run import open_run
 
 STEPS, WARM = 32, 6
@@ -49,7 +49,7 @@ def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, 
             if event.step.number == STEPS - 1:
                 break
     run = open_run(folder)
-    data = tokenize_corpora(run, run.load_config())
+    data = open_training_data(run, run.load_config())
     expected = estimate_corpus(run.load_config(), data.train, data.tokenizers.target.vocab_size, statistics.mean(rates))
     return statistics.mean(seconds), expected.seconds_per_step, statistics.mean(rates)
 

@@ -158,8 +158,8 @@ def demo_steps() -> dict[str, Any]:
             folder, FULL_PRESET, seed=1, overwrite=False, should_stop=lambda: next(made) >= DEMO_STEPS - 1
         ):
             pass
-        records = [r for r in log.read(Run(folder).log) if r["kind"] == "step"]
-    return {key: [record[key] for record in records] for key in ("loss", "accuracy", "tokens")}
+        steps = log.read_steps(Run(folder).log)
+    return {key: [getattr(step, key) for step in steps] for key in ("loss", "accuracy", "tokens")}
 
 
 def measure() -> dict[str, Any]:

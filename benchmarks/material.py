@@ -9,7 +9,7 @@ from regard.data.store import Corpus
 from regard.data.tokenizer import EOS
 from regard.jobs.train.events import TrainingProgress
 from regard.jobs.train.fit import train_run
-from regard.jobs.train.prepare import tokenize_corpora
+from regard.jobs.train.training_data import open_training_data
 from regard.run import open_run
 
 
@@ -60,7 +60,7 @@ def make(folder: Path, files: dict[str, list[str]], vocabulary: int = 8000) -> M
     for event in train_run(material.run, config, True, lambda: False):
         if isinstance(event, TrainingProgress):
             break
-    data_ = tokenize_corpora(open_run(material.run), config)
+    data_ = open_training_data(open_run(material.run), config)
     for name, corpus in (("train", data_.train), ("dev", data_.dev), ("test", data_.test)):
         if corpus is not None:
             _write(material, name, corpus, data_.tokenizers.source.convert_ids_to_tokens)

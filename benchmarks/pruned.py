@@ -22,7 +22,8 @@ from regard.config import Config
 from regard.data.batch import Batch, collate
 from regard.decode import GreedySearch
 from regard.formats import Pair, read_pairs
-from regard.jobs.load import configure_cpu, load
+from regard.hardware import configure_cpu
+from regard.jobs.load import load
 from regard.model.transformer import count_parameters
 from regard.run import open_run
 from regard.tasks.translate import Translator

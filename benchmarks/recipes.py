@@ -72,7 +72,7 @@ def train(folder: Path, config: Config) -> Run:
 def row(name: str, run: Run) -> Row:
     found = run.read_json(run.scores("dev"))
     bleu, accuracy = found["scores"]["bleu"], found["scores"]["accuracy"]
-    seconds = statistics.median(entry["seconds"] for entry in log.read(run.log) if entry["kind"] == "step")
+    seconds = statistics.median(step.seconds for step in log.read_steps(run.log))
     return Row(name, found["loss"], accuracy["value"], bleu["value"], (bleu["high"] - bleu["low"]) / 2, 1000 * seconds)
 
 

@@ -25,12 +25,13 @@ from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
 from regard.config import Config
 from regard.formats import read_pairs
 from regard.run import Run, write_text
+from regard.training import log
 from regard.tuning import open_study
 from regard.tuning import study as studies
 from regard.tuning.analysis.evidence import analyze_study
 from regard.tuning.analysis.findings import describe_study, find_turning_point
 from regard.tuning.folder import is_study_folder
-from regard.tuning.measure import RunSummary, find_best_validation, read_validations
+from regard.tuning.measure import RunSummary, find_best_validation
 from regard.tuning.pages.study import StudyPage, write_study_page
 from regard.tuning.results import TrialResult
 from regard.tuning.study import Study, short_name
@@ -137,7 +138,7 @@ def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     for result, one in measured(results):
         loose = one.pads_counted or {}
         run = Run(result.folders[0])
-        look = find_best_validation(run, read_validations(run))  # the one that `shuffled` is of
+        look = find_best_validation(run, log.read_validations(run.log))  # the one that `shuffled` is of
         cost = (
             look.shuffled_source_loss - look.loss
             if look is not None and look.shuffled_source_loss is not None

@@ -27,8 +27,7 @@ from material import BATCH, SIZES, Material, Size, make
 from peers import PEERS, Peer, versions
 
 from regard.config import ModelConfig
-from regard.hardware import measure_matmul_flops
-from regard.jobs.load import configure_cpu
+from regard.hardware import configure_cpu, measure_matmul_flops
 from regard.training.planning.cost import MeanLengths, training_flops
 
 WARM = 3  # steps before anything is counted

@@ -1,12 +1,16 @@
-"""What this machine can do: its rate of matrix products, measured, and its memory."""
+"""The hardware of this machine: its device, CPU threads and memory, and its matrix throughput, measured."""
 
 import contextlib
 import ctypes
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
 
 TRIES, TRY_SECONDS = 10, 0.05
 MATMUL_SHAPE = (1024, 256, 1024)
@@ -14,11 +18,53 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # o
 RETAIN_MALLOC_OPTIONS = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20}
 
 
+def pick_device(name: str, index: int = 0) -> "torch.device":
+    """The device of a name. auto: a GPU if there is one; of several GPUs, the one with this index."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if name == "cuda" and index:
+        name = f"cuda:{index}"
+    try:
+        device = torch.device(name)
+        float(torch.ones(1, device=device).sum())
+    except (RuntimeError, AssertionError, ImportError) as error:
+        raise ConfigError(f"train.device={name!r} cannot be used here ({str(error).split(chr(10))[0]})") from None
+    return device
+
+
+def configure_cpu(threads: int, num_processes: int = 1) -> int:
+    """As `set_threads`, and retain the memory of freed tensors from now on."""
+    threads = set_threads(threads, num_processes)
+    retain_freed_memory()
+    return threads
+
+
+def set_threads(threads: int, num_processes: int = 1) -> int:
+    """Set and return the number of CPU threads. 0: one per core, divided among the processes on this machine."""
+    import torch
+
+    torch.set_num_threads(threads or max(1, count_cores() // num_processes))
+    # Denormal numbers are a hundred times slower on a CPU. A thread takes this setting over when it starts, so it must
+    # be set before the first product.
+    torch.set_flush_denormal(True)
+    use_single_malloc_arena()
+    return torch.get_num_threads()
+
+
+def count_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def measure_matmul_flops(tries: int = TRIES) -> float:
-    """Floating-point operations a second of matrix products of the size that training uses.
+    """Floating-point operations per second of matrix products of the size that training uses.
 
     The best of several short tries: a machine that is busy for a moment is not a slow machine.
     """
+    import torch
+
     rows, inner, columns = MATMUL_SHAPE
     a, b = torch.randn(rows, inner), torch.randn(inner, columns)
     a @ b
@@ -33,9 +79,9 @@ def measure_matmul_flops(tries: int = TRIES) -> float:
 
 
 def available_memory() -> int:
-    """Bytes of memory that are free to use, or could be at once: files that are merely remembered do not count as used.
+    """Bytes of memory that are free or can be freed at once; the page cache does not count as used.
 
-    0 where the system does not say.
+    0 where the system does not report it.
     """
     return min(
         (free for free in (_system_available_memory(), _cgroup_available_memory()) if free is not None), default=0
@@ -43,7 +89,7 @@ def available_memory() -> int:
 
 
 def _system_available_memory() -> int | None:
-    """Of the machine."""
+    """Of the machine; None where it is not reported."""
     with contextlib.suppress(OSError, KeyError, ValueError):
         fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().strip().split("\n"))
         return int(fields["MemAvailable"].split()[0]) * 1024
@@ -53,7 +99,7 @@ def _system_available_memory() -> int | None:
 
 
 def _cgroup_available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Of what a container may use; None where nothing is said."""
+    """Of the limit of a container; None where there is no limit."""
     with contextlib.suppress(OSError, KeyError, ValueError):
         limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
         fields = dict(line.split() for line in (cgroup / "memory.stat").read_text().strip().split("\n"))
@@ -62,17 +108,17 @@ def _cgroup_available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int | Non
 
 
 def use_single_malloc_arena() -> None:
-    """Have all threads share one heap: what one of them frees another can use, or the system can have back.
+    """Let all threads share one heap: memory that one of them frees can be reused by another or returned to the system.
 
-    Only glibc can be told so; elsewhere nothing happens.
+    An option of glibc; elsewhere nothing happens.
     """
     _set_malloc_options({M_ARENA_MAX: 1})
 
 
 def retain_freed_memory() -> None:
-    """Have freed memory kept for the next tensor instead of given back: the system hands out pages slowly.
+    """Keep freed memory for the next tensor instead of returning it: the system hands out pages slowly.
 
-    What was freed until now goes back first.
+    What was freed before is returned first.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,40 +1,64 @@
 """A run folder: the one place that knows the name of every file in it, and how to write one safely.
 
-    config.toml  tokenizer.model  log.jsonl  versions.json  checksums.json  doctor.json
-    tokenizer.pieces.json         the ids of pieces, where they are not the tokeniser's own (imported models)
+    config.toml  tokenizer.model  log.jsonl  checksums.json  doctor.json
+    versions.json                 the format of the folder, and the versions of the software that wrote it
+    tokenizer.vocab.json          the ids of tokens, where they are not the tokenizer's own (imported models)
     weights/<step>.safetensors    the last few checkpoints, and the best one
-    resume/<step>.safetensors     what a checkpoint needs besides its weights to go on bit for bit
-    resume/<step>.json
+    resume/<step>.*               what a checkpoint needs besides its weights to resume bit for bit
     latest.json                   the checkpoint to resume from
     best.json                     the weights to translate with
     average.safetensors           the mean of the last checkpoints
-    start.safetensors             the weights that a fine-tuned run began with
+    initial.safetensors           the weights that a fine-tuned run was initialized from
     store/                        the corpus, memory-mapped
-    report.html  charts/          what people look at
-    heads.jsonl                   measures of heads through training, if train.head_stats_every asks for them
-    pruning.json                  which heads were cut out, and what that cost
+    report.html  charts/          how training went, for people
+    heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
+    pruning.json                  which heads were pruned, and what that cost
     scores/<set>.json  scores/<set>.sentences.tsv
-    ctranslate2/<kind>/           the model for another engine, made from the best weights when it is wanted
+    ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
 
-Every file is written aside and renamed. A checkpoint counts only once latest.json names it, so a kill at any moment
-leaves the one before it whole.
+Files are written atomically. A checkpoint counts only once latest.json names it: a kill leaves the previous one intact.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import platform
 import shutil
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import regard
 from regard import config as settings
 from regard.config import Config
 from regard.errors import BusyError, RunError, WriteError
 
-TEMPORARY_SUFFIX, STAGING_SUFFIX = ".aside", ".making"
+RUN_FORMAT = 1  # raised by every incompatible change to the files of a run; other formats are refused
+TEMPORARY_SUFFIX, STAGING_SUFFIX = ".tmp", ".staging"
+Record = TypeVar("Record")
+PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+
+
+@dataclass(frozen=True)
+class BestWeights:
+    """best.json: the weights to translate with."""
+
+    weights: str  # the file, relative to the run folder
+    step: int
+    cost: float | None  # on dev: the loss, or BLEU with its sign changed; None if never validated
+    metric: str
+
+
+@dataclass(frozen=True)
+class LatestCheckpoint:
+    """latest.json: the checkpoint to resume from."""
+
+    step: int
+    finished: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +101,7 @@ class Run:
 
     @property
     def initial_weights(self) -> Path:
-        return self.folder / "start.safetensors"
+        return self.folder / "initial.safetensors"
 
     @property
     def store(self) -> Path:
@@ -89,7 +113,7 @@ class Run:
 
     @property
     def tokens_manifest(self) -> Path:
-        return self.store / "pieces.json"
+        return self.store / "tokens.json"
 
     @property
     def doctor(self) -> Path:
@@ -97,12 +121,12 @@ class Run:
 
     @property
     def pruning(self) -> Path:
-        """What was cut out of the model, and what that cost."""
+        """Which heads were pruned, and what that cost."""
         return self.folder / "pruning.json"
 
     @property
     def head_history(self) -> Path:
-        """Measures of heads through training, a line each time they were taken."""
+        """Statistics of attention heads during training, one line for each time they were measured."""
         return self.folder / "heads.jsonl"
 
     @property
@@ -114,20 +138,20 @@ class Run:
         return self.folder / "charts"
 
     def tokenizer(self, side: str = "") -> Path:
-        """The tokeniser of both sides, or of one ('source', 'target') where they differ."""
+        """The tokenizer of both sides, or of one ('source', 'target') where they differ."""
         return self.folder / (f"tokenizer.{side}.model" if side else "tokenizer.model")
 
     def vocab(self, side: str = "") -> Path:
-        """Which id each piece has, where a tokeniser does not say so itself; of both sides or of one."""
-        return self.folder / (f"tokenizer.{side}.pieces.json" if side else "tokenizer.pieces.json")
+        """The id of each token, where the tokenizer's own ids do not apply; of both sides or of one."""
+        return self.folder / (f"tokenizer.{side}.vocab.json" if side else "tokenizer.vocab.json")
 
     @property
     def wordpiece(self) -> Path:
-        """The tokeniser of an encoder."""
+        """The tokenizer of an encoder."""
         return self.folder / "tokenizer.json"
 
     def tokenizer_files(self) -> list[Path]:
-        """Everything that cuts text into pieces and is there."""
+        """All files of tokenizers that exist."""
         files = [name(side) for name in (self.tokenizer, self.vocab) for side in ("", "source", "target")]
         return [path for path in (*files, self.wordpiece) if path.exists()]
 
@@ -150,38 +174,43 @@ class Run:
         return self.folder / "ctranslate2" / kind
 
     def existing_paths(self) -> list[Path]:
-        """All that a run consists of and that is there; what else lies in its folder is somebody's."""
+        """All files and folders of the run that exist; anything else in its folder belongs to the user."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
-        files += [
-            self.lock_file,
-            self.initial_weights,
-            self.doctor,
-            self.report,
-            self.pruning,
-            self.head_history,
-            *self.tokenizer_files(),
-        ]
-        folders = [
-            self.store,
-            self.charts,
-            *(self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")),
-        ]
-        return [path for path in files + folders if path.exists()]
+        files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
+        folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
+        folders += [self.store, self.charts]
+        return [path for path in (*files, *self.tokenizer_files(), *folders) if path.exists()]
 
     def saved_steps(self) -> list[int]:
         """The checkpoints whose weights are on disk, oldest first."""
         return sorted(int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors"))
 
     def finished(self) -> bool:
-        """Whether training has come to its end."""
-        return self.latest.exists() and bool(self.read_json(self.latest).get("finished"))
+        """Whether training has ended."""
+        return self.latest.exists() and self.read_latest().finished
+
+    def read_latest(self) -> LatestCheckpoint:
+        return self._read_record(LatestCheckpoint, self.latest)
+
+    def write_latest(self, latest: LatestCheckpoint) -> None:
+        self.write_json(self.latest, asdict(latest))
+
+    def read_best(self) -> BestWeights:
+        return self._read_record(BestWeights, self.best)
+
+    def write_best(self, best: BestWeights) -> None:
+        self.write_json(self.best, asdict(best))
+
+    def best_weights(self) -> Path:
+        """The file of the weights to translate with."""
+        return self.folder / self.read_best().weights
 
     def load_config(self) -> Config:
-        """The settings this run was made with."""
+        """The settings this run was trained with."""
         return settings.load(self.config)
 
     def read_json(self, path: Path) -> Any:
-        """A JSON file of the run; damage is named, not thrown."""
+        """A JSON file of the run; a missing or damaged one is a RunError that names it."""
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -193,18 +222,18 @@ class Run:
         write_text(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
     def record_checksums(self, *paths: Path) -> None:
-        """Remember the checksums of files, so that damage is noticed when they are read."""
+        """Record the checksums of files, so that damage is detected when they are read."""
         checksums = self.read_json(self.checksums) if self.checksums.exists() else {}
         checksums = {name: value for name, value in checksums.items() if (self.folder / name).exists()}
         checksums.update({self._relative_name(path): sha256(path) for path in paths})
         self.write_json(self.checksums, checksums)
 
     def has_checksum(self, path: Path) -> bool:
-        """Whether a file was written to its end: a kill may come between the file and its checksum."""
+        """Whether a file was written completely: a kill may come between the file and its checksum."""
         return path.exists() and self.checksums.exists() and self._relative_name(path) in self.read_json(self.checksums)
 
     def verify(self, path: Path) -> Path:
-        """The path, if the file is there and as it was written."""
+        """The path, if the file exists and is as it was written."""
         if not path.exists():
             raise RunError(f"{path}: missing. {self._remedy()}")
         checksums = self.read_json(self.checksums)
@@ -213,19 +242,25 @@ class Run:
         return path
 
     def remove_temporary_files(self) -> None:
-        """Remove what a killed process left half written."""
+        """Remove the incomplete files of a killed process."""
         for path in self.folder.rglob(f"*{TEMPORARY_SUFFIX}"):
             path.unlink(missing_ok=True)
 
     def _relative_name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
+    def _read_record(self, record: type[Record], path: Path) -> Record:
+        try:
+            return record(**self.read_json(path))
+        except TypeError as error:
+            raise RunError(f"{path}: damaged ({error}). {self._remedy()}") from None
+
     def _remedy(self) -> str:
         return f"Restore it from a copy, or train again with --overwrite --out {self.folder}."
 
 
 def require_free(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something else, or a run that nobody said to replace."""
+    """Refuse a folder that holds something else, or a run that is not to be overwritten."""
     occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if not occupied and folder.resolve() == Path.cwd():
         raise RunError(f"{folder}: is the current folder. Choose a folder of its own with --out.")
@@ -237,12 +272,12 @@ def require_free(folder: Path, overwrite: bool) -> None:
             f"or choose another folder with --out."
         )
     if occupied:
-        with lock(Run(folder)):  # or somebody is training there at this moment
+        with lock(Run(folder)):  # or another process is training there at this moment
             pass
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder was made here: a config.toml alone may be anybody's."""
+    """Whether a folder holds a run, of whichever format: a config.toml alone may belong to any program."""
     run = Run(folder)
     try:
         return run.config.exists() and "regard" in json.loads(run.versions.read_text(encoding="utf-8"))
@@ -251,20 +286,30 @@ def is_run(folder: Path) -> bool:
 
 
 def stage(folder: Path, config: Config) -> Run:
-    """A run in the making, beside the folder it is meant for: until it is ready, nothing there is touched."""
+    """A new run beside the folder it is meant for: until it is committed, nothing there is changed."""
     target = folder.resolve()
     run = Run(target.with_name(target.name + STAGING_SUFFIX))
     try:
-        shutil.rmtree(run.folder, ignore_errors=True)  # what a kill left of an earlier try
+        shutil.rmtree(run.folder, ignore_errors=True)  # of a killed process
         run.folder.mkdir(parents=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
     write_text(run.config, settings.dump(config, only_explicit=True))  # the rest is chosen once the data is known
+    write_versions(run)
     return run
 
 
+def write_versions(run: Run, launch: str = "") -> None:
+    """versions.json: the format of the folder, the versions of the software, and the torchrun launch if any."""
+    packages = {name: version(name) for name in PACKAGES}
+    software = {"regard": regard.__version__, "python": sys.version.split()[0], "platform": platform.platform()}
+    run.write_json(
+        run.versions, {"format": RUN_FORMAT, **software, **packages} | ({"launch": launch} if launch else {})
+    )
+
+
 def commit(staged_run: Run, folder: Path) -> Run:
-    """Put a run that is ready into its place. Of an old run only what a run is made of is removed."""
+    """Move a complete run to its folder. Of an old run there, only the files of a run are removed."""
     committed_run = Run(folder)
     if not folder.exists() or not any(folder.iterdir()):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -279,25 +324,32 @@ def commit(staged_run: Run, folder: Path) -> Run:
 
 
 def discard(staged_run: Run) -> None:
-    """Leave no trace of a run that came to nothing."""
+    """Remove a staged run that failed."""
     shutil.rmtree(staged_run.folder, ignore_errors=True)
 
 
 def open_run(folder: Path) -> Run:
-    """An existing run."""
+    """An existing run of the format that this version reads."""
     run = Run(folder)
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run. Train one with `regard train … --out {folder}`.")
     if not run.config.exists():
         raise RunError(f"{folder}: not a run folder (it has no {run.config.name}).")
+    versions = run.read_json(run.versions) if run.versions.exists() else {}
+    if versions.get("format") != RUN_FORMAT:
+        raise RunError(
+            f"{folder}: has run format {versions.get('format', 'none')}, but Regard {regard.__version__} reads format "
+            f"{RUN_FORMAT}: train again with --overwrite, or use the version that wrote it "
+            f"(Regard {versions.get('regard', 'unknown')})."
+        )
     return run
 
 
 @contextlib.contextmanager
 def lock(run: Run) -> Iterator[None]:
-    """The run for this process alone: two that train in one folder would spoil each other's checkpoints.
+    """Exclusive use of a run: two processes that train in one folder would overwrite each other's checkpoints.
 
-    The system lets go of it when the process ends, however it ends. Where locks do not exist nothing is held.
+    The system releases the lock when the process ends, however it ends. Without file locks, nothing is locked.
     """
     try:
         import fcntl
@@ -320,7 +372,7 @@ def lock(run: Run) -> Iterator[None]:
 def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary path whose file replaces `path` only if the block succeeds."""
     if not path.name:
-        raise WriteError(f"{path}: is a folder; give the name of a file to write")
+        raise WriteError(f"{path}: is a folder; give the name of a file")
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -338,7 +390,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file aside and rename it."""
+    """Write a UTF-8 file atomically."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

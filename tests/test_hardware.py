@@ -14,10 +14,9 @@ from regard.training.precision import Precision, resolve_precision, uses_padding
 
 FLUSHED = """
 import torch
-from regard.jobs.load import use_threads
-from regard.hardware import multiply_rate
-use_threads(2)
-multiply_rate(1)
+from regard.hardware import configure_cpu, measure_matmul_flops
+configure_cpu(2)
+measure_matmul_flops(1)
 tiny = torch.full((1_000_003,), 1e-39)
 assert torch.get_num_threads() == 2
 print(int((tiny * 1.0).count_nonzero()))
@@ -45,16 +44,20 @@ def test_tiny_numbers_are_zero_in_every_thread():
     assert done.stdout.split() == ["0"]
 
 
-def test_the_packed_path_is_for_whole_models_on_cpus():
+def test_importing_it_does_not_import_torch():
+    program = "import sys, regard.hardware; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.split() == ["False"]
+
+
+def test_padding_free_batches_are_for_full_models_on_cpus():
     cpu = torch.device("cpu")
-    plain, half = resolve_precision("float32", cpu), resolve_precision("bfloat16", cpu)
-    assert uses_padding_free("auto", plain, False) and uses_padding_free(
-        "packed", resolve_precision("float64", cpu), False
-    )
-    assert not uses_padding_free("plain", plain, False)
+    single, half = resolve_precision("float32", cpu), resolve_precision("bfloat16", cpu)
+    assert uses_padding_free("auto", single, False)
+    assert uses_padding_free(True, resolve_precision("float64", cpu), False)
+    assert not uses_padding_free(False, single, False)
     elsewhere = Precision(torch.device("meta"))
-    for precision, sharded in ((half, False), (plain, True), (elsewhere, False)):
+    for precision, sharded in ((half, False), (single, True), (elsewhere, False)):
         assert not uses_padding_free("auto", precision, sharded)
-        with pytest.raises(ConfigError, match=r"train.padding_free=packed: is for CPUs, .* train.padding_free=plain"):
-            uses_padding_free("packed", precision, sharded)
-    assert [str(precision) for precision in (plain, half)] == ["float32", "bfloat16"]
+        with pytest.raises(ConfigError, match=r"train.padding_free=true needs a CPU, .* train.padding_free=false"):
+            uses_padding_free(True, precision, sharded)
+    assert [str(precision) for precision in (single, half)] == ["float32", "bfloat16"]

@@ -8,21 +8,52 @@ import pytest
 from regard import run as runs
 from regard.config import Config
 from regard.errors import BusyError, RunError
-from regard.run import Run, atomic_write, commit, open_run, require_free, stage, write_text
+from regard.run import (
+    RUN_FORMAT,
+    BestWeights,
+    LatestCheckpoint,
+    Run,
+    atomic_write,
+    commit,
+    open_run,
+    require_free,
+    stage,
+    write_text,
+)
 
 
 def create(folder, config, overwrite=False):
     """A run as training makes one."""
     require_free(folder, overwrite)
-    making = stage(folder, config)
-    making.write_json(making.versions, {"regard": "0"})
-    return commit(making, folder)
+    staged = stage(folder, config)
+    return commit(staged, folder)
 
 
 def test_a_fresh_run_holds_its_settings(tmp_path):
     run = create(tmp_path / "a" / "b", Config())
     assert run.load_config() == Config()
     assert open_run(tmp_path / "a" / "b") == run
+
+
+@pytest.mark.parametrize(
+    ("versions", "own_format"),
+    [(None, "none"), ({"regard": "0.0.9"}, "none"), ({"regard": "9.9", "format": RUN_FORMAT + 1}, str(RUN_FORMAT + 1))],
+)
+def test_a_run_of_another_format_is_refused_with_a_remedy(tmp_path, versions, own_format):
+    run = create(tmp_path / "x", Config())
+    run.versions.unlink()
+    if versions:
+        run.write_json(run.versions, versions)
+    wrote = (versions or {}).get("regard", "unknown")
+    expected = (
+        rf"x: has run format {own_format}, but Regard \S+ reads format {RUN_FORMAT}: train again with --overwrite, "
+        rf"or use the version that wrote it \(Regard {wrote}\)\."
+    )
+    with pytest.raises(RunError, match=expected):
+        open_run(run.folder)
+    if versions:
+        create(run.folder, Config(), overwrite=True)  # an old run may be replaced
+        assert open_run(run.folder).load_config() == Config()
 
 
 def test_an_occupied_folder_is_refused_unless_told(tmp_path):
@@ -48,9 +79,9 @@ def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
 def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
     run = create(tmp_path / "x", Config())
     write_text(run.log, "old")
-    making = stage(tmp_path / "x", Config())
-    assert run.log.read_text() == "old" and making.folder != run.folder
-    runs.discard(making)
+    staged = stage(tmp_path / "x", Config())
+    assert run.log.read_text() == "old" and staged.folder != run.folder
+    runs.discard(staged)
     assert [path.name for path in tmp_path.iterdir()] == ["x"] and run.log.read_text() == "old"
 
 
@@ -116,9 +147,24 @@ def test_broken_json_is_named(tmp_path):
     run = create(tmp_path / "x", Config())
     run.best.write_text("{")
     with pytest.raises(RunError, match=r"best.json: damaged"):
-        run.read_json(run.best)
+        run.read_best()
+    run.best.write_text('{"step": 3}')
+    with pytest.raises(RunError, match=r"best.json: damaged .*missing 3 required .*Restore it from a copy"):
+        run.read_best()
     with pytest.raises(RunError, match=r"latest.json: missing"):
-        run.read_json(run.latest)
+        run.read_latest()
+
+
+def test_what_is_written_is_read(tmp_path):
+    run = create(tmp_path / "x", Config())
+    best = BestWeights("weights/00000003.safetensors", 3, 1.5, "loss")
+    run.write_best(best)
+    assert run.read_best() == best and run.best_weights() == run.weights(3)
+    assert not run.finished()
+    run.write_latest(LatestCheckpoint(3))
+    assert not run.finished()
+    run.write_latest(LatestCheckpoint(3, finished=True))
+    assert run.read_latest() == LatestCheckpoint(3, finished=True) and run.finished()
 
 
 def test_leftovers_are_swept(tmp_path):

@@ -17,7 +17,7 @@ def compare(
 ) -> None:
     """Put runs and files of translations side by side on one test set: scores, significance, curves, sentences."""
     from regard.decode import BeamSearch
-    from regard.jobs.load import configure_cpu
+    from regard.hardware import configure_cpu
     from regard.tuning.compare import compare as job
     from regard.tuning.pages.comparison import METRICS, format_comparison, write_comparison
 

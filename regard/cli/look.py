@@ -59,7 +59,7 @@ def look(
     if positions:
         text_options = {"--out": out, "--no-measure": not measure, "--compare-with": compare_with is not None}
         _reject_options(text_options, "is for text, and --positions has none: leave it out")
-    from regard.jobs.load import configure_cpu
+    from regard.hardware import configure_cpu
     from regard.jobs.look.inspected_run import open_inspected_run
 
     configure_cpu(0)
@@ -103,7 +103,7 @@ def heads(
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
-    from regard.jobs.load import configure_cpu
+    from regard.hardware import configure_cpu
     from regard.jobs.look.heads import measure_heads
     from regard.jobs.look.inspected_run import (
         load_aligned_examples,
@@ -196,7 +196,7 @@ def _is_file(text: str) -> bool:
 
 
 def _run_selftest() -> None:
-    from regard.jobs.load import configure_cpu
+    from regard.hardware import configure_cpu
     from regard.jobs.look.selftest import run_selftests
 
     configure_cpu(1)  # its models are so small that threads would only wait for each other

@@ -24,8 +24,8 @@ def prune(
     """Cut the least important heads out of the weights, and say what that costs: BLEU, parameters, time."""
     from regard.cli.progress import show_progress
     from regard.formats import read_pairs
+    from regard.hardware import configure_cpu
     from regard.jobs import prune as job
-    from regard.jobs.load import configure_cpu
     from regard.run import open_run
 
     config = open_run(run).load_config()

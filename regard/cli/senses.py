@@ -23,7 +23,7 @@ def senses(
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's."""
-    from regard.jobs.load import configure_cpu
+    from regard.hardware import configure_cpu
     from regard.jobs.look.inspected_run import open_inspected_run
     from regard.jobs.look.senses import analyze_senses, read_sentences
     from regard.report import layer_scatter, to_csv

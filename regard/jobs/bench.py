@@ -16,9 +16,9 @@ from regard.config import Config, ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import EOS, PAD
 from regard.decode import BeamSearch, GreedySearch, Limits
-from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.load import LINEAR_FACTORIES, configure_cpu, count_cores
-from regard.jobs.train.prepare import tokenize_corpora
+from regard.hardware import available_memory, configure_cpu, count_cores, measure_matmul_flops
+from regard.jobs.load import LINEAR_FACTORIES
+from regard.jobs.train.training_data import open_training_data
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import open_run
@@ -62,7 +62,7 @@ def build_run_workload(folder: Path, overrides: Sequence[str]) -> tuple[Config, 
     """The model of a run, with as many pieces as it has, and sentences as long as those it was trained on."""
     run = open_run(folder)
     config = settings.override(run.load_config(), overrides)
-    data = tokenize_corpora(run, config)
+    data = open_training_data(run, config)
     pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
     lengths = MeanLengths(*(len(side.values) / pairs + 1 for side in sides))
     return config, BenchmarkWorkload(config.model, data.tokenizers.target.vocab_size, lengths)
@@ -96,7 +96,7 @@ def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float
     """Target pieces a second, and the share of the rate that matrix products reach in between."""
     c = config.train
     model = workload.build_model()
-    learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free != "plain")
+    learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free is not False)
     optimizers = optim.build(c, model)
     batch = _make_batch(workload, c.batch_tokens)
     batch_flops = training_flops(workload.model_config, workload.vocab_size, _mean_lengths(batch)) * len(batch.source)

@@ -10,10 +10,9 @@ from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedTranslator
 from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
-from regard.jobs.versions import collect_versions
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder, EncoderOnly, count_parameters
-from regard.run import Run
+from regard.run import BestWeights, Run
 
 
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
@@ -47,11 +46,10 @@ def _write_run(run: Run, imported_model: TrainedTranslator | TrainedEncoder, loc
         save_wordpiece(run, imported_model.tokenizer)
     weights.load_into(model, imported_model.tensors, location)  # whatever does not fit is named here
     runs.write_text(run.config, settings.dump(imported_model.config))
-    run.write_json(run.versions, collect_versions())
     with runs.atomic_write(run.weights(0)) as temporary:
         weights.write(weights.tensors_of(model), temporary)
     run.record_checksums(run.weights(0))
-    run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
+    run.write_best(BestWeights(f"weights/{run.weights(0).name}", step=0, cost=None, metric="loss"))
     capability = "translates" if isinstance(imported_model, TrainedTranslator) else "embeds text"
     return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} pieces; it {capability}"]
 

@@ -1,18 +1,18 @@
-"""Prune a run: its least important heads are cut out of the weights, and what that costs is measured."""
+"""Prune the least important attention heads of a run, fine-tune the rest, and measure what that costs."""
 
 import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-
-import torch
 
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.data.batch import Batches, DataPosition
 from regard.data.store import open_corpus
+from regard.data.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair
@@ -29,28 +29,34 @@ from regard.inspection.pruning.order import (
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, new_model
 from regard.jobs.train.events import Note
-from regard.jobs.versions import collect_versions
-from regard.metrics import Score, bleu
+from regard.metrics import Score, corpus_bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
 from regard.model.taps import alter
-from regard.model.transformer import EncoderDecoder, count_parameters
-from regard.run import Run
+from regard.model.transformer import EncoderDecoder, count_parameters, device_of
+from regard.run import BestWeights, Run
 from regard.tasks.translate import Translator
 from regard.training import optim
+from regard.training.distributed.ddp import SingleProcess
+from regard.training.ema import Ema
+from regard.training.loop import TrainingLoop
 from regard.training.loss import LossModule
+from regard.training.planning.budget import Budget
 from regard.training.planning.cost import MeanLengths, training_flops
+from regard.training.precision import Precision, uses_padding_free
+from regard.training.schedule import linear_decay
 
 METHODS = ("importance", "gates")
 FINETUNE_STEPS = 600
-RECOVERY_LR_FACTOR = 0.5  # of the run's own rate: what is left is to be mended, not begun anew
+RECOVERY_LR_FACTOR = 0.5  # of the peak learning rate of the run
+REPORT_EVERY = 100  # steps of fine-tuning
 GATE_STEPS, GATE_PENALTY = 200, 0.02
-IMPORTANCE_PAIRS = 200  # dev pairs on which importance is asked; BLEU is scored on all that were given
+IMPORTANCE_PAIRS = 200  # dev pairs on which importance is measured; BLEU is scored on all dev pairs
 
 
 @dataclass(frozen=True)
 class PruneOptions:
-    """What is to be pruned, and how."""
+    """How much is pruned, and how."""
 
     keep: str = "50%"
     method: str = "importance"
@@ -61,7 +67,7 @@ class PruneOptions:
 
 @dataclass(frozen=True)
 class PruningPoint:
-    """One point of the curve: so many heads left, and what the model scores with the others shut."""
+    """A point of the curve: the heads that are left, and the scores with the others masked, before fine-tuning."""
 
     num_heads: int
     loss: float
@@ -70,19 +76,19 @@ class PruningPoint:
 
 @dataclass(frozen=True)
 class ModelFootprint:
-    """How large a model is, and how long it took."""
+    """The size and the speed of a model."""
 
     heads: int
     parameters: int
     flops: float
-    """Floating-point operations to read and write one dev pair once."""
+    """Floating-point operations of one forward pass on a dev pair."""
     seconds: float
-    """To translate the dev sentences greedily."""
+    """To translate the dev sentences with greedy search."""
 
 
 @dataclass(frozen=True)
 class PruneResult:
-    """What pruning did."""
+    """The result of pruning."""
 
     run: Run
     removed: tuple[str, ...]
@@ -95,11 +101,11 @@ class PruneResult:
 
 
 def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOptions) -> Iterator[Note | PruneResult]:
-    """Cut heads out of a run until so many are left, mend the rest on the run's own text, and score both on dev."""
+    """Prune heads, fine-tune the rest on the training pairs of the run, and score both models on dev."""
     if options.method not in METHODS:
         raise ConfigError(f"--method {options.method}: expected one of {', '.join(METHODS)}")
     if not pairs:
-        raise ConfigError("pruning needs pairs to measure on: give them with --dev dev.en dev.fr")
+        raise ConfigError("pruning needs dev pairs: give them with --dev dev.en dev.fr")
     if out.resolve() == folder.resolve():
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
     runs.require_free(out, options.overwrite)
@@ -107,7 +113,7 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     model, config = translator.model, runs.open_run(folder).load_config()
     num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
     if len(pairs) < num_given:
-        yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {MAX_TOKENS} pieces and left out")
+        yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {MAX_TOKENS} tokens and left out")
     examples = [
         build_pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:IMPORTANCE_PAIRS]
     ]
@@ -116,13 +122,13 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     for stage in stages:
         with alter(model, mask_heads(model, stage.pruned_heads)):
             point = PruningPoint(
-                stage.num_heads, stage.loss, bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
+                stage.num_heads, stage.loss, corpus_bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
             )
         curve.append(point)
         yield Note(f"{stage.num_heads} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
     removed = tuple(map(str, stage.pruned_heads))
     pruned_config = _prune_config(config, removed, folder)
-    pruned_model = new_model(pruned_config, translator.tokenizers).to(next(model.parameters()).device).eval()
+    pruned_model = new_model(pruned_config, translator.tokenizers).to(device_of(model)).eval()
     copy_pruned_weights(model, pruned_model)
     steps = yield from _recover(runs.open_run(folder), pruned_config, pruned_model, translator, options.finetune_steps)
     yield _write_and_score(
@@ -131,13 +137,13 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
 
 
 def _filter_by_length(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs that heads can be measured on."""
+    """The pairs that are short enough to measure heads on."""
     sources = translator.tokenizers.source.encode([pair.source for pair in pairs])
     targets = translator.tokenizers.target.encode([pair.target for pair in pairs])
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     short = [pair for pair, length in zip(pairs, lengths, strict=True) if length < MAX_TOKENS]
     if not short:
-        raise DataError(f"no pair of at most {MAX_TOKENS} pieces to measure on; give shorter ones with --dev")
+        raise DataError(f"no dev pair has at most {MAX_TOKENS} tokens; give shorter ones with --dev")
     return short
 
 
@@ -153,32 +159,41 @@ def _iterate_stages(
 def _recover(
     run: Run, config: Config, model: EncoderDecoder, translator: Translator, steps: int
 ) -> Generator[Note, None, int]:
-    """Train what is left for a while on the run's own pairs, at a gentle rate that falls to 0; the steps taken."""
+    """Fine-tune the pruned model on the training pairs of the run; the number of steps."""
     if not steps:
         return 0
     if not run.tokens_manifest.exists():
         yield Note(
-            f"{run.folder}: keeps no training pairs, so what is left was not mended; train on with "
+            f"{run.folder}: has no training pairs, so the pruned model was not fine-tuned; fine-tune it with "
             f"`regard train FILES --from` the pruned run"
         )
         return 0
-    corpus, c = open_corpus(run.store, "train", translator.tokenizers), config.train
-    batches = Batches(corpus, translator.tokenizers, c.batch_tokens, config.data.max_length, c.seed)
-    learner = LossModule(model, c.label_smoothing, padding_free=next(model.parameters()).device.type == "cpu").train()
-    optimizers = optim.build(c, model)
-    for step, (_, batch) in enumerate(batches.iterate_from(DataPosition()), start=1):
-        assert batch is not None
-        torch.manual_seed(step)
-        sums = learner(batch.to(next(model.parameters()).device))
-        (sums.objective / batch.num_tokens).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), c.clip_grad_norm or torch.inf)
-        optimizers.step(RECOVERY_LR_FACTOR * (1 - (step - 1) / steps))
-        if step % 100 == 0 or step == steps:
-            yield Note(f"mending, step {step} of {steps}: loss {float(sums.loss) / batch.num_tokens:.3f}")
-        if step == steps:
-            break
+    loop = _build_loop(run, config, model, translator.tokenizers, steps)
+    for step in islice(loop.steps(0, DataPosition()), steps):
+        if step.number % REPORT_EVERY == 0 or step.number == steps:
+            yield Note(f"fine-tuning, step {step.number} of {steps}: loss {step.loss:.3f}")
     model.eval()
     return steps
+
+
+def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tokenizers, steps: int) -> TrainingLoop:
+    """Training as the run was trained, but with a low learning rate that falls to 0."""
+    c, device = config.train, device_of(model)
+    padding_free = uses_padding_free("auto", Precision(device), sharded=False)
+    return TrainingLoop(
+        loss_module=LossModule(model, c.label_smoothing, padding_free),
+        batches=Batches(
+            open_corpus(run.store, "train", tokenizers), tokenizers, c.batch_tokens, config.data.max_length, c.seed
+        ),
+        optimizers=optim.build(c, model),
+        schedule=linear_decay(RECOVERY_LR_FACTOR),
+        budget=Budget(steps=steps, minutes=None),
+        ema=Ema(),
+        processes=SingleProcess(device),
+        accumulate_batches=1,
+        clip_grad_norm=c.clip_grad_norm,
+        seed=c.seed,
+    )
 
 
 def _write_and_score(
@@ -189,7 +204,7 @@ def _write_and_score(
     pairs: Sequence[Pair],
     pruning: tuple[tuple[str, ...], tuple[PruningPoint, ...], int],
 ) -> PruneResult:
-    """Write the small model as a run, and compare it with the whole one on dev."""
+    """Write the pruned model as a run, and compare it with the original on dev."""
     translator, pruned_model = models
     _write_run(out, runs.open_run(init_from), configs[1], pruned_model)
     outputs, seconds = _translate_pairs(translator, pairs)
@@ -205,7 +220,7 @@ def _write_and_score(
         ModelFootprint(
             sum(site.attention.heads for site in attention_sites(model)),
             count_parameters(model),
-            training_flops(config.model, vocab_size, lengths) / 3,  # forward alone
+            training_flops(config.model, vocab_size, lengths) / 3,  # of which one third is the forward pass
             duration,
         )
         for model, config, duration in zip(
@@ -213,7 +228,7 @@ def _write_and_score(
         )
     )
     removed, curve, steps = pruning
-    before, after = bleu(outputs, references), bleu(pruned_outputs, references)
+    before, after = corpus_bleu(outputs, references), corpus_bleu(pruned_outputs, references)
     difference = bleu_difference(pruned_outputs, outputs, references)
     result = PruneResult(out, removed, curve, before, after, difference, (sizes[0], sizes[1]), steps)
     out.write_json(out.pruning, as_dict(result))
@@ -221,7 +236,7 @@ def _write_and_score(
 
 
 def as_dict(result: PruneResult) -> dict[str, object]:
-    """The whole story as plain values: what the run keeps in pruning.json."""
+    """The content of pruning.json."""
     return {
         "removed": list(result.removed),
         "curve": [{"heads": p.num_heads, "loss": p.loss, "bleu": p.bleu.as_dict()} for p in result.curve],
@@ -229,12 +244,12 @@ def as_dict(result: PruneResult) -> dict[str, object]:
         "after": result.after.as_dict(),
         "difference": result.difference.as_dict(),
         "sizes": [vars(size) for size in result.sizes],
-        "mended": result.finetune_steps,
+        "finetune_steps": result.finetune_steps,
     }
 
 
 def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Config:
-    """The settings of the small model: heads gone, and no files of its own."""
+    """The settings of the pruned model: without the pruned heads, and without data files."""
     table = config.model_dump(mode="json", exclude_none=True)
     table["model"]["pruned"] = sorted({*config.model.pruned, *removed})
     table["data"] |= {"train": [], "dev": [], "test": []}
@@ -249,12 +264,10 @@ def _write_run(out: Run, init_run: Run, config: Config, model: EncoderDecoder) -
         for path in files:
             shutil.copyfile(init_run.verify(path), staged_run.folder / path.name)
         runs.write_text(staged_run.config, settings.dump(config))
-        staged_run.write_json(staged_run.versions, collect_versions())
         with runs.atomic_write(staged_run.weights(0)) as temporary:
             weights.write(weights.tensors_of(model), temporary)
         staged_run.record_checksums(staged_run.weights(0), *(staged_run.folder / path.name for path in files))
-        best = {"weights": f"weights/{staged_run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"}
-        staged_run.write_json(staged_run.best, best)
+        staged_run.write_best(BestWeights(f"weights/{staged_run.weights(0).name}", step=0, cost=None, metric="loss"))
     except BaseException:
         runs.discard(staged_run)
         raise
@@ -275,15 +288,7 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
     return [pair.target for pair in pairs]
 
 
-def find_training_store(run: Run) -> Run:
-    """The run that keeps the training pairs: this one, or the one it was pruned from."""
-    init_from = run.load_config().train.init_from
-    if run.tokens_manifest.exists() or not init_from:
-        return run
-    return Run(Path(init_from)) if Run(Path(init_from)).tokens_manifest.exists() else run
-
-
 def require_translator(config: Config, folder: Path) -> None:
-    """Refuse a run that cannot be scored."""
+    """Refuse a run that does not translate."""
     if config.model.architecture != "encoder-decoder":
-        raise RunError(f"{folder}: holds an encoder alone; pruning is measured in BLEU, so it needs a translator")
+        raise RunError(f"{folder}: holds an encoder only; pruning is measured in BLEU, so it needs a translator")

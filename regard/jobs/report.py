@@ -1,6 +1,6 @@
 """runs/x/report.html: how training went, what the model scores, what it writes and where it looks."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from regard.config import Config
 from regard.data.corpora import split_words
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
-from regard.jobs.look.page import CrossAttentionMatrix, compute_cross_attention
+from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.model.transformer import count_parameters
 from regard.report import (
     Chart,
@@ -31,6 +31,8 @@ from regard.report import (
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import log
+from regard.training.loop import Step
+from regard.training.validate import Validation
 
 SHOWN_SENTENCES = 10
 EXTREME_SENTENCES = 5
@@ -68,7 +70,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
     ]
     for chart in [*charts, chrf_histogram, *attention_charts]:
         chart.save(run.charts)
-    steps = [record for record in records if record["kind"] == "step"]
+    steps = [record for record in records if isinstance(record, Step)]
     sections = [
         Section("Scores", [_build_scores_grid(evaluation), *_describe_test_set(set_name, evaluation)]),
         Section("Training", [DefinitionList(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
@@ -95,15 +97,14 @@ _ATTENTION_CAPTION = (
 )
 
 
-def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
+def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
     """Loss and accuracy of training and dev on common axes, and dev BLEU."""
-    set_names = {"step": "train", "validation": "dev"}
-    rows = [
+    rows: list[dict[str, Value]] = [
         {
-            "step": record.get("number", record.get("step")),
-            "set": set_names[record["kind"]],
-            "loss": record["loss"],
-            "accuracy": record["accuracy"],
+            "step": record.number if isinstance(record, Step) else record.step,
+            "set": "train" if isinstance(record, Step) else "dev",
+            "loss": record.loss,
+            "accuracy": record.accuracy,
         }
         for record in records
     ]
@@ -122,9 +123,9 @@ def _draw_curves(records: Iterable[dict[str, Any]]) -> list[Chart]:
             y_title="share of target pieces",
         ).with_name("accuracy"),
     ]
-    scored_validations = [r for r in records if r["kind"] == "validation" and r["bleu"] is not None]
-    if scored_validations:
-        bleu = Table.from_rows({"step": r["step"], "BLEU": r["bleu"]["value"]} for r in scored_validations)
+    scores = [(r.step, r.bleu.value) for r in records if isinstance(r, Validation) and r.bleu is not None]
+    if scores:
+        bleu = Table.from_rows({"step": step, "BLEU": score} for step, score in scores)
         title = "BLEU on dev, by greedy decoding"
         charts.append(line_chart(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").with_name("bleu"))
     return charts
@@ -153,14 +154,14 @@ def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]
     return [Paragraph(f"{count} None of them was used in training or to choose the model.")]
 
 
-def _training_facts(steps: list[dict[str, Any]], translator: Translator) -> dict[str, Value]:
-    seconds = sum(step["seconds"] for step in steps)
-    tokens = sum(step["tokens"] for step in steps)
+def _training_facts(steps: Sequence[Step], translator: Translator) -> dict[str, Value]:
+    seconds = sum(step.seconds for step in steps)
+    tokens = sum(step.tokens for step in steps)
     return {
         "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.vocab_size,
         "updates": len(steps),
-        "epochs": steps[-1]["data_position"][0] + 1 if steps else 0,
+        "epochs": steps[-1].data_position.epoch + 1 if steps else 0,
         "minutes of updates": round(seconds / 60, 1),
         "target pieces a second": round(tokens / seconds) if seconds else None,
     }

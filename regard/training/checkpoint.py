@@ -1,7 +1,7 @@
-"""Checkpoints: all that is needed to go on bit for bit, without pickle, safe against a kill at any moment.
+"""Checkpoints: everything that is needed to resume bit for bit, without pickle, safe against a kill at any moment.
 
-Dropout is a function of (seed, step) and the order of the data one of (seed, epoch), so what must be kept is short:
-weights, optimiser, place in the data, and what the dev set has said so far.
+Dropout is a function of (seed, step) and the order of the data one of (seed, epoch), so little must be saved: weights,
+optimizer state, position in the data, and the best validation so far.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,16 +14,16 @@ from torch import Tensor, nn
 from regard.data.batch import DataPosition
 from regard.errors import RunError
 from regard.model import weights
-from regard.run import Run, atomic_write
+from regard.run import LatestCheckpoint, Run, atomic_write
 from regard.training.ema import Ema
 from regard.training.optim import Optimizers
 
-OPTIMIZER_PREFIX, EMA_PREFIX = "optimizer:", "average:"
+OPTIMIZER_PREFIX, EMA_PREFIX = "optimizer:", "ema:"
 
 
 @dataclass(frozen=True)
 class TrainingState:
-    """Where a run stands."""
+    """The state of a run besides its tensors: resume/<step>.json."""
 
     step: int = 0
     data_position: DataPosition = field(default_factory=DataPosition)
@@ -32,10 +32,10 @@ class TrainingState:
     best_step: int | None = None
     best_cost: float | None = None
     validations_without_improvement: int = 0
-    """Checks since the best one."""
+    """Validations since the best one."""
 
     def after_validation(self, step: int, cost: float) -> "TrainingState":
-        """The state after a check."""
+        """The state after a validation."""
         if self.best_cost is None or cost < self.best_cost:
             return replace(self, best_step=step, best_cost=cost, validations_without_improvement=0)
         return replace(self, validations_without_improvement=self.validations_without_improvement + 1)
@@ -53,29 +53,29 @@ class Checkpoints:
     keep_last: int
 
     def gather_shards(self) -> None:
-        """Bring here what other processes hold: nothing, unless each has a share."""
+        """Collect the shards of all processes; nothing to do unless the model is sharded."""
 
     @contextmanager
     def evaluation_weights(self) -> Iterator[dict[str, Tensor]]:
-        """The weights that are judged and translated with."""
+        """The weights to validate and translate with: the moving average where there is one."""
         with self.ema.averaged_weights():
             yield weights.tensors_of(self.model)
 
     def resume_tensors(self) -> dict[str, Tensor]:
-        """What else is needed to go on."""
+        """Everything else that is needed to resume."""
         moments = {OPTIMIZER_PREFIX + name: tensor for name, tensor in self.optimizers.state_tensors().items()}
         return moments | {EMA_PREFIX + name: tensor for name, tensor in self.ema.state_tensors().items()}
 
     def load_weights(self, tensors: Mapping[str, Tensor], where: str) -> None:
-        """Give the model these weights."""
+        """Load weights into the model."""
         weights.load_into(self.model, tensors, where)
 
     def place_tensor(self, tensor: Tensor, like: Tensor) -> Tensor:
-        """A saved tensor where its parameter lives."""
+        """A saved tensor on the device of its parameter."""
         return tensor.to(like.device)
 
     def save(self, state: TrainingState) -> None:
-        """Write everything aside and rename it; it counts once latest.json names it. Then make room."""
+        """Write a checkpoint, which counts once latest.json names it; then delete old ones."""
         step = state.step
         with self.evaluation_weights() as tensors, atomic_write(self.run.weights(step)) as path:
             weights.write(tensors, path)
@@ -83,16 +83,16 @@ class Checkpoints:
             weights.write(self.resume_tensors(), path)
         self.run.write_json(self.run.resume_state(step), asdict(state))
         self.run.record_checksums(self.run.weights(step), self.run.resume_tensors(step), self.run.resume_state(step))
-        self.run.write_json(self.run.latest, {"step": step})
+        self.run.write_latest(LatestCheckpoint(step))
         self._delete_old(state)
 
     def load(self) -> TrainingState:
-        """Take up the latest checkpoint; a run that has none yet starts at 0."""
+        """Load the latest checkpoint; a run that has none yet starts at step 0."""
         if not self.run.latest.exists():
             if self.run.best.exists():  # which is never written before latest.json
                 raise RunError(f"{self.run.latest}: missing. Restore it from a copy, or train again with --overwrite.")
             return TrainingState()
-        step = int(self.run.read_json(self.run.latest)["step"])
+        step = self.run.read_latest().step
         state = _read_state(self.run, self.run.verify(self.run.resume_state(step)))
         evaluation_weights = weights.read(self.run.verify(self.run.weights(step)))
         tensors = weights.read(self.run.verify(self.run.resume_tensors(step)))
@@ -103,7 +103,7 @@ class Checkpoints:
         return state
 
     def paths_to_average(self, last_step: int) -> list[Path]:
-        """The weights that the final average is made of: the last few regular checkpoints and the final one."""
+        """The weights that are averaged at the end: the last few regular checkpoints and the final one."""
         steps = [step for step in self.run.saved_steps() if self._is_regular(step) or step == last_step]
         return [self.run.weights(step) for step in steps if step <= last_step][-self.keep_last :]
 
@@ -111,16 +111,16 @@ class Checkpoints:
         return step % self.save_every == 0
 
     def _delete_old(self, state: TrainingState) -> None:
-        """Keep what averaging, the best and the latest checkpoint need, and nothing that was never completed."""
+        """Keep what averaging, the best and the latest checkpoint need; delete all else, incomplete checkpoints too."""
         saved_steps = [step for step in self.run.saved_steps() if step <= state.step]
         needed_steps = {
             state.step,
             state.best_step,
             *[step for step in saved_steps if self._is_regular(step)][-self.keep_last :],
         }
-        best_weights = self.run.read_json(self.run.best)["weights"] if self.run.best.exists() else ""
+        best_weights = self.run.best_weights() if self.run.best.exists() else None
         for path in (self.run.folder / "weights").glob("[0-9]*"):
-            if int(path.stem) not in needed_steps and path.name != Path(best_weights).name:
+            if int(path.stem) not in needed_steps and path != best_weights:
                 path.unlink(missing_ok=True)
         for path in (self.run.folder / "resume").glob("[0-9]*"):
             if int(path.stem) != state.step:
@@ -134,6 +134,6 @@ def _select_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tens
 def _read_state(run: Run, path: Path) -> TrainingState:
     fields = run.read_json(path)
     try:
-        return TrainingState(**{**fields, "place": DataPosition(**fields["place"])})
+        return TrainingState(**{**fields, "data_position": DataPosition(**fields["data_position"])})
     except (TypeError, KeyError) as error:
         raise RunError(f"{path}: not the state of a run ({error})") from None

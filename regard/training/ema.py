@@ -11,28 +11,28 @@ from regard.training.optim import TensorPlacer
 
 
 class Ema:
-    """No average: what is judged and saved are the weights themselves."""
+    """No average: the weights themselves are validated and saved."""
 
     def update(self) -> None:
-        """Take the latest weights in."""
+        """Add the latest weights to the average."""
 
     @contextmanager
     def averaged_weights(self) -> Iterator[None]:
-        """The model with averaged weights, for as long as the block lasts."""
+        """The model has the averaged weights inside the block."""
         yield
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """What must be kept besides the judged weights to go on."""
+        """What must be saved besides the averaged weights in order to resume."""
         return {}
 
     def restore(
         self, evaluation_weights: Mapping[str, Tensor], state: Mapping[str, Tensor], place_tensor: TensorPlacer
     ) -> None:
-        """Go on from saved weights."""
+        """Resume from saved weights."""
 
 
 class ExponentialMovingAverage(Ema):
-    """average ← decay · average + (1 - decay) · weights, with a faster start."""
+    """average ← decay · average + (1 - decay) · weights, with a smaller decay in the first steps."""
 
     def __init__(self, model: nn.Module, decay: float):
         self._model = model

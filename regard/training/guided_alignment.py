@@ -1,6 +1,6 @@
-"""Showing attention where to look: one head of cross-attention is taught what counting has found to belong together.
+"""Guided alignment: one head of cross-attention learns the word alignments of IBM Model 1.  Chen et al. 2016.
 
-Left alone, a decoder spends much of a short training on finding out that it has a source at all.
+Without it, a decoder spends much of a short training on learning to attend to its source at all.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from regard.data.tokenizer import PAD
 
 @dataclass(frozen=True)
 class GuidedAlignment:
-    """-Σ a log w: the cross-entropy of a head's weights w with alignments a.  Chen et al. 2016."""
+    """-Σ a log w: the cross-entropy of the attention weights w of a head with alignments a."""
 
     lexicon: TranslationTable
     weight: float
     layer: int
-    """Of the decoder; its first head is the one that is taught."""
+    """Of the decoder; its first head is guided."""
 
     def loss(self, scores: Tensor, batch: Batch) -> Tensor:
-        """What to add to the objective of a batch, given the head's scores (B, T, S)."""
+        """The term to add to the objective of a batch, given the scores of the head (B, T, S)."""
         source, target = batch.source, batch.target_out
         alignment = self.lexicon.align(source.cpu().numpy(), target.cpu().numpy())  # (B, T, S)
         min_score = torch.finfo(scores.dtype).min
@@ -33,5 +33,5 @@ class GuidedAlignment:
 
 
 def guided_layer(layers: int) -> int:
-    """The layer to guide: early enough for those above it to build on what it finds."""
+    """The decoder layer to guide: low enough for the layers above to use its alignments."""
     return (layers - 1) // 2

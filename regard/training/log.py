@@ -1,18 +1,21 @@
-"""log.jsonl: one JSON object a line, for every step and every check."""
+"""log.jsonl: one JSON object per line, for every step and every validation."""
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from regard.data.batch import DataPosition
+from regard.errors import RunError
+from regard.metrics import Score
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
 
 class Log:
-    """Appends to a log whose end is known, so that a resumed run can take up where its checkpoint stood."""
+    """Appends to a log, from the size that a checkpoint recorded: what was written after it is dropped on resume."""
 
     def __init__(self, path: Path, keep_bytes: int = 0):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,8 +30,10 @@ class Log:
         return self._file.tell()
 
     def write_step(self, step: Step) -> None:
-        fields = asdict(step)
-        self._write({"kind": "step", **fields, "data_position": list(fields["data_position"].values())})
+        fields = asdict(step) | {"data_position": [step.data_position.epoch, step.data_position.batch]}
+        if step.muon_learning_rate is None:
+            del fields["muon_learning_rate"]
+        self._write({"kind": "step", **fields})
 
     def write_validation(self, validation: Validation) -> None:
         fields = asdict(validation) | {"bleu": validation.bleu.as_dict() if validation.bleu else None}
@@ -45,7 +50,7 @@ class Log:
 
 
 class NullLog(Log):
-    """The log of a process that does not speak for all: nothing is written."""
+    """The log of a process that is not the main process: nothing is written."""
 
     def __init__(self) -> None:
         """No file."""
@@ -61,17 +66,50 @@ class NullLog(Log):
         """Nothing to close."""
 
     def _write(self, record: dict[str, Any]) -> None:
-        """Nothing is kept."""
+        """Nothing is written."""
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a log; a last line that a kill cut short is passed over."""
+def read(path: Path) -> Iterator[Step | Validation]:
+    """The steps and validations of a log, in the order in which they were written."""
+    for record in read_json_lines(path):
+        try:
+            yield _PARSERS[record["kind"]]({name: value for name, value in record.items() if name != "kind"})
+        except (AttributeError, KeyError, TypeError) as error:
+            raise RunError(f"{path}: a line is neither a step nor a validation ({error!r}): {record}") from None
+
+
+def read_steps(path: Path) -> list[Step]:
+    """The steps of a log; none where there is no log."""
+    return [record for record in read(path) if isinstance(record, Step)] if path.exists() else []
+
+
+def read_validations(path: Path) -> list[Validation]:
+    """The validations of a log; none where there is no log."""
+    return [record for record in read(path) if isinstance(record, Validation)] if path.exists() else []
+
+
+def read_json_lines(path: Path) -> Iterator[Any]:
+    """The objects of a JSON Lines file; a line that a kill cut short is skipped."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             with contextlib.suppress(json.JSONDecodeError):  # damage costs a point of a curve, no more
                 yield json.loads(line)
 
 
+def _parse_step(fields: Mapping[str, Any]) -> Step:
+    return Step(**{**fields, "data_position": DataPosition(*fields["data_position"])})
+
+
+def _parse_validation(fields: Mapping[str, Any]) -> Validation:
+    return Validation(**{**fields, "bleu": Score("BLEU", **fields["bleu"]) if fields["bleu"] else None})
+
+
+_PARSERS: dict[str, Callable[[Mapping[str, Any]], Step | Validation]] = {
+    "step": _parse_step,
+    "validation": _parse_validation,
+}
+
+
 def _complete_lines_size(raw: bytes) -> int:
-    """How many bytes are whole lines."""
+    """How many bytes are complete lines."""
     return raw.rfind(b"\n") + 1

@@ -1,4 +1,4 @@
-"""The training loop. It yields a Step after each update; the caller logs, checks, saves and decides when to stop."""
+"""The training loop. It yields a Step after each optimizer step; the caller logs, validates, saves and stops."""
 
 import contextlib
 import math
@@ -24,16 +24,17 @@ from regard.training.schedule import Schedule
 
 @dataclass(frozen=True)
 class Step:
-    """What one update saw."""
+    """One optimizer step, as the log has it."""
 
     number: int
     data_position: DataPosition
-    loss: float  # nats per real target token, without label smoothing
-    accuracy: float  # share of real target tokens
-    tokens: int
-    learning_rate: float  # factor of the peak rate
-    grad_norm: float  # length of the gradient before clipping
+    loss: float  # nats per target token, without label smoothing
+    accuracy: float  # fraction of target tokens
+    tokens: int  # target tokens, padding excluded
+    learning_rate: float  # of AdamW
+    grad_norm: float  # before clipping
     seconds: float
+    muon_learning_rate: float | None = None  # where Muon trains the matrices
 
 
 PrecisionContext = Callable[[], AbstractContextManager[object]]
@@ -42,7 +43,7 @@ PrecisionContext = Callable[[], AbstractContextManager[object]]
 
 @dataclass(frozen=True)
 class TrainingLoop:
-    """Everything an update needs, handed in."""
+    """Everything that an optimizer step needs."""
 
     loss_module: LossModule
     batches: Batches
@@ -57,7 +58,7 @@ class TrainingLoop:
     precision: PrecisionContext = contextlib.nullcontext
 
     def steps(self, number: int, data_position: DataPosition) -> Iterator[Step]:
-        """Updates from `number` + 1 on, for as long as somebody asks."""
+        """Steps from `number` + 1 on, without end: the caller decides when to stop."""
         processes = self.processes
         batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size)
         loss_module = processes.wrap(self.loss_module)
@@ -66,14 +67,14 @@ class TrainingLoop:
             start = time.perf_counter()
             number += 1
             group = list(islice(batches, self.accumulate_batches * processes.world_size))
-            # Dropout depends on (seed, step) alone: no generator needs to be saved, and checks cannot disturb it.
+            # Dropout depends on (seed, step) only: no generator state is saved, and validation cannot disturb it.
             torch.manual_seed(_mix_seed(self.seed, number * processes.world_size + processes.rank))
             loss, correct, tokens = self._backward(loss_module, [batch for _, batch in group if batch is not None])
             grad_norm = self._clip_gradients()
             _require_finite(loss, grad_norm, number)
-            # By what was done before this update: the last one counts too.
+            # Progress before this step, so that the last step has a learning rate above 0.
             lr_factor = self.schedule(number, processes.broadcast(self.budget.progress(number - 1)))
-            self.optimizers.step(lr_factor)
+            learning_rate, *muon_learning_rate = self.optimizers.step(lr_factor)
             self.ema.update()
             yield Step(
                 number=number,
@@ -81,22 +82,22 @@ class TrainingLoop:
                 loss=loss / tokens,
                 accuracy=correct / tokens,
                 tokens=int(tokens),
-                learning_rate=lr_factor,
+                learning_rate=learning_rate,
                 grad_norm=grad_norm,
                 seconds=time.perf_counter() - start,
+                muon_learning_rate=muon_learning_rate[0] if muon_learning_rate else None,
             )
 
     def _backward(self, loss_module: nn.Module, batches: list[Batch]) -> list[float]:
-        """The gradients of an update, and its loss, right predictions and tokens, over all processes."""
+        """Compute the gradients of a step; its loss, correct predictions and tokens, summed over all processes."""
         (tokens,) = self.processes.all_reduce_sum([float(sum(batch.num_tokens for batch in batches))])
         loss, correct = 0.0, 0.0
         for i, batch in enumerate(batches):
             with self.processes.sync_gradients(loss_module, last=i == len(batches) - 1):
                 with self.precision():
                     totals = loss_module(batch.to(device_of(self.loss_module)))
-                (
-                    totals.objective * (self.processes.world_size / tokens)
-                ).backward()  # processes are averaged, tokens are not
+                # DDP averages over processes; the loss is averaged over tokens.
+                (totals.objective * (self.processes.world_size / tokens)).backward()
             loss += float(totals.loss)
             correct += float(totals.correct)
         return [*self.processes.all_reduce_sum([loss, correct]), tokens]
@@ -109,13 +110,13 @@ class TrainingLoop:
 
 
 def _mix_seed(seed: int, number: int) -> int:
-    """One seed out of two numbers, far from the seeds of their neighbours."""
+    """One seed from two numbers, far from the seeds of neighboring numbers."""
     return (seed * 0x9E3779B97F4A7C15 + number * 0xD1B54A32D192ED03) % 2**63
 
 
 def _require_finite(loss: float, grad_norm: float, number: int) -> None:
     if not (math.isfinite(loss) and math.isfinite(grad_norm)):
         raise DataError(
-            f"the loss is no longer a finite number at step {number}. What was saved is whole; train a "
-            f"new run with a lower train.learning_rate (half of it, say) or a longer train.warmup."
+            f"the loss is no longer a finite number at step {number}. The last checkpoint is intact; train a "
+            f"new run with a lower train.learning_rate (half of it, for example) or a longer train.warmup."
         )

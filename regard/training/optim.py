@@ -1,4 +1,4 @@
-"""Optimisers behind one face: step at a rate, and hand their state over by the names of the parameters."""
+"""Optimizers behind one interface: step at a fraction of the peak learning rate, and save state by parameter name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,28 +9,33 @@ from torch import Tensor, nn
 from regard.config import TrainConfig
 from regard.training.muon import Muon
 
-SEPARATOR = "/"  # between a parameter's name and what is remembered of it
+SEPARATOR = "/"  # between the name of a parameter and the name of its state
 TensorPlacer = Callable[[Tensor, Tensor], Tensor]
-"""A saved tensor, and the parameter it belongs to -> the tensor where that lives."""
+"""A saved tensor, and the parameter it belongs to -> the tensor on the device (and shard) of the parameter."""
 
 
 @dataclass(frozen=True)
 class Optimizers:
-    """One optimiser or several, each with the peak rate of its parameters."""
+    """AdamW, or AdamW and Muon, each with its peak learning rate."""
 
     optimizers_with_peak_lr: tuple[tuple[torch.optim.Optimizer, float], ...]
     parameter_names: dict[nn.Parameter, str]
 
-    def step(self, lr_factor: float) -> None:
-        """Update every parameter at `factor` of its peak rate, and forget the gradients."""
-        for optimizer, peak_lr in self.optimizers_with_peak_lr:
+    def step(self, lr_factor: float) -> list[float]:
+        """Update every parameter at `lr_factor` times its peak learning rate, and reset the gradients.
+
+        Returns the learning rate of each optimizer: AdamW's first, then Muon's.
+        """
+        learning_rates = [peak_lr * lr_factor for _, peak_lr in self.optimizers_with_peak_lr]
+        for (optimizer, _), learning_rate in zip(self.optimizers_with_peak_lr, learning_rates, strict=True):
             for group in optimizer.param_groups:
-                group["lr"] = peak_lr * lr_factor
+                group["lr"] = learning_rate
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        return learning_rates
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """All that must be kept to go on: moments and counts by `parameter/what`."""
+        """The state to save: moments and step counts by `parameter/state`."""
         return {
             f"{self.parameter_names[p]}{SEPARATOR}{key}": value  # type: ignore[index]
             for optimizer, _ in self.optimizers_with_peak_lr
@@ -46,25 +51,23 @@ class Optimizers:
         for name, value in tensors.items():
             parameter_name, _, state_name = name.partition(SEPARATOR)
             p = parameters[parameter_name]
-            stays_on_cpu = state_name == "step" and p.device.type not in (
-                "cpu",
-                "cuda",
-            )  # not fused: its count stays on the CPU
+            # Where AdamW is not fused, its step count stays on the CPU.
+            stays_on_cpu = state_name == "step" and p.device.type not in ("cpu", "cuda")
             optimizers_by_parameter[p].state[p][state_name] = value if stays_on_cpu else place_tensor(value, p)
 
 
 def build(c: TrainConfig, model: nn.Module) -> Optimizers:
-    """The optimiser that the settings ask for; weight decay is for matrices, not for biases and norms."""
+    """The optimizers of the settings; weight decay applies to matrices, not to biases and norms."""
     names = {p: name for name, p in model.named_parameters()}
     matrices = [p for p in names if p.ndim == 2]
     vectors = [p for p in names if p.ndim != 2]
     if c.optimizer == "adamw":
         return Optimizers(((_adamw(c, matrices, vectors), c.learning_rate),), names)
-    # Not the tables of words and positions.
+    # Not the embeddings of tokens and positions.
     muon_parameters = {p for p in matrices if ".layers." in names[p] and ".positions." not in names[p]}
     muon = _muon(c, [p for p in matrices if p in muon_parameters])
     adamw = _adamw(c, [p for p in matrices if p not in muon_parameters], vectors)
-    return Optimizers(((muon, c.muon_learning_rate), (adamw, c.learning_rate)), names)
+    return Optimizers(((adamw, c.learning_rate), (muon, c.muon_learning_rate)), names)
 
 
 def _adamw(c: TrainConfig, matrices: list[nn.Parameter], vectors: list[nn.Parameter]) -> torch.optim.Optimizer:

@@ -1,8 +1,9 @@
-"""With how many bits training computes, and by which of two paths."""
+"""The floating-point precision of training, and whether batches are computed without padding."""
 
 import contextlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -11,7 +12,7 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True)
 class Precision:
-    """The numbers that weights are, and those that products are made in."""
+    """The data types of the weights and of the matrix products."""
 
     device: torch.device
     weight_dtype: torch.dtype = torch.float32
@@ -21,14 +22,14 @@ class Precision:
         return str(self.autocast_dtype or self.weight_dtype).removeprefix("torch.")
 
     def context(self) -> AbstractContextManager[object]:
-        """Around the forward pass of a batch."""
+        """The context of the forward pass of a batch."""
         if self.autocast_dtype is None:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, self.autocast_dtype)
 
 
 def resolve_precision(name: str, device: torch.device) -> Precision:
-    """What a setting means on a device."""
+    """The precision of a setting on a device."""
     if name == "auto":
         name = "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
     if name == "bfloat16":
@@ -36,12 +37,12 @@ def resolve_precision(name: str, device: torch.device) -> Precision:
     return Precision(device, weight_dtype=getattr(torch, name))
 
 
-def uses_padding_free(padding_free: str, precision: Precision, sharded: bool) -> bool:
-    """Whether a batch is computed without its padding: by kernels for CPUs and for the numbers that weights are."""
+def uses_padding_free(setting: bool | Literal["auto"], precision: Precision, sharded: bool) -> bool:
+    """Whether batches are computed without their padding, by kernels for CPUs without autocast."""
     supported = precision.device.type == "cpu" and precision.autocast_dtype is None and not sharded
-    if padding_free == "packed" and not supported:
+    if setting is True and not supported:
         raise ConfigError(
-            "train.padding_free=packed: is for CPUs, for float32 and float64, and for models that every process holds whole; "
-            "leave it out, or say train.padding_free=plain"
+            "train.padding_free=true needs a CPU, float32 or float64, and train.shard=false; "
+            "leave it out, or use train.padding_free=false"
         )
-    return supported and padding_free != "plain"
+    return supported and setting is not False

@@ -1,4 +1,4 @@
-"""A look at the dev set: loss and accuracy over real tokens, BLEU by real decoding, and two signs of life."""
+"""Validation on the dev set: teacher-forced loss and accuracy, BLEU by greedy decoding, and two signs of collapse."""
 
 import time
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ import torch
 from regard.data.batch import Batch, batches_by_length
 from regard.data.store import Corpus
 from regard.decode import GreedySearch
-from regard.metrics import Score, bleu
-from regard.model.transformer import device_of
+from regard.metrics import Score, corpus_bleu
+from regard.model.transformer import device_of, evaluation_mode
 from regard.tasks.translate import Translator
 from regard.training.loss import LossModule
 
@@ -19,28 +19,28 @@ SHUFFLED_BATCHES = 4
 
 @dataclass(frozen=True)
 class Validation:
-    """What the dev set said."""
+    """The results of a validation."""
 
     step: int
-    loss: float  # nats per real target token
-    accuracy: float  # share of real target tokens
+    loss: float  # nats per target token
+    accuracy: float  # fraction of target tokens
     bleu: Score | None
     seconds: float
-    shuffled_source_loss: float | None = None  # the loss where each sentence is given the source of another
-    distinct_ratio: float | None = None  # share of different translations among those of different sources
-    seconds_per_translation: float = 0.0  # seconds that each of those translations took
+    shuffled_source_loss: float | None = None  # the loss where each sentence has the source of another
+    distinct_ratio: float | None = None  # distinct translations per distinct source
+    seconds_per_translation: float = 0.0
 
     def cost(self, metric: str) -> float:
-        """What is to be made small."""
+        """The value to minimize."""
         if metric == "loss":
             return self.loss
-        assert self.bleu is not None  # the config asks for sentences where BLEU decides
+        assert self.bleu is not None  # the config requires validation sentences where BLEU is the metric
         return -self.bleu.value
 
 
 @dataclass(frozen=True)
 class Validator:
-    """Looks at a dev set in the same way every time."""
+    """Validates on a dev set in the same way every time."""
 
     loss_module: LossModule
     translator: Translator
@@ -68,20 +68,18 @@ class Validator:
         )
 
     def _evaluate_teacher_forced(self, batches: Iterable[Batch]) -> tuple[float, float]:
-        """Loss and accuracy where the model is told the beginning of each reference."""
+        """Loss and accuracy with teacher forcing."""
         loss, correct, tokens = 0.0, 0.0, 0
-        self.loss_module.eval()
-        with torch.inference_mode():
+        with evaluation_mode(self.loss_module), torch.inference_mode():
             for batch in batches:
                 totals = self.loss_module(batch.to(device_of(self.loss_module)))
                 loss += float(totals.loss)
                 correct += float(totals.correct)
                 tokens += batch.num_tokens
-        self.loss_module.train()
         return loss / tokens, correct / tokens
 
     def _shuffled_source_loss(self, batches: list[Batch], loss: float) -> float | None:
-        """The loss if sources were shuffled: that of a few batches, raised as much as it rises there."""
+        """An estimate of the loss with shuffled sources: the loss plus the increase on a few batches."""
         candidate_batches = [batch for batch in batches if len(batch.source) > 1]
         sampled_batches = candidate_batches[:: max(1, len(candidate_batches) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
         if not sampled_batches:
@@ -100,4 +98,4 @@ class Validator:
         translations = self.translator.translate([pair.source for pair in pairs], GreedySearch(scored=False))
         distinct_sources = len({pair.source for pair in pairs})
         distinct_ratio = len(set(translations)) / distinct_sources if distinct_sources > 4 else None
-        return bleu(translations, [pair.target for pair in pairs]), distinct_ratio
+        return corpus_bleu(translations, [pair.target for pair in pairs]), distinct_ratio

@@ -1,4 +1,4 @@
-"""A tiny learner in float64, and batches of prime sizes."""
+"""A tiny loss module in float64, and batches of prime sizes."""
 
 import pytest
 import torch
@@ -12,10 +12,10 @@ from regard.training.loss import LossModule
 V = 23
 
 
-def make_learner(smoothing: float = 0.1, packed: bool = False, **settings) -> LossModule:
+def make_loss_module(smoothing: float = 0.1, padding_free: bool = False, **settings) -> LossModule:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
-    return LossModule(build(config, V, V, joint=True, pad=PAD).double(), smoothing, packed)
+    return LossModule(build(config, V, V, joint=True, pad=PAD).double(), smoothing, padding_free)
 
 
 def make_batch(lengths: list[int], seed: int = 5) -> Batch:
@@ -27,6 +27,6 @@ def make_batch(lengths: list[int], seed: int = 5) -> Batch:
     return collate(rows(2), rows(0))
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "packed"])
-def learner(request: pytest.FixtureRequest) -> LossModule:
-    return make_learner(packed=request.param)
+@pytest.fixture(params=[False, True], ids=["padded", "padding-free"])
+def loss_module(request: pytest.FixtureRequest) -> LossModule:
+    return make_loss_module(padding_free=request.param)

@@ -1,4 +1,4 @@
-"""Every alarm is seen to fire, says what to change, and is silent where all is well."""
+"""Every alarm is late to fire, says what to change, and is silent where all is well."""
 
 import numpy as np
 import pytest
@@ -11,47 +11,48 @@ from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.validate import Validation
 
 
-def check(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Validation:
+def validation(step: int, loss: float, shuffled: float = 9.0, distinct: float = 1.0) -> Validation:
     return Validation(step, loss, 0.5, None, 1.0, shuffled, distinct)
 
 
-def watch() -> TrainingMonitor:
+def monitor() -> TrainingMonitor:
     return TrainingMonitor(unigram_loss=6.0, warmup=100)
 
 
 def test_all_is_well():
-    watching = watch()
-    said = [watching.update(check(100 * i, 5.0 / i), 5.5 / i) for i in range(1, 9)]
+    training_monitor = monitor()
+    said = [training_monitor.update(validation(100 * i, 5.0 / i), 5.5 / i) for i in range(1, 9)]
     assert said == [[]] * 8
 
 
 @pytest.mark.parametrize(
-    ("seen", "words"),
+    ("late", "words"),
     [
-        (check(300, 6.1), ["no better than the 6.00", "Halve train.learning_rate"]),
-        (check(300, 4.0, shuffled=4.02), ["ignores its source", "regard doctor"]),
-        (check(300, 4.0, distinct=0.05), ["only 5% of the translations", "lower train.learning_rate"]),
+        (validation(300, 6.1), ["no better than the 6.00", "Halve train.learning_rate"]),
+        (validation(300, 4.0, shuffled=4.02), ["ignores its source", "regard doctor"]),
+        (validation(300, 4.0, distinct=0.05), ["only 5% of the translations", "lower train.learning_rate"]),
     ],
 )
-def test_an_alarm_fires_once_and_only_after_the_warm_up(seen, words):
-    watching = watch()
-    early = Validation(150, seen.loss, 0.5, None, 1.0, seen.shuffled, seen.distinct)
-    assert watching.update(early, 5.0) == []
-    (text,) = watching.update(seen, 5.0)
+def test_an_alarm_fires_once_and_only_after_the_warm_up(late, words):
+    training_monitor = monitor()
+    early = Validation(150, late.loss, 0.5, None, 1.0, late.shuffled_source_loss, late.distinct_ratio)
+    assert training_monitor.update(early, 5.0) == []
+    (text,) = training_monitor.update(late, 5.0)
     assert all(word in text for word in words)
-    assert watching.update(seen, 5.0) == []
+    assert training_monitor.update(late, 5.0) == []
 
 
 def test_learning_by_heart_is_noticed():
-    watching = watch()
+    training_monitor = monitor()
     said = [
-        watching.update(check(i * 200, dev), tr) for i, (dev, tr) in enumerate([(3.0, 3.0), (3.1, 2.5), (3.2, 2.0)])
+        training_monitor.update(validation(i * 200, dev), tr)
+        for i, (dev, tr) in enumerate([(3.0, 3.0), (3.1, 2.5), (3.2, 2.0)])
     ]
     assert said == [[], [], []]
-    (text,) = watching.update(check(800, 3.3), 1.5)
+    (text,) = training_monitor.update(validation(800, 3.3), 1.5)
     assert "from 3.000 to 3.300" in text and "model.dropout" in text
-    rising_together = watch()
-    assert not any(rising_together.update(check(i * 200, 3 + i / 10), 3 + i / 10) for i in range(6))
+    rising_together = monitor()
+    assert not any(rising_together.update(validation(i * 200, 3 + i / 10), 3 + i / 10) for i in range(6))
 
 
 def test_a_slow_machine_is_noticed_after_minutes():

@@ -10,7 +10,7 @@ from regard.data.tokenizer import PAD
 from regard.model.taps import record
 from regard.training.guided_alignment import GuidedAlignment, guided_layer
 from regard.training.loss import LossModule, RDrop
-from tests.training.conftest import V, make_batch, make_learner
+from tests.training.conftest import V, make_batch, make_loss_module
 
 
 def guide(weight: float = 0.7) -> GuidedAlignment:
@@ -20,37 +20,39 @@ def guide(weight: float = 0.7) -> GuidedAlignment:
 
 
 def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
-    learner, batch = make_learner(), make_batch([3, 7, 2])
-    with record(learner.model, "decoder.1.cross.weights") as seen:
-        learner.model(batch.source, batch.target_in)
-    weights = seen["decoder.1.cross.weights"][:, 0]  # (B, T, S)
+    loss_module, batch = make_loss_module(), make_batch([3, 7, 2])
+    with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as seen:
+        loss_module.model(batch.source, batch.target_in)
+    weights = seen["decoder.layers.1.cross_attn.weights"][:, 0]  # (B, T, S)
     shares = guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy())
     expected = 0.0
     for b, t in (batch.target_out != PAD).nonzero().tolist():
         for s in (batch.source[b] != PAD).nonzero()[:, 0].tolist():
             expected -= shares[b, t, s] * weights[b, t, s].log().item()
-    guided = LossModule(learner.model, 0.1, guided_alignment=guide())
-    assert (guided(batch).objective - learner(batch).objective).item() == pytest.approx(0.7 * expected, rel=1e-5)
-    assert_close(guided(batch).loss, learner(batch).loss)
+    guided = LossModule(loss_module.model, 0.1, guided_alignment=guide())
+    assert (guided(batch).objective - loss_module(batch).objective).item() == pytest.approx(0.7 * expected, rel=1e-5)
+    assert_close(guided(batch).loss, loss_module(batch).loss)
 
 
 @pytest.mark.parametrize("kind", ["plain", "rdrop"])
 def test_both_paths_are_guided_alike(kind: str):
-    model, batch = make_learner().model, make_batch([3, 7, 2])
+    model, batch = make_loss_module().model, make_batch([3, 7, 2])
     found = []
-    for packed in (False, True):
-        learner = (
-            LossModule(model, 0.1, packed, guide()) if kind == "plain" else RDrop(model, 0.1, 5.0, packed, guide())
+    for padding_free in (False, True):
+        loss_module = (
+            LossModule(model, 0.1, padding_free, guide())
+            if kind == "plain"
+            else RDrop(model, 0.1, 5.0, padding_free, guide())
         )
         model.zero_grad()
-        learner(batch).objective.backward()
+        loss_module(batch).objective.backward()
         found.append({name: p.grad.clone() for name, p in model.named_parameters()})
     for name in found[0]:
         assert_close(found[0][name], found[1][name], rtol=1e-6, atol=1e-9)
 
 
 def test_twice_the_batch_guides_no_more_than_once():
-    model, batch = make_learner().model, make_batch([3, 7, 2])
+    model, batch = make_loss_module().model, make_batch([3, 7, 2])
     extra = [
         make(guide()).forward(batch).objective - make(None).forward(batch).objective
         for make in (lambda g: LossModule(model, 0.1, False, g), lambda g: RDrop(model, 0.1, 5.0, False, g))
@@ -59,22 +61,22 @@ def test_twice_the_batch_guides_no_more_than_once():
 
 
 def test_nothing_is_guided_outside_training():
-    learner, batch = make_learner(), make_batch([3, 7, 2])
-    guided = LossModule(learner.model, 0.1, guided_alignment=guide()).eval()
+    loss_module, batch = make_loss_module(), make_batch([3, 7, 2])
+    guided = LossModule(loss_module.model, 0.1, guided_alignment=guide()).eval()
     with torch.no_grad():
-        assert_close(guided(batch).objective, learner(batch).objective)
+        assert_close(guided(batch).objective, loss_module(batch).objective)
 
 
 def test_a_guided_head_comes_to_look_where_it_is_shown():
-    learner, batch = make_learner(), make_batch([3, 7, 2, 5])
-    guided = LossModule(learner.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
+    loss_module, batch = make_loss_module(), make_batch([3, 7, 2, 5])
+    guided = LossModule(loss_module.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
     shares = torch.from_numpy(guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy()))
     real = batch.target_out != PAD
 
     def apart() -> float:
-        with record(learner.model, "decoder.1.cross.weights") as seen:
-            learner.model(batch.source, batch.target_in)
-        return float((seen["decoder.1.cross.weights"][:, 0] - shares)[real].abs().sum(-1).mean().detach())
+        with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as seen:
+            loss_module.model(batch.source, batch.target_in)
+        return float((seen["decoder.layers.1.cross_attn.weights"][:, 0] - shares)[real].abs().sum(-1).mean().detach())
 
     before = apart()
     optimizer = torch.optim.Adam(guided.parameters(), lr=0.01)

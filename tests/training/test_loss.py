@@ -9,21 +9,21 @@ from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
 from regard.training.loss import ChunkedLoss, LossModule, RDrop, TokenLoss
 from tests.model.conftest import SCHEMES, positions
-from tests.training.conftest import make_batch, make_learner
+from tests.training.conftest import make_batch, make_loss_module
 
 
 @pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("padding_free", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 def test_the_loss_is_the_cross_entropy_of_real_tokens(
-    smoothing: float, packed: bool, biased: bool, monkeypatch: pytest.MonkeyPatch
+    smoothing: float, padding_free: bool, biased: bool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)  # several chunks, the last one shorter
-    learner, batch = make_learner(smoothing, packed, output_bias=biased), make_batch([3, 7, 2])
-    for parameter in learner.parameters():  # nothing that starts at zero may hide
+    loss_module, batch = make_loss_module(smoothing, padding_free, output_bias=biased), make_batch([3, 7, 2])
+    for parameter in loss_module.parameters():  # nothing that starts at zero may hide
         parameter.data += 0.1 * torch.randn_like(parameter)
-    sums = learner(batch)
-    logits = learner.model.output(learner.model(batch.source, batch.target_in)).flatten(0, 1)
+    sums = loss_module(batch)
+    logits = loss_module.model.output(loss_module.model(batch.source, batch.target_in)).flatten(0, 1)
     gold = batch.target_out.flatten()
     kept = {"ignore_index": PAD, "reduction": "sum"}
     assert_close(sums.objective, F.cross_entropy(logits, gold, label_smoothing=smoothing, **kept))
@@ -38,9 +38,9 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
     smoothing: float, biased: bool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
-    learner, batch = make_learner(smoothing, output_bias=biased), make_batch([3, 7, 2])
+    loss_module, batch = make_loss_module(smoothing, output_bias=biased), make_batch([3, 7, 2])
     states = torch.randn(batch.num_tokens, 22, dtype=torch.double, requires_grad=True)
-    output, gold = learner.model.output, learner.labels(batch)
+    output, gold = loss_module.model.output, loss_module.labels(batch)
     found = []
     for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
         found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, *output.parameters())))
@@ -49,27 +49,27 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
         assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-def test_more_padding_changes_neither_loss_nor_accuracy(learner: LossModule):
+def test_more_padding_changes_neither_loss_nor_accuracy(loss_module: LossModule):
     batch = make_batch([3, 7, 2])
     wide = Batch(
         *(F.pad(x, (0, 5), value=PAD) for x in (batch.source, batch.target_in, batch.target_out)),
         batch.num_tokens,
     )
-    for mine, theirs in zip(learner(batch), learner(wide), strict=True):
+    for mine, theirs in zip(loss_module(batch), loss_module(wide), strict=True):
         assert_close(mine, theirs)
 
 
-def test_accumulated_batches_equal_one_batch(learner: LossModule):
+def test_accumulated_batches_equal_one_batch(loss_module: LossModule):
     lengths = [3, 7, 2, 5, 5, 11, 1, 4]
     whole = make_batch(lengths)
     parts = [cut(whole, slice(0, 3)), cut(whole, slice(3, 8))]
-    (learner(whole).objective / whole.num_tokens).backward()
-    expected = {name: p.grad.clone() for name, p in learner.named_parameters()}
-    learner.zero_grad()
+    (loss_module(whole).objective / whole.num_tokens).backward()
+    expected = {name: p.grad.clone() for name, p in loss_module.named_parameters()}
+    loss_module.zero_grad()
     tokens = sum(part.num_tokens for part in parts)
     for part in parts:
-        (learner(part).objective / tokens).backward()
-    for name, p in learner.named_parameters():
+        (loss_module(part).objective / tokens).backward()
+    for name, p in loss_module.named_parameters():
         assert_close(p.grad, expected[name], rtol=1e-9, atol=1e-12)
 
 
@@ -80,11 +80,11 @@ def cut(batch: Batch, rows: slice) -> Batch:
 
 def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     batch = make_batch([3, 7, 2])
-    plain = make_learner()
+    plain = make_loss_module()
     same = RDrop(plain.model, 0.1, kl_weight=5.0)
     for mine, theirs in zip(same(batch), plain(batch), strict=True):
         assert_close(mine.double(), theirs.double())
-    noisy = RDrop(make_learner(dropout=0.3).model, 0.1, kl_weight=5.0)
+    noisy = RDrop(make_loss_module(dropout=0.3).model, 0.1, kl_weight=5.0)
     torch.manual_seed(1)
     found = noisy(batch)
     torch.manual_seed(1)
@@ -101,11 +101,11 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
 
 def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.training.loss.CHUNK", 5)
-    learner, batch = make_learner(packed=True), make_batch([3, 7, 2])
-    expected, projected = learner(batch), []
-    learner.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
+    loss_module, batch = make_loss_module(padding_free=True), make_batch([3, 7, 2])
+    expected, projected = loss_module(batch), []
+    loss_module.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
     with torch.no_grad():
-        found = learner(batch)
+        found = loss_module(batch)
     assert sum(projected) == batch.num_tokens and max(projected) == 5
     for mine, theirs in zip(found, expected, strict=True):
         assert_close(mine, theirs, check_dtype=False)
@@ -117,13 +117,13 @@ def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monke
 def test_both_paths_have_the_same_loss_and_gradients(kind: str, scheme: str, norm: str):
     for dtype, bound in ((torch.double, 1e-9), (torch.float, 1e-4)):
         found = []
-        for packed in (False, True):
-            learner = make_learner(packed=packed, positions=positions(scheme), norm=norm)
+        for padding_free in (False, True):
+            loss_module = make_loss_module(padding_free=padding_free, positions=positions(scheme), norm=norm)
             if kind == "R-Drop":
-                learner = RDrop(learner.model, 0.1, 5.0, packed)
-            sums = learner.to(dtype).train()(make_batch([3, 11, 2]))
+                loss_module = RDrop(loss_module.model, 0.1, 5.0, padding_free)
+            sums = loss_module.to(dtype).train()(make_batch([3, 11, 2]))
             sums.objective.backward()
-            gradients = {name: p.grad for name, p in learner.named_parameters() if p.grad is not None}
+            gradients = {name: p.grad for name, p in loss_module.named_parameters() if p.grad is not None}
             found.append({"objective": sums.objective.detach(), "loss": sums.loss, **gradients})
         plain, fast = found
         assert plain.keys() == fast.keys()
@@ -136,10 +136,10 @@ def test_dropout_leaves_mean_and_variance_of_both_paths_alike():
     batch = make_batch([7])
     source, target = (rows.repeat(draws, 1) for rows in (batch.source, batch.target_in))
     found = []
-    for packed in (False, True):
-        learner = make_learner(packed=packed, dropout=0.3).train()
+    for padding_free in (False, True):
+        loss_module = make_loss_module(padding_free=padding_free, dropout=0.3).train()
         with torch.no_grad():
-            found.append(learner.forward_path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
+            found.append(loss_module.forward_path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
     plain, fast = found
     apart = (fast.mean(dim=0) - plain.mean(dim=0)) / ((fast.var(dim=0) + plain.var(dim=0)) / draws).sqrt()
     assert float(apart.abs().max()) < 5  # standard errors

@@ -12,7 +12,7 @@ from regard.training import ema, optim
 from regard.training.muon import Muon, orthogonalize
 from regard.training.planning.budget import Budget
 from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt
-from tests.training.conftest import make_batch, make_learner
+from tests.training.conftest import make_batch, make_loss_module
 
 
 def test_newton_and_schulz_bring_singular_values_near_one():
@@ -40,35 +40,35 @@ def test_muon_agrees_with_torch_in_its_direction():
 
 def test_muon_leaves_the_tables_of_positions_to_adam():
     for kind in ("relative", "bias", "t5"):
-        model = make_learner(positions={"kind": kind}).model
+        model = make_loss_module(positions={"kind": kind}).model
         optimizers = optim.build(TrainConfig(optimizer="muon"), model)
-        (muon, _), _ = optimizers.optimizers_with_peak_lr
+        _, (muon, _) = optimizers.optimizers_with_peak_lr
         names = [optimizers.parameter_names[p] for group in muon.param_groups for p in group["params"]]
         assert names and not [name for name in names if "positions" in name]
 
 
-def take_steps(learner, optimizers, count: int) -> None:
+def take_steps(loss_module, optimizers, count: int) -> None:
     for _ in range(count):
         batch = make_batch([3, 7, 2])
-        (learner(batch).objective / batch.num_tokens).backward()
+        (loss_module(batch).objective / batch.num_tokens).backward()
         optimizers.step(1.0)
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_every_parameter_has_one_optimiser_and_learns(kind: str):
-    learner = make_learner()
-    optimizers = optim.build(TrainConfig(optimizer=kind), learner.model)
+    loss_module = make_loss_module()
+    optimizers = optim.build(TrainConfig(optimizer=kind), loss_module.model)
     owned = [p for o, _ in optimizers.optimizers_with_peak_lr for group in o.param_groups for p in group["params"]]
-    assert len(owned) == len(set(owned)) == len(list(learner.model.parameters()))
-    before = float(learner(make_batch([3, 7, 2])).loss)
-    take_steps(learner, optimizers, 20)
-    assert float(learner(make_batch([3, 7, 2])).loss) < 0.5 * before
+    assert len(owned) == len(set(owned)) == len(list(loss_module.model.parameters()))
+    before = float(loss_module(make_batch([3, 7, 2])).loss)
+    take_steps(loss_module, optimizers, 20)
+    assert float(loss_module(make_batch([3, 7, 2])).loss) < 0.5 * before
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_state_handed_over_by_name_goes_on_exactly(kind: str):
     config = TrainConfig(optimizer=kind)
-    whole, parted = make_learner(), make_learner()
+    whole, parted = make_loss_module(), make_loss_module()
     first = optim.build(config, whole.model)
     take_steps(whole, first, 5)
     kept = {name: t.clone() for name, t in first.state_tensors().items()}
@@ -82,8 +82,8 @@ def test_state_handed_over_by_name_goes_on_exactly(kind: str):
 
 
 def test_weight_decay_spares_biases_and_norms():
-    learner = make_learner()
-    groups = optim.build(TrainConfig(), learner.model).optimizers_with_peak_lr[0][0].param_groups
+    loss_module = make_loss_module()
+    groups = optim.build(TrainConfig(), loss_module.model).optimizers_with_peak_lr[0][0].param_groups
     assert all(p.ndim == 2 for p in groups[0]["params"]) and groups[0]["weight_decay"] > 0
     assert all(p.ndim == 1 for p in groups[1]["params"]) and groups[1]["weight_decay"] == 0
 
@@ -102,20 +102,20 @@ def test_schedules_fall_as_they_say():
 
 
 def test_a_moving_average_is_its_formula_and_goes_away_again():
-    learner = make_learner()
-    average = ema.build(learner.model, 0.5)
-    name = "encoder.layers.0.self.q.weight"
-    values = [tensors_of(learner.model)[name].clone()]
+    loss_module = make_loss_module()
+    average = ema.build(loss_module.model, 0.5)
+    name = "encoder.layers.0.self_attn.q_proj.weight"
+    values = [tensors_of(loss_module.model)[name].clone()]
     expected = values[0]
     for n in range(1, 4):
         with torch.no_grad():
-            learner.model.get_parameter(name).add_(1.0)
+            loss_module.model.get_parameter(name).add_(1.0)
         average.update()
         decay = min(0.5, (1 + n) / (10 + n))
         expected = decay * expected + (1 - decay) * (values[0] + n)
     with average.averaged_weights():
-        assert_close(tensors_of(learner.model)[name], expected)
-    assert_close(tensors_of(learner.model)[name], values[0] + 3)
+        assert_close(tensors_of(loss_module.model)[name], expected)
+    assert_close(tensors_of(loss_module.model)[name], values[0] + 3)
 
 
 def test_a_budget_counts_steps_or_the_clock():

@@ -21,7 +21,7 @@ from regard.inspection.heads.alignment import has_gold, parse_pharaoh
 from regard.inspection.heads.patterns import TokenCounts
 from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
-from regard.jobs.prune import find_training_store
+from regard.jobs.train.training_data import find_training_store
 from regard.run import Run, open_run
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator

@@ -1,4 +1,4 @@
-"""What training on some files would take, without training."""
+"""The cost of training on some files, without training."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.data.store import Corpus
 from regard.errors import ConfigError
-from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.load import configure_cpu, pick_device
+from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
 from regard.jobs.train.prepare import stream_pairs
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
@@ -17,22 +16,22 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting, sugg
 def choose_missing_settings(
     config: Config, pairs: int, characters: tuple[int, int], world_size: int = 1
 ) -> tuple[Config, list[SuggestedSetting]]:
-    """The settings with everything chosen that nobody has given."""
-    # Where steps alone are counted the machine does not matter, and must not: same seed, same result.
+    """The settings, with a choice for each one that the user has not set."""
+    # Where the steps are given, the hardware must not matter: same seed, same result.
     matmul_flops = measure_matmul_flops() if config.train.minutes else 1e11
     choices = suggest_settings(SizingInputs(pairs, *characters, matmul_flops, available_memory(), world_size), config)
-    return settings.override(config, [f"{choice.name}={choice.value}" for choice in choices]), choices
+    return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
 
 
 def describe_choices(choices: list[SuggestedSetting]) -> Iterator[str]:
-    """Choices for people, those with the same reason together."""
+    """The choices as text, those with the same reason together."""
     for reason in dict.fromkeys(choice.reason for choice in choices):
         names = ", ".join(f"{choice.name}={choice.value}" for choice in choices if choice.reason == reason)
         yield f"chosen: {names} ({reason})"
 
 
 def estimate_files(config: Config) -> list[str]:
-    """Choices and costs, from a look through the files."""
+    """The choices and the cost, from reading through the files."""
     configure_cpu(config.train.threads)
     pairs, source, target = 0, 0, 0
     for pair in stream_pairs(config, config.data.train).read():
@@ -46,14 +45,14 @@ def estimate_files(config: Config) -> list[str]:
 def estimate_corpus(
     config: Config, train: Corpus, vocab_size: int, matmul_flops: float, world_size: int = 1
 ) -> TrainingEstimate:
-    """The same once the pieces are counted, for so many processes of this rate."""
+    """The cost on a tokenized corpus, for processes of this throughput each."""
     pairs = len(train)
     lengths = MeanLengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
     return estimate_training(config, pairs, lengths, vocab_size, matmul_flops, world_size)
 
 
 def require_memory(config: Config, vocab_size: int) -> None:
-    """Refuse what this machine cannot hold before it tries: a system out of memory kills without a word."""
+    """Refuse a model that does not fit into memory: a system out of memory kills the process without a message."""
     parameter_counts = compute_parameter_counts(config.model, vocab_size, vocab_size, config.data.joint_vocab)
     required_bytes, free_bytes = (
         training_bytes(config.model, parameter_counts, vocab_size, config.train.batch_tokens),
@@ -67,6 +66,6 @@ def require_memory(config: Config, vocab_size: int) -> None:
     ):
         raise ConfigError(
             f"training would take about {required_bytes / 2**30:,.1f} GB, and {free_bytes / 2**30:,.1f} GB are free: "
-            f"{parameter_counts.total:,} parameters, batches of {config.train.batch_tokens:,} pieces. "
+            f"{parameter_counts.total:,} parameters, batches of {config.train.batch_tokens:,} tokens. "
             f"Lower model.dim, model.layers or train.batch_tokens."
         )

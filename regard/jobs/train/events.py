@@ -1,4 +1,4 @@
-"""What a long job tells whoever runs it, as it goes. Jobs yield these; doors show them."""
+"""The events of a long job. Jobs yield them as they happen; the command line shows them."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from regard.training.validate import Validation
 
 @dataclass(frozen=True)
 class Note:
-    """Something people should know."""
+    """An information for the user."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something goes wrong, and what to change."""
+    """A warning that training goes wrong, with a remedy."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class TrainingStarted:
-    """Training begins, or goes on."""
+    """Training starts or resumes."""
 
     step: int
     last_step: int | None
@@ -33,7 +33,7 @@ class TrainingStarted:
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """An update was made."""
+    """An optimizer step was taken."""
 
     step: Step
     fraction: float
@@ -42,7 +42,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True)
 class ValidationFinished:
-    """The dev set was looked at."""
+    """The model was validated on the dev set."""
 
     result: Validation
     is_best: bool
@@ -58,7 +58,7 @@ class TrainingInterrupted:
 
 @dataclass(frozen=True)
 class TrainingFinished:
-    """Training is over and the model was scored."""
+    """Training has ended and the model was scored."""
 
     run: Run
     step: int

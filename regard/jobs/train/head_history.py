@@ -1,66 +1,64 @@
-"""Heads through training: what each does, every so many updates, on the same few sentences of dev."""
+"""heads.jsonl: what every attention head does in the course of training, one JSON object per measured step."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-import torch
-
-from regard.inspection.example import build_pair_example
-from regard.inspection.heads.patterns import TokenCounts
-from regard.inspection.heads.roles import analyze_heads
-from regard.jobs.load import new_model
-from regard.jobs.train.prepare import TrainingData
-from regard.model.transformer import EncoderDecoder, device_of
-from regard.run import Run, write_text
-from regard.training import log
-
-HISTORY_SENTENCES = 24
-"""Sentences: few, so that a look costs about as much as some updates."""
-MAX_TOKENS = 64
+from regard.errors import RunError
+from regard.run import write_text
+from regard.training.log import read_json_lines
 
 
-class HeadHistory:
-    """Adds a line to heads.jsonl whenever it is time to; training is not changed by it."""
+@dataclass(frozen=True)
+class HeadSnapshot:
+    """One head at one step."""
 
-    def __init__(self, run: Run, model: EncoderDecoder, data: TrainingData, interval: int):
-        self.run, self.model, self.interval = run, model, interval
-        self.untrained_model = self._build_untrained_model(data) if interval else None
-        pairs = data.dev.pairs(4 * HISTORY_SENTENCES) if interval else []
-        examples = [build_pair_example(data.tokenizers, pair.source, pair.target) for pair in pairs]
-        short_examples = [
-            example
-            for example in examples
-            if max(len(example.source), len(example.query_tokens("decoder"))) <= MAX_TOKENS
+    entropy: float
+    confidence: float
+    role: str | None
+    lift: float | None
+    """Of the pattern that fits best."""
+
+
+@dataclass(frozen=True)
+class HeadHistoryEntry:
+    """All heads at one step."""
+
+    step: int
+    heads: Mapping[str, HeadSnapshot]
+    """By name, as in `decoder.3.cross.5`."""
+
+    def to_json(self) -> str:
+        heads = {name: asdict(snapshot) for name, snapshot in self.heads.items()}
+        return json.dumps({"step": self.step, "heads": heads}) + "\n"
+
+
+def read_head_history(path: Path) -> list[HeadHistoryEntry]:
+    """The entries of a heads.jsonl; none where there is no file."""
+    try:
+        return [
+            HeadHistoryEntry(record["step"], {name: HeadSnapshot(**head) for name, head in record["heads"].items()})
+            for record in (read_json_lines(path) if path.exists() else ())
         ]
-        self.examples = short_examples[:HISTORY_SENTENCES]
-        self.token_counts = TokenCounts.from_examples(self.examples)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: a line is not the history of heads ({error!r})") from None
 
-    def _build_untrained_model(self, data: TrainingData) -> EncoderDecoder:
-        """What roles are held against; made aside, so that training draws what it would have drawn."""
-        with torch.random.fork_rng(devices=[]):
-            model = new_model(self.run.load_config(), data.tokenizers)
-        return model.to(device_of(self.model), next(self.model.parameters()).dtype).eval()
+
+def append_entry(path: Path, entry: HeadHistoryEntry) -> None:
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(entry.to_json())
+
+
+def truncate_after(path: Path, step: int) -> None:
+    """Drop the entries that a killed process wrote after the checkpoint from which the run is resumed."""
+    entries = read_head_history(path)
+    if any(entry.step > step for entry in entries):
+        write_text(path, "".join(entry.to_json() for entry in entries if entry.step <= step))
+
+
+class NullHeadRecorder:
+    """Records no heads; `head_recorder.HeadRecorder` does."""
 
     def record_step(self, step: int) -> None:
-        """Measure all heads if this update is one to look after."""
-        if not self.interval or step % self.interval or not self.examples:
-            return
-        training = self.model.training
-        facts = analyze_heads(self.model, self.examples, self.untrained_model, self.token_counts)
-        self.model.train(training)
-        heads = {
-            str(entry.head): {
-                "entropy": round(entry.statistics.entropy, 4),
-                "confidence": round(entry.statistics.confidence, 4),
-                "role": entry.role.name if entry.role else None,
-                "lift": round(entry.best.lift, 4) if entry.best else None,
-            }
-            for entry in facts
-        }
-        with self.run.head_history.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps({"step": step, "heads": heads}) + "\n")
-
-    def truncate_after(self, step: int) -> None:
-        """Drop what a run that was killed has written beyond the checkpoint it goes on from."""
-        if self.interval and self.run.head_history.exists():
-            records = [record for record in log.read(self.run.head_history) if record["step"] <= step]
-            write_text(self.run.head_history, "".join(json.dumps(record) + "\n" for record in records))
+        """Measure all heads and append an entry, if this step is one to measure."""

@@ -1,14 +1,13 @@
-"""Files -> a store and tokenisers inside the run. Done once; a run that is taken up again finds them there."""
+"""Files -> a store of texts and tokens, and tokenizers, inside the run. Done once; a resumed run finds them there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from regard.config import Config
 from regard.data import split, store
-from regard.data import tokenizer as tokenizers_room
+from regard.data import tokenizer as tokenizer_module
 from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
-from regard.data.store import Corpus, Texts
+from regard.data.store import Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import read_pairs
@@ -19,25 +18,14 @@ from regard.run import Run, atomic_write
 MAX_TOKENIZER_SENTENCES = 1_000_000
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """What a run trains and judges itself on."""
-
-    train: Corpus
-    dev: Corpus
-    test: Corpus | None
-    tokenizers: Tokenizers
-    notes: tuple[str, ...]
-
-
 def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
-    """The pairs of some files, as often as they are asked for."""
+    """The pairs of some files, which can be read several times."""
     c = config.data
     return PairStream(lambda: read_pairs(files, c.source, c.target), PairStream.from_files(files).files)
 
 
 def diagnose(config: Config) -> Diagnosis:
-    """What is wrong with the files that the settings name."""
+    """The diagnosis of the files that the settings name."""
     c = config.data
     doctor_settings = DoctorSettings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
     streams = [stream_pairs(config, files) if files else None for files in (c.train, c.dev, c.test)]
@@ -46,7 +34,7 @@ def diagnose(config: Config) -> Diagnosis:
 
 
 def write_texts(run: Run, config: Config) -> None:
-    """Read every file, leave out what the doctor says, hold out what was not given, and keep the texts in the run."""
+    """Read every file, drop what the doctor diagnoses, hold out the missing sets, and store the texts in the run."""
     if run.texts_manifest.exists():
         return
     diagnosis = diagnose(config)
@@ -78,7 +66,7 @@ def write_texts(run: Run, config: Config) -> None:
 def _hold_out(
     config: Config, diagnosis: Diagnosis, held_out_sets: Sequence[str], trained_sources: TrainedSources
 ) -> split.HeldOutSources:
-    """What is held out of the training files for the sets that nobody gave."""
+    """What is held out of the training files for the sets that have no files."""
     if not held_out_sets:
         return split.HeldOutSources(frozenset(), frozenset(), config.train.seed)
     sources = (pair.source for pair in diagnosis.clean(stream_pairs(config, config.data.train).read()))
@@ -86,37 +74,34 @@ def _hold_out(
 
 
 def _contamination_notes(run: Run, name: str, trained_sources: TrainedSources, init_from: str) -> Iterator[str]:
-    """A word about sentences of a held-out set that the run it begins with was trained on."""
+    """A note on sentences of a held-out set that the initial run was trained on."""
     sources = Texts(run.store, f"{name}.source")
     if count := sum(source in trained_sources for source in sources) if len(trained_sources) else 0:
         yield (
-            f"{name}: {count:,} of {len(sources):,} sources were trained on by {init_from}, which this run begins with: "
-            f"scores on them say what it remembers. Give --dev and --test that it has not seen."
+            f"{name}: {count:,} of {len(sources):,} sources were trained on by {init_from}, from which this run is "
+            f"initialized: scores on them measure memorization. Give --dev and --test files that are new to it."
         )
 
 
-def tokenize_corpora(run: Run, config: Config) -> TrainingData:
-    """Learn the tokenisers, cut the texts into pieces, and open the whole."""
-    if not run.tokens_manifest.exists():
-        tokenizers, notes = _train_tokenizers(run, config)
-        for name in _set_names(run):
-            store.write_ids(run.store, name, tokenizers)
-        run.write_json(run.tokens_manifest, {"notes": notes})
-    tokenizers = load_tokenizers(run, config)
-    corpora = {name: store.open_corpus(run.store, name, tokenizers) for name in _set_names(run)}
-    notes = [note for ready in (run.texts_manifest, run.tokens_manifest) for note in run.read_json(ready)["notes"]]
-    return TrainingData(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, tuple(notes))
+def tokenize_corpora(run: Run, config: Config) -> None:
+    """Train the tokenizers, and store the texts as token ids in the run."""
+    if run.tokens_manifest.exists():
+        return
+    tokenizers, notes = _train_tokenizers(run, config)
+    for name in run.read_json(run.texts_manifest)["sets"]:
+        store.write_ids(run.store, name, tokenizers)
+    run.write_json(run.tokens_manifest, {"notes": notes})
 
 
 def _describe_set(name: str, count: int, held_out: bool) -> str:
     if not count:
-        raise DataError(f"no pair is left for {name}; `regard doctor` says why, data.keep keeps what it would drop")
+        raise DataError(f"no pair is left for {name}; `regard doctor` shows why; data.keep keeps what it drops")
     suffix = " (held out of the training files, by source)" if held_out else ""
     return f"{name}: {count:,} pairs{suffix}"
 
 
 def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
-    if config.train.init_from:  # whose tokenisers the run was given
+    if config.train.init_from:  # whose tokenizers were copied into this run
         return load_tokenizers(run, config), []
     sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
     if config.data.joint_vocab:
@@ -130,32 +115,24 @@ def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
 def _train_tokenizer(
     run: Run, config: Config, texts: Callable[[], Iterable[str]], count: int, side: str
 ) -> tuple[Tokenizer, list[str]]:
-    """Learn a tokeniser, unless that was done before a kill."""
+    """Train a tokenizer, unless that was done before a kill."""
     path = run.tokenizer(side)
     if run.has_checksum(path):
         return Tokenizer(run.verify(path).read_bytes()), []
     stride = -(-count // MAX_TOKENIZER_SENTENCES)
     vocab_size = config.data.vocab_size
-    tokenizer = tokenizers_room.train(tokenizers_room.subsample(texts(), stride), vocab_size, config.data.tokenizer)
+    tokenizer = tokenizer_module.train(tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer)
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
     run.record_checksums(path)
     label = f"{side} vocabulary" if side else "vocabulary"
     if tokenizer.vocab_size == vocab_size:
-        return tokenizer, [f"{label}: {vocab_size:,} pieces"]
-    reason = (
-        "the training text holds no more"
-        if tokenizer.vocab_size < vocab_size
-        else "its letters alone need more than that"
-    )
-    return tokenizer, [f"{label}: {tokenizer.vocab_size:,} pieces instead of data.vocab_size={vocab_size:,}: {reason}"]
-
-
-def _set_names(run: Run) -> list[str]:
-    return list(run.read_json(run.texts_manifest)["sets"])
+        return tokenizer, [f"{label}: {vocab_size:,} tokens"]
+    reason = "the training text has no more" if tokenizer.vocab_size < vocab_size else "its characters alone need more"
+    return tokenizer, [f"{label}: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={vocab_size:,}: {reason}"]
 
 
 def measure_training_text(run: Run) -> tuple[int, int, int]:
-    """Pairs, and characters of each side, of the training texts."""
+    """The number of pairs, and of bytes of each side, of the training texts."""
     sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
     return len(sides[0]), sides[0].num_bytes, sides[1].num_bytes

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from regard.hardware import count_cores
 from regard.interchange.ctranslate2 import max_positions_for
 from regard.interchange.engine import CTranslate2Translator
 from regard.jobs.convert import export_run
-from regard.jobs.load import count_cores, load_tokenizers
+from regard.jobs.load import load_tokenizers
 from regard.run import Run, open_run
 
 PROVENANCE_FILE = "made_from.json"
@@ -29,7 +30,7 @@ def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Transla
 
 def _describe_best_weights(run: Run) -> dict[str, Any]:
     """Which weights are the best now."""
-    name = str(run.read_json(run.best)["weights"])
+    name = run.read_best().weights
     return {"weights": name, "checksum": run.read_json(run.checksums).get(name)}
 
 

@@ -15,7 +15,8 @@ from typing import Protocol, Self
 from regard.data.tokenizer import Tokenizers
 from regard.decode import Search
 from regard.errors import ConfigError, RegardError, RunError
-from regard.jobs.load import configure_cpu, count_cores, load, load_tokenizers, pick_device
+from regard.hardware import configure_cpu, count_cores, pick_device
+from regard.jobs.load import load, load_tokenizers
 from regard.jobs.translate.engine import open_engine
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator

@@ -1,1 +1,1 @@
-"""Several processes that train together: DDP and FSDP."""
+"""Training with several processes: DDP and FSDP."""

@@ -1,7 +1,7 @@
-"""Who else trains with us. Solo has the face of many and no one to wait for, so the loop never asks.
+"""The processes that train together. `SingleProcess` has the interface of `MultiProcess`, so the loop never asks.
 
-`torchrun --nproc-per-node 2 -m regard train …` starts several processes, ranks, that train one model: each takes its
-share of the batches of an update, gradients are summed, and rank 0 alone speaks, checks and saves.
+`torchrun --nproc-per-node 2 -m regard train …` starts several processes (ranks) that train one model: each computes a
+part of the batches of a step, gradients are summed, and rank 0 alone logs, validates and saves.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from regard.model.transformer import EncoderDecoder
 
-PROCESS_GROUP_TIMEOUT = timedelta(hours=2)  # rank 0 may take its time to prepare, check and score; the others wait
+PROCESS_GROUP_TIMEOUT = timedelta(hours=2)  # the other ranks wait while rank 0 prepares, validates and scores
 
 
 class SingleProcess:
@@ -34,43 +34,43 @@ class SingleProcess:
 
     @property
     def full_model_device(self) -> torch.device:
-        """Where the model stands that is judged and saved."""
+        """The device of the full model, which is validated and saved."""
         return self.device
 
     @property
     def is_main_process(self) -> bool:
-        """Whether this process speaks for all."""
+        """Whether this process logs, validates and saves."""
         return self.rank == 0
 
     def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
-        """Each value added up over all processes."""
+        """Each value summed over all processes."""
         return list(values)
 
     def broadcast(self, value: float) -> float:
-        """What rank 0 says."""
+        """The value of rank 0."""
         return value
 
     def barrier(self) -> None:
-        """Until everybody is here."""
+        """Wait until all processes are here."""
 
     def full_tensor(self, tensor: Tensor) -> Tensor:
-        """A tensor of which each process may hold a share."""
+        """A tensor of which each process may hold a shard, as a whole."""
         return tensor
 
     def shard_model(self, model: EncoderDecoder) -> EncoderDecoder:
-        """The model that is trained: the one that is judged and saved, unless each process has a share."""
+        """The model to train: the given one, or a copy of which each process holds a shard."""
         return model
 
     def wrap(self, loss_module: nn.Module) -> nn.Module:
-        """A learner whose gradients, after the last batch of an update, are those of all processes."""
+        """A loss module whose gradients, after the last batch of a step, are those of all processes."""
         return loss_module
 
     def sync_gradients(self, loss_module: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """A batch of an update: gradients are exchanged only with the last."""
+        """The context of a batch: gradients are exchanged with the last batch of a step only."""
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Say goodbye."""
+        """Leave the process group."""
 
 
 class MultiProcess(SingleProcess):
@@ -88,7 +88,7 @@ class MultiProcess(SingleProcess):
         )
         super().__init__(device)
         self.rank, self.world_size = dist.get_rank(), dist.get_world_size()
-        self.local_world_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # how many share this machine
+        self.local_world_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes on this machine
 
     def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
         total = self._tensor(values)
@@ -117,40 +117,40 @@ class MultiProcess(SingleProcess):
 
 
 def open_fresh_store(store: "dist.Store", rank: int, world_size: int) -> "dist.Store":  # type: ignore[name-defined]
-    """A part of the store that only those have who begin now.
+    """A part of the store that only the processes of this start share.
 
-    torchrun hands the same store to processes that it starts again, addresses of the dead included. So everybody takes
-    a name that nobody had before, and rank 0 tells each of them where all meet, until all have come.
+    torchrun passes the same store to restarted processes, with the addresses of dead ones in it. So every process takes
+    a new unique name, and rank 0 sends each of them a common prefix until all have answered under it.
     """
     if rank:
         name = uuid4().hex
         store.set(f"name/{rank}", name)
-        prefix = store.get(f"place/{name}").decode()  # which waits for it
+        prefix = store.get(f"prefix/{name}").decode()  # waits until it is set
         store.set(f"{prefix}/{rank}", "")
     else:
         prefix, missing_ranks = uuid4().hex, set(range(1, world_size))
         while missing_ranks:
-            for other in filter(lambda other: store.check([f"name/{other}"]), missing_ranks):
-                store.set(f"place/{store.get(f'name/{other}').decode()}", prefix)
-            missing_ranks = {other for other in missing_ranks if not store.check([f"{prefix}/{other}"])}
+            for missing in filter(lambda missing: store.check([f"name/{missing}"]), missing_ranks):
+                store.set(f"prefix/{store.get(f'name/{missing}').decode()}", prefix)
+            missing_ranks = {missing for missing in missing_ranks if not store.check([f"{prefix}/{missing}"])}
             time.sleep(0.02)
     return dist.PrefixStore(prefix, store)  # type: ignore[attr-defined]
 
 
 def is_distributed() -> bool:
-    """Whether torchrun has started this process along with others."""
+    """Whether torchrun has started several processes."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "MASTER_ADDR" in os.environ
 
 
 def launch_id() -> str:
-    """Which torchrun has started this process: the same for all that it starts again. Empty where none has."""
+    """Identifies the torchrun that started this process, restarts included. Empty without torchrun."""
     run_id = os.environ.get("TORCHELASTIC_RUN_ID")
     parent = os.getppid()
     return f"{run_id} {parent} {_process_start_time(parent)}" if run_id else ""
 
 
 def _process_start_time(pid: int) -> str:
-    """When a process began, since numbers of processes come again; empty where the system does not say."""
+    """When a process started, since process ids are reused; empty where the system does not report it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -158,12 +158,12 @@ def _process_start_time(pid: int) -> str:
 
 
 def local_rank() -> int:
-    """Which of the processes on this machine it is."""
+    """The index of this process among those on this machine."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def init_processes(
     device: torch.device, multi_process: Callable[[torch.device], MultiProcess] = MultiProcess
 ) -> SingleProcess:
-    """Solo, or one of many."""
+    """The processes that train together, or a single one."""
     return multi_process(device) if is_distributed() else SingleProcess(device)

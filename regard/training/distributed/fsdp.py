@@ -1,7 +1,7 @@
-"""A model that no device holds whole: each process keeps a share of every weight, gradient and moment (FSDP2).
+"""A model that no device holds as a whole: each process has a shard of every weight, gradient and moment (FSDP2).
 
-The layers are gathered one at a time while they are needed. What is judged and saved is the whole model, which each
-process keeps besides in the main memory of its machine, and which is brought up to date when somebody wants it.
+The layers are gathered one at a time while they are needed. The full model, which is validated and saved, is kept
+besides in the main memory of each machine, and is updated from the shards before it is used.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from regard.training.distributed.ddp import MultiProcess
 
 
 class FSDPProcess(MultiProcess):
-    """One of several processes that share one model among them."""
+    """One of several processes, each with a shard of the model."""
 
     sharded = True
 
@@ -32,13 +32,13 @@ class FSDPProcess(MultiProcess):
         return torch.device("cpu")
 
     def shard_model(self, model: EncoderDecoder) -> EncoderDecoder:
-        """A copy of the model, in shares."""
+        """A sharded copy of the model."""
         mesh = init_device_mesh(self.device.type, (self.world_size,))
         model = copy.deepcopy(model).to(self.device)
         for layer in (*model.encoder.layers, *model.decoder.layers):
-            if hasattr(layer, "cross"):  # which is asked for the source's keys before its layer's turn comes
-                fully_shard(layer.cross, mesh=mesh)
-                register_fsdp_forward_method(layer.cross, "look_at")
+            if hasattr(layer, "cross_attn"):  # which projects the keys of the source before the forward of its layer
+                fully_shard(layer.cross_attn, mesh=mesh)
+                register_fsdp_forward_method(layer.cross_attn, "project_kv")
             fully_shard(layer, mesh=mesh)
         fully_shard(model, mesh=mesh)
         return model
@@ -56,14 +56,14 @@ class FSDPProcess(MultiProcess):
 
 @dataclass
 class FSDPCheckpoints(Checkpoints):
-    """Checkpoints of a model in shares. All processes collect; the first one saves what was collected."""
+    """Checkpoints of a sharded model. All processes gather the shards; the main process saves them."""
 
     sharded_model: EncoderDecoder = field(kw_only=True)
     _resume_tensors: dict[str, Tensor] = field(default_factory=dict)
 
     def gather_shards(self) -> None:
         with self.ema.averaged_weights():
-            weights.load_into(self.model, self._full_tensors(weights.tensors_of(self.sharded_model)), "the shares")
+            weights.load_into(self.model, self._full_tensors(weights.tensors_of(self.sharded_model)), "the shards")
         self._resume_tensors = self._full_tensors(super().resume_tensors())
 
     @contextlib.contextmanager
@@ -88,7 +88,7 @@ class FSDPCheckpoints(Checkpoints):
 
 
 def local_shard(tensor: Tensor, like: Tensor) -> Tensor:
-    """This process's share of a whole tensor, where the other is one."""
+    """The shard of a full tensor that belongs to this process, if `like` is sharded."""
     if not isinstance(like, DTensor):
         return tensor
     return distribute_tensor(tensor.to(like.device), like.device_mesh, like.placements, src_data_rank=None)

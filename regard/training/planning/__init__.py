@@ -1,1 +1,1 @@
-"""What training costs, and settings that fit the corpus, the machine and the time."""
+"""What training costs, and settings that fit the corpus, the hardware and the time."""

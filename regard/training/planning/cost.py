@@ -1,4 +1,4 @@
-"""What a model costs: its parameters part by part, operations a pair, bytes of memory. Formulas, no measuring."""
+"""The cost of a model: parameters of each part, FLOPs per pair, bytes of memory. Formulas, no measurements."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ COPIES_PER_PARAMETER = 4  # weights, gradients and Adam's two moments
 
 @dataclass(frozen=True)
 class MeanLengths:
-    """Mean pieces of a source and of a target, end marks included."""
+    """Mean number of tokens of a source and of a target, EOS included."""
 
     source: float
     target: float
@@ -18,7 +18,7 @@ class MeanLengths:
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """Parameters of each part; a table that is shared counts where it stands first."""
+    """Parameters of each part; a shared embedding counts once, where it is used first."""
 
     embeddings: int
     positions: int
@@ -34,7 +34,7 @@ class ParameterCounts:
 def compute_parameter_counts(
     c: ModelConfig, source_vocab_size: int, target_vocab_size: int, joint_vocab: bool
 ) -> ParameterCounts:
-    """How many numbers a model learns."""
+    """The number of parameters of a model."""
     bias, norm = int(c.bias), c.dim * (2 if c.norm_kind == "layer" else 1)
     attention = 4 * (c.dim * c.dim + bias * c.dim)
     head_parameters = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
@@ -65,7 +65,7 @@ def compute_parameter_counts(
 
 
 def _absolute_position_parameters(c: ModelConfig, positions: PositionsConfig) -> int:
-    """What a stack learns of places at its embeddings."""
+    """Position parameters that a stack adds to its embeddings."""
     if positions.kind == "learned":
         return positions.length * c.dim
     return (
@@ -74,7 +74,7 @@ def _absolute_position_parameters(c: ModelConfig, positions: PositionsConfig) ->
 
 
 def _relative_position_parameters(c: ModelConfig, positions: PositionsConfig, layers: int) -> int:
-    """What a stack learns of distances in its attention."""
+    """Position parameters in the attention of a stack."""
     if positions.kind == "relative":
         return layers * (2 * positions.max_relative + 1) * (c.dim // c.heads) * (2 if positions.values else 1)
     if positions.kind == "bias":
@@ -89,7 +89,7 @@ def training_flops(c: ModelConfig, target_vocab_size: int, lengths: MeanLengths)
     encoder = s * (4 * d * d + feed_forward) + 2 * s * s * d
     decoder = t * (6 * d * d + feed_forward) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
     forward = c.depth("encoder") * encoder + c.depth("decoder") * decoder + t * d * target_vocab_size
-    # What a pruned head no longer does: four products with its weights, and two with the keys and values.
+    # What a pruned head saves: four products with its weights, and two with the keys and values.
     head_flops = {
         "encoder.self": 4 * s * d * k + 2 * s * s * k,
         "decoder.self": 4 * t * d * k + 2 * t * t * k,
@@ -100,7 +100,7 @@ def training_flops(c: ModelConfig, target_vocab_size: int, lengths: MeanLengths)
 
 
 def training_bytes(c: ModelConfig, parameter_counts: ParameterCounts, target_vocab_size: int, batch_tokens: int) -> int:
-    """Roughly how much memory an update takes: weights with their copies, and what backward needs of every token."""
+    """Approximate memory of a training step: weights with their copies, and the activations of every token."""
     layers = c.depth("encoder") + 2 * c.depth("decoder")
     activations = batch_tokens * (layers * (12 * c.dim + 3 * c.ffn) + 3 * target_vocab_size)
     return BYTES_PER_ELEMENT * (COPIES_PER_PARAMETER * parameter_counts.total + activations)

@@ -1,4 +1,4 @@
-"""What training will take, said before it starts: updates, epochs, minutes and memory on this machine."""
+"""Estimates of training before it starts: steps, epochs, minutes and memory on this machine."""
 
 import math
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from regard.training.planning.cost import (
     training_flops,
 )
 
-BASE_EFFICIENCY, EFFICIENCY_PER_DOUBLING, MAX_EFFICIENCY = 0.61, 0.115, 0.9  # see `efficiency`
-BATCH_OVERHEAD_SECONDS = 0.012  # seconds of an update that are not products
+BASE_EFFICIENCY, EFFICIENCY_PER_DOUBLING, MAX_EFFICIENCY = 0.61, 0.115, 0.9  # see `matmul_efficiency`
+BATCH_OVERHEAD_SECONDS = 0.012  # of a batch, besides its matrix products
 LAYER_OVERHEAD_SECONDS = 0.005
-NON_PADDING_RATIO = 0.93  # share of a batch that is no padding
+NON_PADDING_RATIO = 0.93  # fraction of a batch that is not padding
 
 
 @dataclass(frozen=True)
 class TrainingEstimate:
-    """What a training is expected to cost."""
+    """The expected cost of a training."""
 
     parameter_counts: ParameterCounts
     flops_per_pair: float
@@ -39,28 +39,29 @@ class TrainingEstimate:
         return self.steps / self.steps_per_epoch
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The estimate as text."""
         p = self.parameter_counts
         shares = f"embeddings {p.embeddings:,}, positions {p.positions:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
         shares += f", output {p.output:,}" if p.output else ", output shared with the embeddings"
         return [
             f"parameters: {p.total:,} ({shares})",
-            f"work: {self.flops_per_pair / 1e9:.2f} GFLOP to train on a pair once",
+            f"compute: {self.flops_per_pair / 1e9:.2f} GFLOP to train on a pair once",
             f"memory: about {self.memory_bytes / 2**20:,.0f} MB",
-            f"speed: about {self.tokens_per_second:,.0f} target pieces a second, {self.seconds_per_step:.2f} s a step",
+            f"speed: about {self.tokens_per_second:,.0f} target tokens per second, "
+            f"{self.seconds_per_step:.2f} s per step",
             f"time: about {self.minutes:,.0f} minutes for {self.steps:,.0f} steps, {self.epochs:.1f} epochs",
         ]
 
 
 def matmul_efficiency(width: int) -> float:
-    """What the products of training reach of the machine's rate of products, measured: wider ones come nearer to it."""
+    """The fraction of the measured matmul throughput that training reaches; wider models come closer to it."""
     return min(MAX_EFFICIENCY, BASE_EFFICIENCY + EFFICIENCY_PER_DOUBLING * max(0.0, math.log2(width / 128)))
 
 
 def estimate_training(
     config: Config, pairs: int, lengths: MeanLengths, vocab_size: int, flops_per_second: float, processes: int = 1
 ) -> TrainingEstimate:
-    """The cost of a config on a corpus of so many pairs, at `rate` floating-point operations a second of each rank."""
+    """The cost of a config on a corpus, at this many floating-point operations per second of each process."""
     m, c = config.model, config.train
     parameter_counts = compute_parameter_counts(m, vocab_size, vocab_size, config.data.joint_vocab)
     flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)

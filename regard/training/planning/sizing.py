@@ -1,6 +1,6 @@
-"""Settings chosen from the corpus, the machine and the time there is: what an expert would have started from.
+"""Settings suggested from the corpus, the hardware and the available time: a good starting point.
 
-Every choice comes with its reason, and gives way to whatever the user has set.
+Every suggestion comes with its reason, and never replaces a setting of the user.
 """
 
 from collections.abc import Iterator
@@ -13,26 +13,26 @@ from regard.training.planning.estimate import TrainingEstimate, estimate_trainin
 
 CHARACTERS_PER_TOKEN = 3.5
 DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
-GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # pairs below which counting finds too little
+GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
 
 
 @dataclass(frozen=True)
 class SizingInputs:
-    """What is known before anything is chosen."""
+    """What is known before a setting is chosen."""
 
     pairs: int
     source_characters: int
     target_characters: int
     flops_per_second: float
-    """Floating-point operations a second of this machine's matrix products."""
+    """Floating-point operations per second of matrix products on this machine."""
     available_memory: int = 0
-    """Bytes that are free; 0 where nobody knows."""
+    """Bytes that are free; 0 if unknown."""
     processes: int = 1
     """Processes that train together."""
 
     @property
     def target_tokens(self) -> int:
-        """Of all targets, about."""
+        """Approximate number of tokens of all targets."""
         return round(self.target_characters / CHARACTERS_PER_TOKEN)
 
     @property
@@ -43,7 +43,7 @@ class SizingInputs:
 
 @dataclass(frozen=True)
 class SuggestedSetting:
-    """A setting, its value, and why."""
+    """A setting, its value, and the reason."""
 
     name: str
     value: Any
@@ -52,14 +52,14 @@ class SuggestedSetting:
 
 @dataclass(frozen=True)
 class SizePreset:
-    """A size of model, how much text can feed it, and the updates that it needs to get anywhere."""
+    """A model size, and the text and the steps that it needs."""
 
     dim: int
     layers: int
     heads: int
     ffn: int
     min_target_tokens: int
-    """Of targets, about: a caption feeds a model less than a sentence of a talk."""
+    """Approximate number; tokens, not pairs, because captions are shorter than sentences of talks."""
     min_steps: int
 
     def model_config(self) -> ModelConfig:
@@ -85,12 +85,11 @@ SIZE_SETTINGS = frozenset(
 
 
 def suggest_settings(inputs: SizingInputs, config: Config | None = None) -> list[SuggestedSetting]:
-    """What the facts suggest for every setting that nobody has given, in the order of the settings."""
+    """A value for every setting that the user has not set, in the order of the settings."""
     config = config or Config()
     explicit_names = explicit_settings(config)
-    user_sized = bool(
-        SIZE_SETTINGS & explicit_names
-    )  # a size is one choice: half of it ours and half theirs would fit nobody
+    # The size is one choice: dim from the user and layers from here would not fit each other.
+    user_sized = bool(SIZE_SETTINGS & explicit_names)
     suggestions = _suggest(inputs, config, explicit_names, user_sized)
     return [c for c in suggestions if c.name not in explicit_names and not (user_sized and c.name in SIZE_SETTINGS)]
 
@@ -98,9 +97,7 @@ def suggest_settings(inputs: SizingInputs, config: Config | None = None) -> list
 def _suggest(
     inputs: SizingInputs, config: Config, explicit_names: frozenset[str], user_sized: bool
 ) -> Iterator[SuggestedSetting]:
-    vocab_size = next(
-        (size_reason for max_pairs, size_reason in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE
-    )
+    vocab_size = next((vocab_size for max_pairs, vocab_size in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE)
     yield SuggestedSetting("data.vocab_size", vocab_size, f"{inputs.pairs:,} pairs")
     vocab_size = config.data.vocab_size if "data.vocab_size" in explicit_names else vocab_size
     preset = _choose_preset(inputs, config, vocab_size)
@@ -113,16 +110,16 @@ def _suggest(
     )
     expected = _estimate(inputs, Config(data=config.data, model=model, train=train), vocab_size)
     steps = int(expected.steps)
-    size_reason = f"about {inputs.target_tokens:,} target pieces, and {steps:,} steps"
+    size_reason = f"about {inputs.target_tokens:,} target tokens, and {steps:,} steps"
     for name, value in (("dim", preset.dim), ("layers", preset.layers), ("heads", preset.heads), ("ffn", preset.ffn)):
         yield SuggestedSetting(f"model.{name}", value, size_reason)
     dropout = 0.1 if expected.epochs < 15 else 0.2 if expected.epochs < 40 else 0.3
-    yield SuggestedSetting("model.dropout", dropout, f"each pair is seen about {expected.epochs:.1f} times")
-    batch_reason = "small batches learn faster on a CPU, and are large enough for its products"
+    yield SuggestedSetting("model.dropout", dropout, f"about {expected.epochs:.1f} epochs")
+    batch_reason = "small batches learn faster, and are large enough for the matrix products of a CPU"
     yield SuggestedSetting(
         "train.batch_tokens",
         batch_tokens,
-        batch_reason if batch_tokens == DEFAULT_BATCH_TOKENS else "what fits into the free memory",
+        batch_reason if batch_tokens == DEFAULT_BATCH_TOKENS else "the largest batch that fits into the free memory",
     )
     yield SuggestedSetting("train.learning_rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
@@ -131,27 +128,31 @@ def _suggest(
         yield SuggestedSetting(
             "train.guided_alignment",
             GUIDED_ALIGNMENT_WEIGHT,
-            "one head is shown what belongs together, and the others learn sooner",
+            "guided alignment speeds up the first epochs",
         )
     validate_every = min(2000, max(100, steps // 25))
-    yield SuggestedSetting("train.validate_every", validate_every, "some 25 looks at dev")
-    yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints between looks")
+    yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")
+    yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
 
 
 def default_learning_rate(width: int) -> float:
-    """The highest rate of a schedule: what the width can stand."""
+    """The peak learning rate for a model of this width."""
     return 4e-3 * (128 / width) ** 0.5
 
 
 def _choose_preset(inputs: SizingInputs, config: Config, vocab_size: int) -> SizePreset:
-    """The largest model that the corpus can feed and the time can train."""
-    candidates = [rung for rung in SIZE_PRESETS if inputs.target_tokens >= rung.min_target_tokens]
-    configs = {rung: Config(data=config.data, model=rung.model_config(), train=config.train) for rung in candidates}
-    return [rung for rung in candidates if _estimate(inputs, configs[rung], vocab_size).steps >= rung.min_steps][-1]
+    """The largest model for which the corpus and the time suffice."""
+    candidates = [preset for preset in SIZE_PRESETS if inputs.target_tokens >= preset.min_target_tokens]
+    configs = {
+        preset: Config(data=config.data, model=preset.model_config(), train=config.train) for preset in candidates
+    }
+    return [
+        preset for preset in candidates if _estimate(inputs, configs[preset], vocab_size).steps >= preset.min_steps
+    ][-1]
 
 
 def _choose_batch_tokens(inputs: SizingInputs, model: ModelConfig, vocab_size: int) -> int:
-    """The usual batch, or what half of the free memory holds."""
+    """The default batch size, or what fits into half of the free memory."""
     batch_tokens, parameter_counts = (
         DEFAULT_BATCH_TOKENS,
         compute_parameter_counts(model, vocab_size, vocab_size, joint_vocab=True),
@@ -164,7 +165,7 @@ def _choose_batch_tokens(inputs: SizingInputs, model: ModelConfig, vocab_size: i
 
 
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:
-    """What the time there is would give a model of this size."""
+    """The cost of a config with these inputs."""
     return estimate_training(
         config, inputs.pairs, inputs.mean_lengths, vocab_size, inputs.flops_per_second, inputs.processes
     )

@@ -24,7 +24,7 @@ from regard.jobs.train.fit import train_run
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.transformer import EncoderDecoder
-from regard.run import Run, atomic_write
+from regard.run import BestWeights, Run, atomic_write
 
 ENDINGS = "aeio"
 STEMS = {
@@ -261,4 +261,4 @@ def rewrite(folder: Path, change: Callable[[EncoderDecoder, Tokenizer], None]) -
     with atomic_write(run.weights(0)) as path:
         weights.write(weights.tensors_of(model), path)
     run.record_checksums(run.weights(0))
-    run.write_json(run.best, {"weights": f"weights/{run.weights(0).name}", "step": 0, "cost": None, "metric": "loss"})
+    run.write_best(BestWeights(f"weights/{run.weights(0).name}", step=0, cost=None, metric="loss"))

@@ -37,7 +37,7 @@ def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
 
 def test_it_is_told_in_words():
     text = "\n".join(cost("train.minutes=60").lines())
-    for word in ("parameters: ", "encoder ", "GFLOP", "MB", "target pieces a second", "60 minutes"):
+    for word in ("parameters: ", "encoder ", "GFLOP", "MB", "target tokens per second", "60 minutes"):
         assert word in text
     assert "output shared" in text and "output shared" not in "\n".join(cost("model.tie_embeddings=false").lines())
 

@@ -84,6 +84,6 @@ def test_a_batch_fits_into_memory():
     assert "memory" in next(c.reason for c in suggest_settings(little, limited()) if c.name == "train.batch_tokens")
 
 
-@pytest.mark.parametrize("rung", SIZE_PRESETS, ids=lambda rung: str(rung.dim))
-def test_the_ladder_holds_models_that_can_be_built(rung):
-    assert rung.config().dim % rung.heads == 0
+@pytest.mark.parametrize("preset", SIZE_PRESETS, ids=lambda preset: str(preset.dim))
+def test_the_ladder_holds_models_that_can_be_built(preset):
+    assert preset.model_config().dim % preset.heads == 0
