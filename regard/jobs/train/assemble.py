@@ -1,0 +1,181 @@
+"""Builds the parts of a training session from a run, its settings and its data."""
+
+import time
+
+import torch
+
+from regard.config import Config, TrainConfig
+from regard.data import ibm_model1
+from regard.data.batch import Batches
+from regard.data.unigram import unigram_loss
+from regard.hardware import measure_matmul_flops
+from regard.jobs.load import load_weights, new_model
+from regard.jobs.train.estimate import estimate_corpus
+from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
+from regard.jobs.train.session import TrainingSession
+from regard.jobs.train.training_data import TrainingData
+from regard.model.transformer import EncoderDecoder
+from regard.run import Run
+from regard.tasks.translate import Translator
+from regard.training import ema, optim
+from regard.training.alarms import ThroughputMonitor, TrainingMonitor
+from regard.training.checkpoint import Checkpoints
+from regard.training.distributed.ddp import SingleProcess
+from regard.training.guided_alignment import GuidedAlignment, guided_layer
+from regard.training.log import Log, NullLog
+from regard.training.loop import TrainingLoop
+from regard.training.loss import LossModule, RDrop
+from regard.training.planning.budget import Budget
+from regard.training.planning.estimate import TrainingEstimate
+from regard.training.precision import Precision, resolve_precision, uses_padding_free
+from regard.training.schedule import SCHEDULES
+from regard.training.validate import Validator
+
+
+def build_session(
+    run: Run, config: Config, data: TrainingData, processes: SingleProcess, start_time: float
+) -> tuple[TrainingSession, list[str]]:
+    """A session that continues from the latest checkpoint, and notes on how it will train."""
+    c, precision = config.train, resolve_precision(config.train.precision, processes.device)
+    padding_free = uses_padding_free(c.padding_free, precision, processes.sharded)
+    model = _build_model(run, config, data, processes, precision)
+    trained_model = processes.shard_model(model)
+    guided_alignment = _build_guided_alignment(config, data) if c.guided_alignment else None
+    loss_module = _build_loss_module(trained_model, c, padding_free, guided_alignment)
+    checkpoints = _build_checkpoints(run, c, model, trained_model)
+    state = checkpoints.load()
+    batches = _build_batches(config, data)
+    loop = TrainingLoop(
+        loss_module=loss_module,
+        batches=batches,
+        optimizers=checkpoints.optimizers,
+        schedule=SCHEDULES[c.schedule](c.warmup),
+        budget=Budget(
+            steps=compute_last_step(c, batches, processes.world_size),
+            minutes=c.minutes,
+            previous_seconds=state.elapsed + time.perf_counter() - start_time,
+        ),
+        ema=checkpoints.ema,
+        processes=processes,
+        accumulate_batches=c.accumulate_batches,
+        clip_grad_norm=c.clip_grad_norm,
+        seed=c.seed,
+        precision=precision.context,
+    )
+    if trained_model is not model:  # the full model is validated, not its shard
+        loss_module = _build_loss_module(model, c, padding_free, guided_alignment)
+    vocab_size = data.tokenizers.target.vocab_size
+    estimate = estimate_corpus(config, data.train, vocab_size, measure_matmul_flops(), processes.world_size)
+    session = TrainingSession(
+        run=run,
+        config=config,
+        data=data,
+        processes=processes,
+        model=model,
+        loop=loop,
+        checkpoints=checkpoints,
+        validator=Validator(
+            loss_module, Translator(model, data.tokenizers), data.dev, c.validation_sentences, c.batch_tokens
+        ),
+        log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
+        head_recorder=_build_head_recorder(run, c, model, data, processes, state.step),
+        alarms=TrainingMonitor(unigram_loss(data.train.target_ids, data.dev.target_ids, vocab_size), c.warmup),
+        throughput=ThroughputMonitor(estimate.tokens_per_second),
+        state=state,
+    )
+    return session, _describe(session, estimate, precision, padding_free) if processes.is_main_process else []
+
+
+def compute_last_step(c: TrainConfig, batches: Batches, world_size: int) -> int | None:
+    """The last step, by whichever of steps, epochs and tokens ends first; None where the time alone decides."""
+    candidates = [c.last_step] if c.last_step else []
+    if c.epochs or c.tokens:
+        corpus = batches.corpus
+        tokens_per_epoch = len(corpus.target_ids.values) + len(corpus)  # EOS included
+        steps_per_epoch = batches.count_batches() / (c.accumulate_batches * world_size)
+        epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / tokens_per_epoch) if epochs]
+        candidates.append(max(1, round(min(epochs) * steps_per_epoch)))
+    return min(candidates, default=None)
+
+
+def _build_model(
+    run: Run, config: Config, data: TrainingData, processes: SingleProcess, precision: Precision
+) -> EncoderDecoder:
+    model = new_model(config, data.tokenizers).to(processes.full_model_device, precision.weight_dtype)
+    if run.initial_weights.exists():
+        load_weights(model, run, run.initial_weights)
+    return model
+
+
+def _build_guided_alignment(config: Config, data: TrainingData) -> GuidedAlignment:
+    table = ibm_model1.fit_corpus(data.train, data.tokenizers.source.vocab_size)
+    return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))
+
+
+def _build_loss_module(
+    model: EncoderDecoder, c: TrainConfig, padding_free: bool, guided_alignment: GuidedAlignment | None
+) -> LossModule:
+    if c.rdrop:
+        return RDrop(model, c.label_smoothing, c.rdrop, padding_free, guided_alignment)
+    return LossModule(model, c.label_smoothing, padding_free, guided_alignment)
+
+
+def _build_checkpoints(run: Run, c: TrainConfig, model: EncoderDecoder, trained_model: EncoderDecoder) -> Checkpoints:
+    average, optimizers = ema.build(trained_model, c.ema), optim.build(c, trained_model)
+    checkpoints = Checkpoints(run, model, optimizers, average, c.save_every, c.average_checkpoints)
+    if trained_model is model:
+        return checkpoints
+    from regard.training.distributed.fsdp import FSDPCheckpoints  # slow to import, and rarely needed
+
+    return FSDPCheckpoints(**vars(checkpoints), sharded_model=trained_model)
+
+
+def _build_batches(config: Config, data: TrainingData) -> Batches:
+    return Batches(
+        data.train,
+        data.tokenizers,
+        max_tokens=config.train.batch_tokens,
+        max_length=config.data.max_length,
+        seed=config.train.seed,
+        subword_regularization=config.data.subword_regularization,
+        concat_augment=config.data.concat_augment,
+    )
+
+
+def _build_head_recorder(
+    run: Run, c: TrainConfig, model: EncoderDecoder, data: TrainingData, processes: SingleProcess, step: int
+) -> NullHeadRecorder:
+    if not c.head_stats_every or not processes.is_main_process or processes.sharded:
+        return NullHeadRecorder()
+    from regard.jobs.train.head_recorder import HeadRecorder  # imports the whole of regard.inspection
+
+    truncate_after(run.head_history, step)
+    return HeadRecorder(run, model, data, c.head_stats_every)
+
+
+def _describe(
+    session: TrainingSession, estimate: TrainingEstimate, precision: Precision, padding_free: bool
+) -> list[str]:
+    """Skipped pairs, the estimate, and the hardware and precision."""
+    notes = []
+    if num_skipped := session.loop.batches.count_too_long():
+        max_length = session.config.data.max_length
+        notes.append(f"train: skipped {num_skipped:,} pairs with a side of more than {max_length} tokens")
+    notes += [*estimate.lines(), _describe_compute(session, precision, padding_free)]
+    if session.config.train.shard and session.processes.world_size == 1:
+        notes.append("train.shard=true needs several processes (torchrun); with one it changes nothing")
+    return notes
+
+
+def _describe_compute(session: TrainingSession, precision: Precision, padding_free: bool) -> str:
+    processes, threads = session.processes, torch.get_num_threads()
+    if session.config.train.threads:
+        reason = "as set"
+    elif processes.local_world_size == 1:
+        reason = "one per core"
+    else:
+        reason = f"the cores divided by {processes.local_world_size} processes"
+    count = f"{processes.world_size} processes on " if processes.world_size > 1 else "on "
+    padding = f"train.padding_free={str(padding_free).lower()}"
+    plural = "s" if threads > 1 else ""
+    return f"{count}{processes.device} with {threads} thread{plural} ({reason}), {precision}, {padding}"
