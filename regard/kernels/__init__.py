@@ -1,4 +1,4 @@
-"""Operations with gradients of their own, where autograd would keep, copy or draw more than it needs to; and others
+"""Operations with gradients of their own, where autograd would save, copy or draw more than needed; and others
 that a CPU does faster in another way.
 
 Each equals a line of plain PyTorch, which its docstring says and its test compares.

@@ -1,4 +1,4 @@
-"""Attention that keeps its weights for the way back."""
+"""Attention that saves its weights for the backward pass."""
 
 import math
 from typing import Any
@@ -35,7 +35,7 @@ class _AttentionSavedWeights(Function):
 def attention_saved_weights(
     q: Tensor, k: Tensor, v: Tensor, additive_mask: Tensor | None, bias: Tensor | None = None
 ) -> Tensor:
-    """`attend`, whose weights are kept for the way back: faster than the fused kernel while sentences are short.
+    """`attend` that saves its weights for the backward pass: faster than the fused kernel while sentences are short.
 
     `hidden` is what `hide` makes of a mask. Where gradients are off nothing is kept.
     """
@@ -58,7 +58,7 @@ def _scale(q: Tensor) -> float:
 
 
 def to_additive_mask(attn_mask: Tensor, like: Tensor) -> Tensor:
-    """A mask (True = may look) as numbers to add to scores."""
-    # Not -inf: a row that may see nothing must stay finite. Half of the lowest, so that adding scores cannot overflow.
+    """A mask (True = may attend) as numbers to add to scores."""
+    # Not -inf: a row that is all masked must stay finite. Half of the lowest, so that adding scores cannot overflow.
     lowest = torch.finfo(like.dtype).min / 2
     return torch.zeros(attn_mask.shape, dtype=like.dtype, device=like.device).masked_fill_(~attn_mask, lowest)

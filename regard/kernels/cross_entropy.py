@@ -29,7 +29,7 @@ class _ChunkedCrossEntropy(Function):
             loss -= gold_sum
             objective -= (1 - label_smoothing) * gold_sum + label_smoothing * uniform_sum
             correct += (gold_logp >= logp.amax(dim=-1, keepdim=True)).sum()
-            # What pulls at the logits: what is predicted less what was wanted.
+            # The gradient of the logits: predicted minus smoothed target probabilities.
             d_logits = logp.exp_().sub_(label_smoothing / len(weight))
             d_logits.scatter_add_(1, gold[rows, None], d_logits.new_full((len(d_logits), 1), label_smoothing - 1))
             torch.mm(d_logits, weight, out=d_states[rows])
@@ -50,7 +50,7 @@ class _ChunkedCrossEntropy(Function):
 def chunked_cross_entropy(
     states: Tensor, weight: Tensor, bias: Tensor | None, gold: Tensor, label_smoothing: float
 ) -> tuple[Tensor, ...]:
-    """States (N, D), a projection (V, D), (V,) and what should be predicted (N,) -> three sums over the N tokens:
+    """States (N, D), a projection (V, D), (V,) and labels (N,) -> three sums over the N tokens:
 
     cross_entropy(states @ weight.T + bias, gold) with label smoothing, the same without it, and how many were right.
     """

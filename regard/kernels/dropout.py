@@ -25,17 +25,17 @@ class _AddMasked(Function):
 
 
 class FastDropout:
-    """Dropout whose masks come from sixteen random bits an element: a tenth of what a draw for each costs.
+    """Dropout whose masks come from sixteen random bits per element, at a tenth of the cost of a float each.
 
-    It is seeded by torch's own generator, so whatever settles that settles this. A share is rounded to 1/65,536, and
-    what is kept is scaled by the rounded share, so that means stay exact.
+    It is seeded by torch's own generator. p is rounded to 1/65,536, and the rest is scaled by the rounded value, so
+    that the expectation stays exact.
     """
 
     def __init__(self) -> None:
         self._bit_generator = np.random.SFC64(int(torch.randint(2**62, ())))
 
     def mask(self, like: Tensor, p: float) -> Tensor:
-        """A tensor of the same shape: 0 for `share` of its elements, and 1 / (1 - share) for the others."""
+        """A tensor of the same shape: 0 with probability p, else 1 / (1 - p)."""
         count, threshold = like.numel(), min(LEVELS - 1, round(p * LEVELS))
         bits = torch.from_numpy(self._bit_generator.random_raw(-(-count // 4)).view(np.int16)[:count])
         keep_mask = (bits >= threshold - LEVELS // 2).view(like.shape)

@@ -1,4 +1,4 @@
-"""The feed-forward with relu, whose inner width is written once."""
+"""The feed-forward layer with relu, in place: its inner activations are written once."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""Products with weights of eight bits: a quarter of the memory, and on a CPU more of them a second.
+"""Linear layers with int8 weights: a quarter of the memory, and on a CPU faster.
 
-Each row of a weight is scaled so that its largest number is 127; what it is multiplied with is scaled at every call.
-The numbers are ours; who multiplies them is whatever this build of torch does best. FBGEMM is the fastest but for many
-rows with a wide weight (a vocabulary), where it writes everything twice, and what torch wraps it in is to go some day;
-oneDNN takes plain tensors and stays.
+Each row of a weight is scaled so that its largest number is 127; activations are scaled at every call. The backend is
+the fastest that this build of torch has. FBGEMM is the fastest except for many rows and a wide weight (a vocabulary),
+where it writes everything twice; torch has deprecated its tensor type. oneDNN takes plain tensors.
 """
 
 import contextlib
@@ -18,21 +17,19 @@ from regard.errors import ConfigError
 QuantizedLinear = Callable[[Tensor], Tensor]
 """Rows (N, D) -> rows (N, E)."""
 VNNI: bool = getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
-"""Whether the CPU sums products of eight bits in thirty-two. Others sum pairs in sixteen, so x must have seven."""
-MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS = (
-    4096,
-    64,
-)  # columns and rows from which oneDNN is the faster one, if the CPU has VNNI
+"""Whether the CPU accumulates int8 products in 32 bits. Others add pairs in 16 bits, so x gets 7 bits there."""
+# Columns and rows from which oneDNN is the faster one, if the CPU has VNNI.
+MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS = 4096, 64
 
 
 def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A weight (E, D) as whole numbers from -127 to 127, and the scale of each row (E,)."""
+    """A weight (E, D) as integers from -127 to 127, and the scale of each row (E,)."""
     scale = (weight.abs().amax(dim=1) / 127).clamp(min=torch.finfo(torch.float32).tiny).float()
     return (weight / scale[:, None]).round().to(torch.int8), scale
 
 
 def int8_linear(weight: Tensor, bias: Tensor | None) -> QuantizedLinear:
-    """x weightᵀ + bias, to some two decimals."""
+    """x weightᵀ + bias, to about two decimals."""
     weight_int8, scale = quantize(weight.detach())
     bias = None if bias is None else bias.detach().float()
     linears = _available_linears(weight_int8, scale, bias)
@@ -46,7 +43,7 @@ def int8_linear(weight: Tensor, bias: Tensor | None) -> QuantizedLinear:
 
 
 def _available_linears(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> Iterator[QuantizedLinear]:
-    """The same by all who can multiply here, the fastest first."""
+    """The same by every backend that works here, the fastest first."""
     for backend in BACKENDS.values():
         with contextlib.suppress(AttributeError, RuntimeError, NotImplementedError):
             yield backend(weight_int8, scale, bias)
@@ -56,11 +53,11 @@ def fbgemm_linear(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> Qu
     """By FBGEMM (or QNNPACK on ARM), which also finds the scale of x."""
     zero_points = torch.zeros(len(scale), dtype=torch.long)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tensors of this kind are to go; see above
+        warnings.simplefilter("ignore", UserWarning)  # quantized tensors are deprecated; see above
         qweight = torch._make_per_channel_quantized_tensor(weight_int8, scale.double(), zero_points, 0)
     packed_weight = torch.ops.quantized.linear_prepack(qweight, bias)
     multiply = torch.ops.quantized.linear_dynamic.default
-    multiply = getattr(multiply, "_op", multiply)  # without asking at every call who else might want to handle it
+    multiply = getattr(multiply, "_op", multiply)  # without the dispatch of every call
     return lambda x: multiply(x, packed_weight, not VNNI)  # x in seven bits, or in eight
 
 
@@ -81,4 +78,4 @@ def onednn_linear(weight_int8: Tensor, scale: Tensor, bias: Tensor | None) -> Qu
 
 
 BACKENDS = {"fbgemm": fbgemm_linear, "onednn": onednn_linear}
-"""Who can multiply, the fastest first."""
+"""The backends, the fastest first."""

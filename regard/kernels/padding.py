@@ -1,4 +1,4 @@
-"""Padded batches and their real tokens, to and fro."""
+"""From padded batches to their tokens, and back."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from torch.autograd.function import once_differentiable
 
 
 class PaddingLayout:
-    """Which cells of a padded batch (B, T) hold its N real tokens."""
+    """Which cells of a padded batch (B, T) hold its N tokens."""
 
     def __init__(self, attention_mask: Tensor):
         flat = attention_mask.flatten()
         self.shape = attention_mask.shape
-        self.cells = flat.nonzero()[:, 0]  # (N,) where each token stands
+        self.cells = flat.nonzero()[:, 0]  # (N,) the cell of each token
         self.full = len(self.cells) == len(flat)
         # (B·T,) the token of each cell. Padding gets a copy of some token: finite, masked, and without gradient.
         self.tokens = (flat.cumsum(0) - 1).clamp(min=0)
@@ -64,7 +64,7 @@ class _PackHeads(Function):
 
 
 def unpack_heads(x: Tensor, layout: PaddingLayout, parts: int, heads: int) -> tuple[Tensor, ...]:
-    """What attention wants of tokens x (N, P·H·K): P tensors (B, H, T, K).
+    """Projections of tokens x (N, P·H·K) for attention: P tensors (B, H, T, K).
 
     Where gradients are off they share one memory: the fused kernel reads it as it is.
     """
@@ -79,5 +79,5 @@ def _split_parts(x: Tensor, layout: PaddingLayout, parts: int, heads: int) -> Te
 
 
 def pack_heads(x: Tensor, layout: PaddingLayout) -> Tensor:
-    """The real tokens of what attention gives: (B, H, T, K) -> (N, H·K)."""
+    """The head outputs of the tokens alone: (B, H, T, K) -> (N, H·K)."""
     return _PackHeads.apply(x, layout)

@@ -18,12 +18,12 @@ def tensors_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def write(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """A safetensors file; whatever goes wrong with the disk is an OSError."""
+    """Write a safetensors file; a failure of the disk is an OSError."""
     try:
         save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
         raise OSError(str(error)) from None
-    path.chmod(0o666 & ~_umask())  # safetensors lets nobody but its owner read
+    path.chmod(0o666 & ~_umask())  # safetensors makes the file readable by its owner only
 
 
 def _umask() -> int:
@@ -40,12 +40,14 @@ def read(path: Path) -> dict[str, Tensor]:
 
 
 def load_into(model: nn.Module, tensors: Mapping[str, Tensor], origin: str) -> None:
-    """Give a model these weights, exactly: no name or shape may differ."""
+    """Load these weights into a model; no name or shape may differ."""
     parameters = dict(model.named_parameters())
     if missing := sorted(parameters.keys() - tensors.keys()):
-        raise ModelError(f"{origin}: lacks {missing[0]} and {len(missing) - 1} more; made by other settings?")
+        raise ModelError(
+            f"{origin}: {missing[0]} and {len(missing) - 1} more are missing; was it written with other settings?"
+        )
     if extra := sorted(tensors.keys() - parameters.keys()):
-        raise ModelError(f"{origin}: has {extra[0]} and {len(extra) - 1} more that this model has not")
+        raise ModelError(f"{origin}: {extra[0]} and {len(extra) - 1} more are not part of this model")
     with torch.no_grad():
         for name, parameter in parameters.items():
             if parameter.shape != tensors[name].shape:

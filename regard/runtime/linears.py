@@ -1,7 +1,7 @@
-"""How linear maps are computed: as they stand in training, or made ready once for decoding.
+"""How linear layers are computed: with their present weights in training, or prepared once for decoding.
 
-Maps that read the same input are one product, which is what a CPU likes. `Live` reads the weights at every call, so
-that gradients reach them; `Prepared` holds each product ready, and may hold it in another kind (int8, say).
+Layers with the same input are one product, which is faster on a CPU. `LiveLinears` reads the weights at every call, so
+that gradients reach them; `PreparedLinears` prepares each product once, in float32 or in int8.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from regard.kernels import feed_forward_relu
 from regard.model.layers import FeedForward, GatedFeedForward
 
 LinearFunction = Callable[[Tensor], Tensor]
-"""Rows (N, D) -> rows (N, E), which belong to whoever asked: they may be written over."""
+"""Rows (N, D) -> rows (N, E), which the caller may overwrite."""
 LinearFactory = Callable[[Tensor, Tensor | None], LinearFunction]
 """A weight (E, D) and a bias (E,) -> the product with them."""
 LinearGroup = tuple[nn.Module, ...]
@@ -23,24 +23,24 @@ LinearGroup = tuple[nn.Module, ...]
 
 
 def dense(weight: Tensor, bias: Tensor | None) -> LinearFunction:
-    """The product as it is."""
+    """Without quantization."""
     return lambda x: F.linear(x, weight, bias)
 
 
 class Linears(Protocol):
-    """Whoever computes linear maps."""
+    """A way to compute linear layers."""
 
     def __call__(self, x: Tensor, modules: LinearGroup) -> Tensor:
-        """Maps of the same rows, side by side: (N, D) -> (N, their widths)."""
+        """Layers with the same input, concatenated: (N, D) -> (N, sum of their widths)."""
         ...
 
     def feed_forward(self, module: nn.Module, x: Tensor) -> Tensor:
-        """The feed-forward of rows (N, D)."""
+        """The feed-forward layer of rows (N, D)."""
         ...
 
 
 class LiveLinears:
-    """Weights as they are at this moment, with gradients."""
+    """The present weights, with gradients."""
 
     def __call__(self, x: Tensor, modules: LinearGroup) -> Tensor:
         return F.linear(x, *_concat_weights(modules))
@@ -52,7 +52,7 @@ class LiveLinears:
 
 
 class PreparedLinears:
-    """Weights as they were when each product was first wanted: for models that no longer change."""
+    """The weights at the first call: for models that no longer change."""
 
     def __init__(self, linear_factory: LinearFactory = dense):
         self._linear_factory = linear_factory
@@ -65,13 +65,13 @@ class PreparedLinears:
         return self.prepare_feed_forward(module)(x)
 
     def linear(self, *modules: nn.Module) -> LinearFunction:
-        """Maps of the same rows, side by side."""
+        """Layers with the same input, concatenated."""
         if modules not in self._cache:
             self._cache[modules] = self._linear_factory(*_concat_weights(modules))
         return self._cache[modules]
 
     def prepare_feed_forward(self, module: nn.Module) -> LinearFunction:
-        """The feed-forward."""
+        """The feed-forward layer."""
         if module not in self._cache:
             self._cache[module] = self._build_feed_forward(module)
         return self._cache[module]
@@ -80,7 +80,7 @@ class PreparedLinears:
         if isinstance(module, FeedForward):
             up, down, activation = self.linear(module.up), self.linear(module.down), module.activation
             if activation is F.relu:
-                return lambda x: down(up(x).relu_())  # nobody else has what it writes over
+                return lambda x: down(up(x).relu_())  # in place: nothing else refers to it
             return lambda x: down(activation(up(x)))
         if isinstance(module, GatedFeedForward):
             gate_up, down = self.linear(module.gate, module.up), self.linear(module.down)

@@ -35,8 +35,8 @@ def test_the_mean_of_files_is_the_mean(models, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"encoder_layers": 3}, r"w: lacks encoder.layers.2.* made by other settings\?"),
-        ({"encoder_layers": 1}, r"w: has encoder.layers.1.*that this model has not"),
+        ({"encoder_layers": 3}, r"w: encoder.layers.2.* missing; was it written with other settings\?"),
+        ({"encoder_layers": 1}, r"w: encoder.layers.1.*are not part of this model"),
         ({"ffn": 17}, r"w: .*feed_forward.up.weight is \(13, 22\), expected \(17, 22\)"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Where order enters the model. Each scheme is an object with every door shut but its own.
+"""How word order enters the model. Each scheme overrides the methods of `Positions` that it needs.
 
-`at` says where each token stands: integers that broadcast to (B, T). Every row may stand elsewhere, which is how
-padding on the left, caches and packed sentences come out right.
+`position_ids` are integers that broadcast to (B, T). Every row may have its own, which is how padding on the left and
+caches come out right.
 """
 
 from regard.model.positions.absolute import Absolute, Concatenated, Learned, Sinusoidal, sinusoid

@@ -1,4 +1,4 @@
-"""Schemes that mark each word with where it stands."""
+"""Absolute schemes: each embedding gets the encoding of its own position."""
 
 import math
 
@@ -22,7 +22,7 @@ def sinusoid(position_ids: Tensor, dim: int, base: float = 10_000.0, halves: boo
 
 
 class Absolute(Positions):
-    """What absolute schemes share: in training, each sentence may begin at a random place from 0 to `offset`.
+    """What absolute schemes share: in training, each sentence may start at a random position from 0 to `offset`.
 
     So a model cannot rely on absolute numbers, and learns what lies between them.  SHAPE, Kiyono et al. 2021.
     """
@@ -37,7 +37,7 @@ class Absolute(Positions):
         return position_ids + torch.randint(self.offset + 1, (rows, 1), device=position_ids.device)
 
     def vectors(self, position_ids: Tensor, like: Tensor) -> Tensor:
-        """The vector of each place."""
+        """The encoding of each position."""
         raise NotImplementedError
 
     def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:
@@ -45,13 +45,13 @@ class Absolute(Positions):
 
 
 class Sinusoidal(Absolute):
-    """Waves of geometrically growing length, added to the word."""
+    """Sinusoids of geometrically growing wavelength, added to the embedding."""
 
     def __init__(self, dim: int, offset: int = 0, precomputed_length: int = 512, halves: bool = False):
         super().__init__(offset)
         self.dim = dim
         self.halves = halves
-        # Only a cache of the formula: positions beyond it are computed when they come.
+        # Only a cache of the formula: positions beyond it are computed when needed.
         self.register_buffer("table", self._sinusoid(torch.arange(precomputed_length)).float(), persistent=False)
         self.table: Tensor
 
@@ -65,7 +65,7 @@ class Sinusoidal(Absolute):
 
 
 class Learned(Absolute):
-    """A vector for each position up to a limit, added to the word. Beyond the limit there is nothing to look up."""
+    """A learned vector for each position up to a limit, added to the embedding."""
 
     def __init__(self, dim: int, length: int, offset: int = 0):
         super().__init__(offset)
@@ -79,7 +79,7 @@ class Learned(Absolute):
 
 
 class Concatenated(Absolute):
-    """The vectors of another absolute scheme, beside the word instead of added to it."""
+    """The encodings of another absolute scheme, concatenated to the embedding instead of added."""
 
     def __init__(self, width: int, encoding: Absolute):
         super().__init__(encoding.offset)
@@ -93,9 +93,9 @@ class Concatenated(Absolute):
 
 
 def check_positions(position_ids: Tensor, length: int) -> None:
-    """Refuse places that a table has no row for."""
+    """Refuse positions that a learned table does not have."""
     if int(position_ids.max()) >= length or int(position_ids.min()) < 0:
         raise ModelError(
-            f"a sentence of {int(position_ids.max()) + 1} pieces is too long: model.positions.length={length} is all that this "
-            f"model has learnt. Split the sentence, or train with a larger model.positions.length."
+            f"a sentence of {int(position_ids.max()) + 1} tokens is too long: this model has learned "
+            f"model.positions.length={length} positions. Split the sentence, or train with a larger one."
         )

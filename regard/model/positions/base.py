@@ -6,30 +6,30 @@ from torch import Tensor, nn
 
 
 class Positions(nn.Module):
-    """No positions, and the doors of all the others: identity unless a scheme says otherwise."""
+    """No positions, and the interface of all schemes: identity unless a scheme overrides a method."""
 
     width = 0
-    """How many of the D dimensions the scheme keeps for itself, beside the word."""
+    """Dimensions of D that the scheme reserves beside the token embedding."""
 
     limit = sys.maxsize
-    """The longest sequence that has places to stand."""
+    """The longest sequence that the scheme has positions for."""
 
     adds_to_values = False
-    """Whether the scheme has something to add to what attention takes from values. Such attention cannot be fused."""
+    """Whether the scheme adds something to the head outputs, for which it needs the weights."""
 
     by_head = False
-    """Whether `bias` has a row for each head, so that a layer without some of its heads must choose among them."""
+    """Whether `bias` has an entry per head, from which a pruned layer selects those of its heads."""
 
     def shift_positions(self, position_ids: Tensor, rows: int) -> Tensor:
-        """Where the tokens of so many rows are said to stand, given where they do (B or 1, T)."""
+        """The positions (B or 1, T) that embeddings are given, which may be shifted in training."""
         return position_ids
 
     def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:
-        """Mark word vectors x (…, D - width) with where they stand (…): (…, D)."""
+        """Embeddings x (…, D - width) with the encodings of their positions (…): (…, D)."""
         return x
 
     def rotate(self, q: Tensor, position_ids: Tensor) -> Tensor:
-        """Rotate queries or keys (B, H, T, K) by where they stand."""
+        """Rotate queries or keys (B, H, T, K) by their positions."""
         return q
 
     def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor | None:
@@ -37,10 +37,10 @@ class Positions(nn.Module):
         return None
 
     def value_bias(self, weights: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
-        """What to add to the mixed values (B, H, Tq, K), given the weights (B, H, Tq, Tk); asked only if it `mixes`."""
+        """What to add to the head outputs (B, H, Tq, K), given the weights; called only if `adds_to_values`."""
         raise NotImplementedError
 
 
 def relative_positions(q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
-    """How far each key stands behind (+) or before (-) each query: j - i, as (B or 1, Tq, Tk)."""
+    """The distance j - i from each query i to each key j: (B or 1, Tq, Tk)."""
     return k_position_ids[:, None, :] - q_position_ids[:, :, None]

@@ -1,4 +1,4 @@
-"""From settings to positions: the part of the builder that knows the nine schemes."""
+"""From settings to position schemes: the part of the builder that knows all nine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from regard.model.positions import (
 
 @dataclass(frozen=True)
 class Shape:
-    """What a scheme may need to know of the model around it."""
+    """What a scheme needs to know about the model."""
 
     dim: int
     heads: int
@@ -40,7 +40,7 @@ def _no_positions(shape: Shape, c: PositionsConfig) -> Positions:
 
 @dataclass(frozen=True)
 class Scheme:
-    """Where a scheme stands: one object at the embeddings, and one in each self-attention or one for all of them."""
+    """How a scheme enters a stack: at the embeddings, and in every self-attention, one object each or one for all."""
 
     embedding: PositionsFactory = _no_positions
     attention: PositionsFactory = _no_positions

@@ -1,4 +1,4 @@
-"""Schemes that tell attention how far apart a query and a key stand."""
+"""Relative schemes: attention scores depend on the distance between query and key."""
 
 import math
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from regard.model.positions.base import Positions, relative_positions
 
 
 class Relative(Positions):
-    """A vector for each distance up to `clip`, added to the key; and, if asked for, to the value.  Shaw et al. 2018.
+    """An embedding for each distance up to `max_relative`, added to keys and optionally to values.  Shaw et al. 2018.
 
-    score = q · (k + a[clip(j - i)]) / √K; the vectors are shared by the heads of a layer.
+    score = q · (k + a[clip(j - i)]) / √K; the embeddings are shared by the heads of a layer.
     """
 
     def __init__(self, width: int, max_relative: int, values: bool = False):
@@ -26,28 +26,24 @@ class Relative(Positions):
             nn.init.xavier_uniform_(table)
 
     def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
-        distance_scores = (
-            q @ self.keys.mT / math.sqrt(q.shape[-1])
-        )  # (B, H, Tq, 2·clip + 1): each query with each distance
+        distance_scores = q @ self.keys.mT / math.sqrt(q.shape[-1])  # (B, H, Tq, distances)
         rows = self._rows(q_position_ids, k_position_ids)[:, None]  # (B or 1, 1, Tq, Tk)
         return distance_scores.gather(3, rows.expand(*distance_scores.shape[:3], -1))
 
     def value_bias(self, weights: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
         assert self.values is not None
         rows = self._rows(q_position_ids, k_position_ids)[:, None].expand_as(weights)
-        # The weight that goes to each distance, then the mean of the distances' vectors.
+        # The weight of each distance, then the weighted sum of the distances' embeddings.
         by_distance = weights.new_zeros(*weights.shape[:3], len(self.values)).scatter_add(3, rows, weights)
         return by_distance @ self.values
 
     def _rows(self, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
-        return (
-            relative_positions(q_position_ids, k_position_ids).clamp(-self.max_relative, self.max_relative)
-            + self.max_relative
-        )
+        distances = relative_positions(q_position_ids, k_position_ids)
+        return distances.clamp(-self.max_relative, self.max_relative) + self.max_relative
 
 
 class LearnedBias(Positions):
-    """One learned number for each head and distance: 2(T - 1) + 1 of them a head."""
+    """One learned bias for each head and distance: 2(T - 1) + 1 per head."""
 
     by_head = True
 
@@ -60,8 +56,8 @@ class LearnedBias(Positions):
         distance = relative_positions(q_position_ids, k_position_ids)  # (B or 1, Tq, Tk)
         if int(distance.abs().max()) >= self.limit:
             raise ModelError(
-                f"two pieces {int(distance.abs().max())} apart are too far: model.positions.length={self.limit} is "
-                f"all that this model has learnt. Split the sentence, or train with a larger model.positions.length."
+                f"two tokens are {int(distance.abs().max())} positions apart: this model has learned "
+                f"model.positions.length={self.limit}. Split the sentence, or train with a larger one."
             )
         return self.table[:, distance + self.limit - 1].transpose(0, 1)  # (B or 1, H, Tq, Tk)
 
@@ -69,7 +65,7 @@ class LearnedBias(Positions):
 def relative_position_bucket(distance: Tensor, buckets: int, max_distance: int, bidirectional: bool) -> Tensor:
     """Which bucket a distance j - i falls into: near ones have their own, far ones share by logarithm.
 
-    Raffel et al. 2020. Two-sided: half of the buckets are for keys behind the query. Else those count as distance 0.
+    Raffel et al. 2020. Bidirectional: half of the buckets are for keys after the query; else those count as distance 0.
     """
     start = torch.zeros_like(distance)
     if bidirectional:
@@ -85,7 +81,7 @@ def relative_position_bucket(distance: Tensor, buckets: int, max_distance: int, 
 
 
 class T5Bias(Positions):
-    """A learned number for each head and bucket of distances; one table serves all layers of a stack."""
+    """A learned bias for each head and bucket of distances; all layers of a stack share one table."""
 
     by_head = True
 
@@ -117,7 +113,7 @@ class ALiBi(Positions):
     """Nothing learned: scores fall with the distance, in each head at its own slope.
 
     Symmetric: -m |j - i|, which in a causal decoder is the scheme as published. Two-sided, for encoders: half of the
-    heads look to the left only and half to the right only, so that left and right can be told apart.
+    heads attend to the left only and half to the right only, so that left and right can be told apart.
     """
 
     by_head = True
@@ -135,12 +131,12 @@ class ALiBi(Positions):
         if not self.two_sided:
             return penalty
         left_heads = torch.arange(len(self.slopes), device=q.device)[:, None, None] < -(-len(self.slopes) // 2)
-        # A quarter of the lowest number, not -inf: a row of padding that sees nothing must stay finite.
+        # A quarter of the lowest number, not -inf: a row that is all masked must stay finite.
         return penalty.masked_fill(torch.where(left_heads, distance > 0, distance < 0), torch.finfo(q.dtype).min / 4)
 
 
 class SelectedHeads(Positions):
-    """Another scheme, for a layer of which only some heads are left: of what is learnt by head, theirs."""
+    """Another scheme, for a pruned layer: of what the scheme has per head, the entries of the kept heads."""
 
     def __init__(self, scheme: Positions, head_ids: Sequence[int]):
         super().__init__()

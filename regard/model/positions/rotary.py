@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys are turned by where they stand, so that scores see only the difference."""
+"""Rotary position embeddings: queries and keys are rotated by their positions; scores depend on the difference."""
 
 import math
 
@@ -9,10 +9,10 @@ from regard.model.positions.base import Positions
 
 
 class Rotary(Positions):
-    """Pairs of dimensions turned by angles p / base^(2t/K).  Su et al. 2021.
+    """Pairs of dimensions rotated by angles p / base^(2t/K).  Su et al. 2021.
 
     Interleaved: dimensions 2t and 2t+1 are a pair, as published. Halves: t and t + K/2, as in LLaMA; the same but for
-    a permutation of the weights of queries and keys. Of a head's K dimensions the first `width` are turned.
+    a permutation of the weights of queries and keys. Of a head's K dimensions the first `width` are rotated.
     """
 
     def __init__(self, width: int, base: float = 10_000.0, interleaved: bool = False):
@@ -21,7 +21,7 @@ class Rotary(Positions):
         self.base = base
         self.interleaved = interleaved
         even = torch.arange(0, width, 2, dtype=torch.float64)
-        self.inv_freq = torch.exp(even * (-math.log(base) / width))  # (width/2,); no buffer: it stays as exact as it is
+        self.inv_freq = torch.exp(even * (-math.log(base) / width))  # (width/2,); no buffer: it stays float64
 
     def rotate(self, q: Tensor, position_ids: Tensor) -> Tensor:
         device = "cpu" if q.device.type == "mps" else q.device  # which has no float64
