@@ -13,6 +13,7 @@ from torch import Tensor
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.flow.decompose import MASKED_SCORE_DIVISOR, head_attn_mask, toeplitz_r2
 from regard.inspection.trace import AttentionTrace, Model, Trace, attention_sites, trace_forward
+from regard.model.modules import device_of
 from regard.model.positions import (
     Absolute,
     ALiBi,
@@ -27,7 +28,7 @@ from regard.model.positions import (
     T5Bias,
 )
 from regard.model.taps import alter
-from regard.model.transformer import TokenEmbedding, device_of
+from regard.model.transformer import TokenEmbedding
 
 Matrix = NDArray[np.float64]
 SCHEME_NAMES: dict[type[Positions], str] = {

@@ -14,15 +14,10 @@ from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.model.attention import Attention
 from regard.model.layers import DecoderLayer, Residual
+from regard.model.modules import device_of, evaluation_mode
+from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.taps import attention_path, record
-from regard.model.transformer import (
-    DecoderOnly,
-    EncoderDecoder,
-    EncoderOnly,
-    TransformerStack,
-    device_of,
-    evaluation_mode,
-)
+from regard.model.transformer import EncoderDecoder, TransformerStack
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
 BATCH_CELLS = 2**21  # attention weights of one layer and batch, which bounds memory

@@ -1,4 +1,4 @@
-"""Small models of every scheme, and sentences without text for them to read."""
+"""Small models with every position encoding, and examples without text."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def config_of(positions: dict, **more) -> ModelConfig:
 
 
 def model_of(config: ModelConfig, seed: int = 5):
-    """A model whose every parameter has left its start, so that no zero hides a fault."""
+    """A model with all parameters perturbed, so that no initial zero hides an error."""
     torch.manual_seed(seed)
     model = build(config, SIZE, SIZE, joint=True, pad=PAD).eval()
     with torch.no_grad():

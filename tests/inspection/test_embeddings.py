@@ -1,4 +1,4 @@
-"""Static and contextual vectors, and places: what must be true of their numbers."""
+"""Properties of static and contextual word vectors."""
 
 import math
 
@@ -34,21 +34,21 @@ def encoder(kind: str):
 
 
 def test_a_word_is_itself_in_the_static_layer_whatever_the_sentence():
-    found = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
-    assert [layer.name for layer in found] == ["static", "with position", "layer 0", "layer 1"]
-    assert embeddings.mean_cosine(found[0].vectors) == pytest.approx(1)
-    assert embeddings.max_explained_variance(found[0].vectors) == pytest.approx(1)
-    assert embeddings.mean_cosine(found[1].vectors) < 1 - 1e-6
-    told = embeddings.measure_contextuality(found[0], SENSES)
-    assert told.sense_auc == 0.5 and told.nearest_sense_accuracy == pytest.approx(
+    layers = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
+    assert [layer.name for layer in layers] == ["static", "with position", "layer 0", "layer 1"]
+    assert embeddings.mean_cosine(layers[0].vectors) == pytest.approx(1)
+    assert embeddings.max_explained_variance(layers[0].vectors) == pytest.approx(1)
+    assert embeddings.mean_cosine(layers[1].vectors) < 1 - 1e-6
+    contextuality = embeddings.measure_contextuality(layers[0], SENSES)
+    assert contextuality.sense_auc == 0.5 and contextuality.nearest_sense_accuracy == pytest.approx(
         1 / 3
-    )  # chance, since all are one vector
+    )  # chance, since all vectors are equal
 
 
 def test_without_positions_a_word_changes_only_by_its_sentence():
-    found = embeddings.collect_word_vectors(encoder("none"), SENTENCES, "bank")
-    assert embeddings.mean_cosine(found[1].vectors) == pytest.approx(1)
-    assert embeddings.mean_cosine(found[2].vectors) < 1 - 1e-6
+    layers = embeddings.collect_word_vectors(encoder("none"), SENTENCES, "bank")
+    assert embeddings.mean_cosine(layers[1].vectors) == pytest.approx(1)
+    assert embeddings.mean_cosine(layers[2].vectors) < 1 - 1e-6
     twice = embeddings.collect_word_vectors(encoder("none"), [SENTENCES[0], SENTENCES[0]], "bank")
     assert all(embeddings.mean_cosine(layer.vectors) == pytest.approx(1) for layer in twice)
 
@@ -58,12 +58,14 @@ def test_a_rogue_coordinate_is_seen_through():
     rows = rng.normal(size=(200, 50))
     rows[:, 3] += 30
     layer = embeddings.LayerVectors("x", rows[:20], rows[20:40], tuple(rows[i : i + 10] for i in range(0, 200, 10)))
-    told = embeddings.measure_contextuality(layer)
-    assert told.raw.anisotropy > 0.8  # what raw cosines would call alike
-    assert abs(told.standardized.anisotropy) < 0.05
-    assert abs(told.raw.self_similarity) < 0.05 and abs(told.standardized.self_similarity) < 0.05
-    assert 0.1 < told.standardized.intra_sentence_similarity < 0.5  # ten random rows and their mean: about 1/√10
-    assert told.sense_auc is None and told.nearest_sense_accuracy is None
+    contextuality = embeddings.measure_contextuality(layer)
+    assert contextuality.raw.anisotropy > 0.8  # raw cosines are dominated by one dimension
+    assert abs(contextuality.standardized.anisotropy) < 0.05
+    assert abs(contextuality.raw.self_similarity) < 0.05 and abs(contextuality.standardized.self_similarity) < 0.05
+    assert (
+        0.1 < contextuality.standardized.intra_sentence_similarity < 0.5
+    )  # ten random rows and their mean: about 1/√10
+    assert contextuality.sense_auc is None and contextuality.nearest_sense_accuracy is None
 
 
 def test_senses_that_lie_apart_are_separated():
@@ -76,10 +78,10 @@ def test_senses_that_lie_apart_are_separated():
 
 def test_a_projection_has_two_dimensions_a_layer_and_the_same_axes_for_all():
     layers = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
-    found = embeddings.project_2d([*layers, layers[2]])
-    assert [flat.shape for flat in found] == [(4, 2)] * 5
-    assert np.array_equal(found[2], found[4]) and not np.allclose(found[2], found[3])
-    assert np.allclose(found[0], 0)  # the static word is one point
+    projections = embeddings.project_2d([*layers, layers[2]])
+    assert [flat.shape for flat in projections] == [(4, 2)] * 5
+    assert np.array_equal(projections[2], projections[4]) and not np.allclose(projections[2], projections[3])
+    assert np.allclose(projections[0], 0)  # the static vectors are equal
 
 
 def test_a_word_that_is_not_there_is_named_with_those_that_are():

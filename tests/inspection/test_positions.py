@@ -1,4 +1,4 @@
-"""Positions seen: every scheme shows what it holds, and does to scores what its formula says."""
+"""Position tables and effects of every position encoding, compared with their formulas."""
 
 import math
 
@@ -21,21 +21,21 @@ APART = torch.arange(P)[None] - torch.arange(P)[:, None]
 STACKS = ("encoder", "decoder")
 
 
-def turned(x: Tensor, positions: dict) -> Tensor:
+def rotated(x: Tensor, positions: dict) -> Tensor:
     """Rotation by complex numbers: (H, P, K)."""
     width = int(K * positions.get("partial_rotary_factor", 1))
-    speed = 10_000.0 ** (-torch.arange(0, width, 2).double() / width)
-    spin = torch.polar(torch.ones(P, width // 2).double(), torch.arange(P)[:, None] * speed)
+    inv_freq = 10_000.0 ** (-torch.arange(0, width, 2).double() / width)
+    rotation = torch.polar(torch.ones(P, width // 2).double(), torch.arange(P)[:, None] * inv_freq)
     first, second = torch.arange(0, width, 2), torch.arange(1, width, 2)
     if positions.get("rotary_layout") != "interleaved":
         first, second = torch.arange(width // 2), torch.arange(width // 2, width)
-    out, both = x.clone(), torch.complex(x[..., first], x[..., second]) * spin
+    out, both = x.clone(), torch.complex(x[..., first], x[..., second]) * rotation
     out[..., first], out[..., second] = both.real, both.imag
     return out
 
 
 def bias(positions: dict, scheme, q: Tensor, causal: bool) -> Tensor | float:
-    """What each scheme adds to scores, by its formula: broadcastable to (H, P, P)."""
+    """The bias of each position encoding by its formula: broadcastable to (H, P, P)."""
     kind = positions["kind"]
     if kind == "relative":
         return torch.einsum("hik,ijk->hij", q, scheme.keys[APART.clamp(-3, 3) + 3]) / math.sqrt(K)
@@ -44,37 +44,37 @@ def bias(positions: dict, scheme, q: Tensor, causal: bool) -> Tensor | float:
     if kind == "t5":
         return scheme.table[relative_position_bucket(APART, 8, 20, not causal)].permute(2, 0, 1)
     if kind == "alibi" and positions.get("sides") == "two-sided" and not causal:
-        each = torch.tensor([alibi_slopes(2)[0], alibi_slopes(2)[1], alibi_slopes(2)[0]])[:, None, None]
-        hidden = torch.stack([APART > 0, APART > 0, APART < 0])
-        return (-each * APART.abs()).masked_fill(hidden, torch.nan)
+        slopes = torch.tensor([alibi_slopes(2)[0], alibi_slopes(2)[1], alibi_slopes(2)[0]])[:, None, None]
+        masked = torch.stack([APART > 0, APART > 0, APART < 0])
+        return (-slopes * APART.abs()).masked_fill(masked, torch.nan)
     if kind == "alibi":
         return -torch.tensor(alibi_slopes(H))[:, None, None] * APART.abs()
     return 0.0
 
 
 def by_hand(model, stack: str, positions: dict) -> np.ndarray:
-    """Scores of the first layer for the mean word at every place, row by row less their mean."""
+    """Scores of the first layer for the mean embedding at every position, less the mean of each row."""
     embedding, layer = getattr(model, stack).embedding, getattr(model, stack).layers[0]
     word = (embedding.tokens.weight.mean(dim=0) * math.sqrt(D)).expand(P, -1)
     kind = positions["kind"]
     if kind in ("sinusoidal", "learned"):
-        word = word + held(positions, embedding.positions)
+        word = word + table_by_formula(positions, embedding.positions)
     if kind == "concatenated":
-        word = torch.cat((word, held(positions, embedding.positions.encoding)), dim=1)
+        word = torch.cat((word, table_by_formula(positions, embedding.positions.encoding)), dim=1)
     x = layer.self_attn_residual.norm(word) if isinstance(layer.self_attn_residual, PreNorm) else word
     q, k = (
         linear(x).unflatten(1, (H, K)).transpose(0, 1) for linear in (layer.self_attn.q_proj, layer.self_attn.k_proj)
     )
     if kind == "rotary":
-        q, k = turned(q, positions), turned(k, positions)
+        q, k = rotated(q, positions), rotated(k, positions)
     scores = q @ k.mT / math.sqrt(K) + bias(positions, layer.self_attn.positions, q, stack == "decoder")
     if stack == "decoder":
         scores = scores.masked_fill(APART > 0, torch.nan)
     return (scores - scores.nanmean(dim=-1, keepdim=True)).numpy()
 
 
-def held(positions: dict, scheme) -> Tensor:
-    """The vectors of places, by their formula or from their table."""
+def table_by_formula(positions: dict, scheme) -> Tensor:
+    """Position vectors, by their formula or from their table."""
     if positions["kind"] == "learned" or positions.get("table") == "learned":
         return scheme.table[:P]
     width = positions.get("width", D)
@@ -95,40 +95,40 @@ def test_if_all_words_are_one_scores_are_what_the_scheme_says(positions, norm, s
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_scheme_shows_what_it_holds(positions, stack):
     model, kind = model_of(config_of(positions)).double(), positions["kind"]
-    found = analyze_stack_positions(model, stack, P)
-    inside = getattr(model, stack).layers[0].self_attn.positions
-    assert found.scheme == kind and len(found.effects) == 2
+    stack_positions = analyze_stack_positions(model, stack, P)
+    attention_positions = getattr(model, stack).layers[0].self_attn.positions
+    assert stack_positions.scheme == kind and len(stack_positions.effects) == 2
     if kind == "none":
-        assert found.tables == []
+        assert stack_positions.tables == []
         return
-    sheet = found.tables[0]
+    table = stack_positions.tables[0]
     if kind in ("sinusoidal", "learned", "concatenated"):
-        beside = getattr(model, stack).embedding.positions
-        expected = held(positions, getattr(beside, "encoding", beside))
+        embedding_positions = getattr(model, stack).embedding.positions
+        expected = table_by_formula(positions, getattr(embedding_positions, "encoding", embedding_positions))
     elif kind == "rotary":
-        angle = torch.arange(P).double()[:, None] * inside.inv_freq
+        angle = torch.arange(P).double()[:, None] * attention_positions.inv_freq
         expected = torch.cat((angle.cos(), angle.sin()), dim=1)
     elif kind == "relative":
-        expected = inside.keys[:4] if stack == "decoder" else inside.keys
-        assert len(found.tables) == 2 * (1 + positions.get("values", False))  # two layers, keys and values
+        expected = attention_positions.keys[:4] if stack == "decoder" else attention_positions.keys
+        assert len(stack_positions.tables) == 2 * (1 + positions.get("values", False))  # two layers, keys and values
     else:
-        whole = bias(positions, inside, torch.zeros(H, P, K), stack == "decoder")
-        left, right = whole[:, -1, :].T, whole[:, 0, 1:].T  # the last query looks back, the first one ahead
+        biases = bias(positions, attention_positions, torch.zeros(H, P, K), stack == "decoder")
+        left, right = biases[:, -1, :].T, biases[:, 0, 1:].T  # the last query attends back, the first one ahead
         expected = left if stack == "decoder" else torch.cat((left, right))
-    np.testing.assert_allclose(sheet.values, expected.numpy(), atol=1e-6, equal_nan=True)
-    assert len(sheet.row_labels) == len(sheet.values) and (sheet.row_axis == "distance") == (min(sheet.row_labels) < 0)
-    assert np.isfinite(sheet.gram).all() and sheet.singular_values == pytest.approx(
-        sorted(sheet.singular_values, reverse=True)
+    np.testing.assert_allclose(table.values, expected.numpy(), atol=1e-6, equal_nan=True)
+    assert len(table.row_labels) == len(table.values) and (table.row_axis == "distance") == (min(table.row_labels) < 0)
+    assert np.isfinite(table.gram).all() and table.singular_values == pytest.approx(
+        sorted(table.singular_values, reverse=True)
     )
 
 
 @pytest.mark.parametrize(("kind", "width"), [("sinusoidal", D), ("rotary", K)])
 def test_the_gram_matrix_of_waves_knows_distances_alone(kind, width):
-    sheet = analyze_stack_positions(model_of(config_of({"kind": kind})), "encoder", 17).tables[0]
-    speed = 10_000.0 ** (-np.arange(0, width, 2) / width)
-    apart = np.arange(17)[None] - np.arange(17)[:, None]
-    assert sheet.gram == pytest.approx(np.cos(apart[..., None] * speed).sum(axis=2), abs=1e-4)
-    assert sheet.distance_share == pytest.approx(1)
+    table = analyze_stack_positions(model_of(config_of({"kind": kind})), "encoder", 17).tables[0]
+    inv_freq = 10_000.0 ** (-np.arange(0, width, 2) / width)
+    distances = np.arange(17)[None] - np.arange(17)[:, None]
+    assert table.gram == pytest.approx(np.cos(distances[..., None] * inv_freq).sum(axis=2), abs=1e-4)
+    assert table.distance_share == pytest.approx(1)
 
 
 def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly():
@@ -144,10 +144,10 @@ def test_without_positions_no_place_is_like_another_and_an_encoder_looks_evenly(
 @torch.no_grad()
 def test_the_favourite_distance_is_the_one_that_was_planted():
     model = model_of(config_of({"kind": "bias", "length": 64}))
-    model.encoder.layers[0].self_attn.positions.table[1, 63 + 2] = 9  # head 1 looks two further
+    model.encoder.layers[0].self_attn.positions.table[1, 63 + 2] = 9  # head 1 attends two positions ahead
     model.decoder.layers[1].self_attn.positions.table[2, 63 - 3] = 9
-    far, times = analyze_stack_positions(model, "encoder", P).effects[0].preferred_offset(1)
-    assert far == 2 and times > 11 - 1
+    offset, ratio = analyze_stack_positions(model, "encoder", P).effects[0].preferred_offset(1)
+    assert offset == 2 and ratio > 11 - 1
     assert analyze_stack_positions(model, "decoder", P).effects[1].preferred_offset(2)[0] == -3
 
 
@@ -157,15 +157,15 @@ def test_places_end_where_a_table_ends_and_pruned_heads_are_not_shown():
     ].values.shape == (7, D)
     for kind in ({"kind": "bias", "length": 64}, {"kind": "alibi"}, {"kind": "rotary"}):
         model = model_of(config_of(kind, pruned=("encoder.0.self.1",)))
-        found = analyze_stack_positions(model, "encoder", P)
-        assert found.effects[0].head_ids == (0, 2) and len(found.effects[0].scores) == 2
-        assert found.tables[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
+        stack_positions = analyze_stack_positions(model, "encoder", P)
+        assert stack_positions.effects[0].head_ids == (0, 2) and len(stack_positions.effects[0].scores) == 2
+        assert stack_positions.tables[0].values.shape[1] == (2 if kind["kind"] != "rotary" else K)
 
 
 def test_the_share_of_distance_is_each_heads_own_where_heads_may_look_elsewhere():
     model = model_of(config_of({"kind": "alibi", "sides": "two-sided"}))
-    said = trace_constant_sentence(model, P).attentions["encoder.0.self"]
-    assert toeplitz_r2(said) == pytest.approx(1)
+    attn = trace_constant_sentence(model, P).attentions["encoder.0.self"]
+    assert toeplitz_r2(attn) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("positions", KINDS[:3], ids=name_of)
@@ -177,8 +177,10 @@ def test_a_language_model_alone_has_places_too(positions):
         "decoder.1.self",
     ]
     side = tokens_from_ids([5, 9, 11])
-    looks = trace_forward(model, Example(side, side, side)).attentions
-    assert list(looks) == [site.name for site in attention_sites(model)] and looks["decoder.1.self"].weights.shape == (
+    attentions = trace_forward(model, Example(side, side, side)).attentions
+    assert list(attentions) == [site.name for site in attention_sites(model)] and attentions[
+        "decoder.1.self"
+    ].weights.shape == (
         H,
         3,
         3,

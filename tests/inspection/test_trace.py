@@ -1,4 +1,4 @@
-"""Traces of a forward pass: taps by module path, and models left in the mode that they were in."""
+"""Traces of a forward pass: taps by module path, and evaluation mode only for the duration of the call."""
 
 from collections.abc import Callable
 from typing import Any

@@ -14,8 +14,9 @@ from regard.inspection.heads import statistics
 from regard.inspection.heads.importance import sentence_losses
 from regard.inspection.heads.statistics import FloatArray, spearman
 from regard.inspection.trace import AttentionTrace, Model, Trace, attention_sites
+from regard.model.modules import evaluation_mode
 from regard.model.taps import record
-from regard.model.transformer import EncoderDecoder, evaluation_mode
+from regard.model.transformer import EncoderDecoder
 
 KINDS = ("encoder", "decoder", "cross")
 NUM_PERMUTATIONS = 7

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder, last_encoder_output_name
-from regard.model.layers import LayerNorm, PreNorm, RMSNorm
+from regard.model.layers import LayerNorm, PreNorm
+from regard.model.modules import evaluation_mode
 from regard.model.positions import Absolute, Concatenated, Rotary
-from regard.model.transformer import TokenEmbedding, evaluation_mode
+from regard.model.transformer import TokenEmbedding
+from regard.model.variants import RMSNorm
 
 PARTS = ("content", "position", "constant")
 TERM_NAMES = ("content·content", "content·position", "position·content", "position·position", "constant", "distance")

@@ -15,8 +15,9 @@ from regard.inspection.heads.importance import target_ids
 from regard.inspection.heads.statistics import FloatArray, entropy, random_permutations, spearman
 from regard.inspection.trace import AttentionTrace, model_inputs
 from regard.model.attention import masked_softmax
+from regard.model.modules import evaluation_mode
 from regard.model.taps import alter
-from regard.model.transformer import EncoderDecoder, evaluation_mode
+from regard.model.transformer import EncoderDecoder
 
 NUM_PERMUTATIONS = 7
 """Random permutations of the weights of a head."""

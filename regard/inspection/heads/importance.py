@@ -17,8 +17,9 @@ from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
 from regard.inspection.heads.statistics import MIN_SENTENCES, FloatArray, bootstrap_counts
 from regard.inspection.trace import AttentionSite, Model, attention_sites, batch_by_length, model_inputs, pad_sequences
+from regard.model.modules import evaluation_mode
 from regard.model.taps import alter, record
-from regard.model.transformer import EncoderDecoder, evaluation_mode
+from regard.model.transformer import EncoderDecoder
 
 ABLATIONS = ("zero", "mean", "resample")
 Intervention = Callable[[Tensor], Tensor]

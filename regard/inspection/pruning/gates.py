@@ -14,8 +14,8 @@ from regard.config import Head
 from regard.inspection.example import Example
 from regard.inspection.heads.importance import Intervention, count_target_tokens, gate_heads, sentence_losses
 from regard.inspection.trace import Model, attention_sites
+from regard.model.modules import evaluation_mode
 from regard.model.taps import alter
-from regard.model.transformer import evaluation_mode
 
 TEMPERATURE, STRETCH_LOW, STRETCH_HIGH = 0.33, -0.1, 1.1
 INITIAL_LOG_ALPHA = 2.0  # nearly open

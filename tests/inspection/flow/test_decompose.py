@@ -1,4 +1,4 @@
-"""Whatever is said to add up does: scores, outputs, layers and shares, for every scheme and both places of the norm."""
+"""Decompositions add up: scores, outputs, layers and shares, for every position encoding, pre-norm and post-norm."""
 
 import pytest
 import torch
@@ -18,10 +18,10 @@ def model(request, positions, norm, norm_kind):
     return model_of(config_of(positions, **more)).to(request.param)
 
 
-def off(found, expected, *terms) -> float:
+def off(actual, expected, *terms) -> float:
     """The largest difference, relative to the largest term."""
     largest = max(float(term.abs().max()) for term in (expected, *terms))
-    return float((found - expected).detach().abs().max()) / largest
+    return float((actual - expected).detach().abs().max()) / largest
 
 
 def visible(terms: decompose.ScoreTerms, tensor):
@@ -29,46 +29,46 @@ def visible(terms: decompose.ScoreTerms, tensor):
 
 
 def test_the_ten_terms_and_the_six_add_up_to_the_scores(model, examples):
-    seen = [trace_forward(model, example) for example in examples]
-    means = decompose.compute_corpus_means(model, seen)
-    for name, look in seen[0].attentions.items():
-        for common in (None, means):
-            found = decompose.decompose_scores(model, seen[0], look, common)
-            parts = [visible(found, part) for part in found.terms.values()]
-            total, least = visible(found, look.scores), TOLERANCE[look.scores.dtype]
-            assert off(sum(parts), total, *parts) < least, name
-            six = [visible(found, part) for part in found.grouped_terms.unbind(1)]
-            assert off(sum(six), total, *six) < least, name
+    traces = [trace_forward(model, example) for example in examples]
+    means = decompose.compute_corpus_means(model, traces)
+    for name, attn in traces[0].attentions.items():
+        for corpus_means in (None, means):
+            terms = decompose.decompose_scores(model, traces[0], attn, corpus_means)
+            parts = [visible(terms, part) for part in terms.terms.values()]
+            total, tolerance = visible(terms, attn.scores), TOLERANCE[attn.scores.dtype]
+            assert off(sum(parts), total, *parts) < tolerance, name
+            six = [visible(terms, part) for part in terms.grouped_terms.unbind(1)]
+            assert off(sum(six), total, *six) < tolerance, name
 
 
 def test_shares_of_terms_sum_to_one_and_what_all_keys_share_has_none(model, examples):
-    seen = trace_forward(model, examples[0])
-    look = seen.attentions["encoder.1.self"]
-    found = decompose.decompose_scores(model, seen, look)
-    shares = decompose.term_shares(found.grouped_terms, found.attn_mask)
-    least = TOLERANCE[shares.dtype] * max(1.0, float(shares.abs().max()))
-    assert_close(shares.sum(dim=1), torch.ones_like(shares[:, 0]), rtol=0, atol=least)
-    same_for_all_keys = torch.randn(3, 1, len(look.query_input), 1).expand(3, 1, *look.scores.shape[1:]).to(look.scores)
-    more = decompose.term_shares(torch.cat((found.grouped_terms, same_for_all_keys), dim=1), found.attn_mask)
-    assert float(more[:, -1].abs().max()) < least
+    trace = trace_forward(model, examples[0])
+    attn = trace.attentions["encoder.1.self"]
+    terms = decompose.decompose_scores(model, trace, attn)
+    shares = decompose.term_shares(terms.grouped_terms, terms.attn_mask)
+    tolerance = TOLERANCE[shares.dtype] * max(1.0, float(shares.abs().max()))
+    assert_close(shares.sum(dim=1), torch.ones_like(shares[:, 0]), rtol=0, atol=tolerance)
+    same_for_all_keys = torch.randn(3, 1, len(attn.query_input), 1).expand(3, 1, *attn.scores.shape[1:]).to(attn.scores)
+    more = decompose.term_shares(torch.cat((terms.grouped_terms, same_for_all_keys), dim=1), terms.attn_mask)
+    assert float(more[:, -1].abs().max()) < tolerance
 
 
 def test_what_each_key_hands_over_adds_up_to_what_attention_gives(model, examples):
-    for look in trace_forward(model, examples[1]).attentions.values():
-        bias = look.site.attention.out_proj.bias
-        total = norms.key_contributions(look).sum(dim=1) + (0 if bias is None else bias)
-        assert off(total, look.out) < TOLERANCE[look.out.dtype]
+    for attn in trace_forward(model, examples[1]).attentions.values():
+        bias = attn.site.attention.out_proj.bias
+        total = norms.key_contributions(attn).sum(dim=1) + (0 if bias is None else bias)
+        assert off(total, attn.out) < TOLERANCE[attn.out.dtype]
 
 
 def test_layers_with_residual_and_norm_add_up_to_what_they_hand_on(model, examples):
-    seen = trace_forward(model, examples[1])
+    trace = trace_forward(model, examples[1])
     for site in attention_sites(model):
-        look = seen.attentions[site.name]
+        attn = trace.attentions[site.name]
         with torch.no_grad():
-            after = look.residual_stream + look.out
+            after = attn.residual_stream + attn.out
             after = site.residual.norm(after) if model.encoder.norm.__class__.__name__ == "Identity" else after
-        whole = norms.layer_contributions(look)
-        assert off(whole.sum(), after, whole.by_key) < TOLERANCE[look.out.dtype]
+        whole = norms.layer_contributions(attn)
+        assert off(whole.sum(), after, whole.by_key) < TOLERANCE[attn.out.dtype]
 
 
 def test_watched_and_fused_paths_give_the_same(model, examples):
@@ -82,14 +82,14 @@ def test_watched_and_fused_paths_give_the_same(model, examples):
 
 def test_rows_sum_to_one_and_masked_cells_are_exactly_nought(positions, norm, examples):
     model = model_of(config_of(positions, norm=norm))
-    for example, looks in zip(examples, attention_weights(model, examples), strict=True):
-        for name, w in looks.items():
+    for example, weights in zip(examples, attention_weights(model, examples), strict=True):
+        for name, w in weights.items():
             assert_close(w.sum(dim=-1), torch.ones(w.shape[:-1]))
             if name.startswith("decoder") and name.endswith("self"):
                 assert not w.triu(1).any(), name
-        alone = attention_weights(model, [example])[0]
-        for name, w in looks.items():
-            assert_close(w, alone[name], rtol=0, atol=1e-5)  # padding of the batch changes nothing
+        single = attention_weights(model, [example])[0]
+        for name, w in weights.items():
+            assert_close(w, single[name], rtol=0, atol=1e-5)  # padding of the batch changes nothing
 
 
 def test_a_prefix_attends_as_the_full_target_does(positions):
@@ -108,32 +108,32 @@ def test_a_prefix_attends_as_the_full_target_does(positions):
 
 def test_without_positions_nothing_is_positional_in_the_first_layer(examples):
     model = model_of(config_of({"kind": "none"}))
-    seen = trace_forward(model, examples[0])
-    found = decompose.decompose_scores(model, seen, seen.attentions["encoder.0.self"])
+    trace = trace_forward(model, examples[0])
+    terms = decompose.decompose_scores(model, trace, trace.attentions["encoder.0.self"])
     for name in ("content·position", "position·content", "position·position", "distance"):
-        assert not found.terms[name].any()
+        assert not terms.terms[name].any()
 
 
-@pytest.mark.parametrize(("kind", "alone"), [("sinusoidal", True), ("alibi", True), ("rotary", False)])
-def test_without_a_corpus_terms_are_known_where_the_embedding_tells_them_apart(kind, alone, examples):
+@pytest.mark.parametrize(("kind", "separable"), [("sinusoidal", True), ("alibi", True), ("rotary", False)])
+def test_without_a_corpus_terms_are_known_where_the_embedding_tells_them_apart(kind, separable, examples):
     model = model_of(config_of({"kind": kind}))
-    seen = trace_forward(model, examples[0])
-    known = {name for name, look in seen.attentions.items() if decompose.can_decompose(look, None)}
-    assert known == ({"encoder.0.self", "decoder.0.self"} if alone else set())
-    means = decompose.compute_corpus_means(model, [seen])
-    assert all(decompose.can_decompose(look, means) for look in seen.attentions.values())
+    trace = trace_forward(model, examples[0])
+    known = {name for name, attn in trace.attentions.items() if decompose.can_decompose(attn, None)}
+    assert known == ({"encoder.0.self", "decoder.0.self"} if separable else set())
+    means = decompose.compute_corpus_means(model, [trace])
+    assert all(decompose.can_decompose(attn, means) for attn in trace.attentions.values())
 
 
 def test_moved_words_leave_the_terms_of_places_alone():
     model = model_of(config_of({"kind": "sinusoidal"}, norm="post")).double()
     one, two = (trace_forward(model, example_of(ids, [9, 10])) for ids in ([5, 6, 7, 8], [8, 5, 7, 6]))
-    terms = [decompose.decompose_scores(model, seen, seen.attentions["encoder.0.self"]).terms for seen in (one, two)]
+    terms = [decompose.decompose_scores(model, trace, trace.attentions["encoder.0.self"]).terms for trace in (one, two)]
     assert_close(terms[0]["position·position"], terms[1]["position·position"], rtol=0, atol=1e-12)
     assert not torch.allclose(terms[0]["content·content"], terms[1]["content·content"])
 
 
 def test_a_norm_for_each_part_would_not_add_up():
-    """What the frozen deviation is for."""
+    """The reason for freezing the deviation."""
     model = model_of(config_of({"kind": "sinusoidal"}))
     norm = model.encoder.layers[0].self_attn_residual.norm
     parts = decompose.decompose_embedding(model.encoder.embedding, torch.tensor([5, 6, 7]), torch.arange(3)[None])
@@ -150,6 +150,6 @@ def test_the_part_that_sees_distances_alone_is_told(kind, examples):
             if kind != "none":
                 site.attention.q_proj.weight.zero_()
                 site.attention.q_proj.bias.zero_()
-    looks = [trace_forward(model, example).attentions["encoder.0.self"] for example in examples]
-    share = decompose.fit_toeplitz(looks).adjusted_r2
+    attns = [trace_forward(model, example).attentions["encoder.0.self"] for example in examples]
+    share = decompose.fit_toeplitz(attns).adjusted_r2
     assert (share > 0.999).all() if kind != "none" else (share < 0.5).all()

@@ -1,4 +1,4 @@
-"""Rollout and flow: what must be true of them, by closed forms."""
+"""Properties and closed forms of rollout and flow."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from regard.model.taps import alter
 from tests.inspection.conftest import config_of, example_of, model_of
 
 STEP = 2 / rollout.CAPACITY_SCALE
-"""What a flow may be off by for each edge that it takes."""
+"""The rounding error of a flow for each edge on its path."""
 
 
 def random_weights(count: int, n: int, m: int | None = None, seed: int = 1) -> list[torch.Tensor]:
@@ -26,31 +26,31 @@ def test_rollout_of_no_attention_is_the_identity():
 
 def test_rollout_of_uniform_attention_has_a_closed_form():
     n, layers = 7, 5
-    found = rollout.attention_rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
+    actual = rollout.attention_rollout([torch.full((n, n), 1 / n, dtype=torch.float64)] * layers)
     share = 2.0**-layers
-    assert_close(found, share * torch.eye(n, dtype=torch.float64) + (1 - share) / n, rtol=0, atol=1e-15)
+    assert_close(actual, share * torch.eye(n, dtype=torch.float64) + (1 - share) / n, rtol=0, atol=1e-15)
 
 
 def test_rollout_rows_sum_to_one_and_the_past_stays_the_past():
     layers = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(4, 9)]
-    found = rollout.attention_rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
-    assert_close(found.sum(dim=1), torch.ones(9, dtype=torch.float64))
-    assert not found.triu(1).any()
+    actual = rollout.attention_rollout(layers, [torch.rand(9, dtype=torch.float64) for _ in layers])
+    assert_close(actual.sum(dim=1), torch.ones(9, dtype=torch.float64))
+    assert not actual.triu(1).any()
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_token_keeps_what_the_measured_ratio_leaves_it(norm):
-    """The ratio is the share of all others, so whatever attention a token pays itself adds nothing to it."""
+    """The ratio is the share of all other tokens, so attention of a token to itself adds nothing to it."""
     model = model_of(config_of({"kind": "sinusoidal"}, norm=norm, layers=1)).double()
-    seen = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
-    found = attribution.analyze_flow(seen)
-    assert_close(1 - found.rollout.encoder.diagonal(), found.mixing_ratios["encoder"][0])
-    (own,), (cross,) = found.mixing_ratios["decoder"], found.mixing_ratios["cross"]
-    assert_close(found.rollout.decoder.target.diagonal(), (1 - own) * (1 - cross))
-    assert_close(found.rollout.decoder.source_share, cross)
+    trace = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
+    analysis = attribution.analyze_flow(trace)
+    assert_close(1 - analysis.rollout.encoder.diagonal(), analysis.mixing_ratios["encoder"][0])
+    (self_ratio,), (cross_ratio,) = analysis.mixing_ratios["decoder"], analysis.mixing_ratios["cross"]
+    assert_close(analysis.rollout.decoder.target.diagonal(), (1 - self_ratio) * (1 - cross_ratio))
+    assert_close(analysis.rollout.decoder.source_share, cross_ratio)
     assert_close(
-        found.rollout.decoder.target[0], torch.eye(4, dtype=torch.float64)[0] * (1 - cross[0])
-    )  # it has only itself
+        analysis.rollout.decoder.target[0], torch.eye(4, dtype=torch.float64)[0] * (1 - cross_ratio[0])
+    )  # it has no other key
 
 
 def test_a_row_that_has_only_itself_stays_itself():
@@ -60,11 +60,11 @@ def test_a_row_that_has_only_itself_stays_itself():
 
 
 def test_deep_maps_of_random_attention_look_alike():
-    """Why a rollout is read beside its depth: all rows become one."""
-    apart = [
+    """With depth all rows of a rollout become equal."""
+    distances = [
         float(torch.pdist(rollout.attention_rollout(random_weights(depth, 9)), p=1).max()) for depth in (1, 4, 12, 24)
     ]
-    assert apart == sorted(apart, reverse=True) and apart[-1] < 1e-3
+    assert distances == sorted(distances, reverse=True) and distances[-1] < 1e-3
 
 
 def test_flow_through_one_layer_is_its_edges_and_through_two_the_sum_of_narrowest():
@@ -83,30 +83,34 @@ def test_flow_lies_between_rollout_and_one():
 
 
 def test_source_and_target_shares_sum_to_one():
-    own = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(3, 5)]
+    self_attn = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(3, 5)]
     shares = rollout.encoder_decoder_rollout(
-        rollout.attention_rollout(random_weights(2, 7)), own, random_weights(3, 5, 7)
+        rollout.attention_rollout(random_weights(2, 7)), self_attn, random_weights(3, 5, 7)
     )
     assert_close(shares.source_share + shares.target.sum(dim=1), torch.ones(5, dtype=torch.float64))
     assert not shares.target.triu(1).any()
-    none = rollout.encoder_decoder_rollout(torch.eye(7).double(), own, [torch.zeros(5, 7).double()] * 3)
+    none = rollout.encoder_decoder_rollout(torch.eye(7).double(), self_attn, [torch.zeros(5, 7).double()] * 3)
     assert not none.source.any()
 
 
 def test_flow_across_the_border_is_at_least_the_rollout_across_it():
     encoder = random_weights(2, 4)
-    own, cross = [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(2, 3)], random_weights(2, 3, 4)
-    flow = rollout.encoder_decoder_flow(encoder, own, cross)
+    self_attn, cross = (
+        [w.tril() / w.tril().sum(dim=1, keepdim=True) for w in random_weights(2, 3)],
+        random_weights(2, 3, 4),
+    )
+    flow = rollout.encoder_decoder_flow(encoder, self_attn, cross)
     assert bool(
         (
-            flow >= rollout.encoder_decoder_rollout(rollout.attention_rollout(encoder), own, cross).source - 4 * STEP
+            flow
+            >= rollout.encoder_decoder_rollout(rollout.attention_rollout(encoder), self_attn, cross).source - 4 * STEP
         ).all()
     )
 
 
 def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
-    own, cross = [torch.eye(3, dtype=torch.float64)], random_weights(1, 3, 4)
-    shares = rollout.encoder_decoder_rollout(torch.eye(4, dtype=torch.float64), own, cross)
+    self_attn, cross = [torch.eye(3, dtype=torch.float64)], random_weights(1, 3, 4)
+    shares = rollout.encoder_decoder_rollout(torch.eye(4, dtype=torch.float64), self_attn, cross)
     assert_close(shares.source, cross[0] / 2)
     assert_close(shares.target, torch.eye(3, dtype=torch.float64) / 2)
 
@@ -114,22 +118,22 @@ def test_the_first_decoder_layer_without_encoder_layers_has_a_closed_form():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_attention_to_oneself_mixes_nothing_and_values_of_one_length_rank_as_weights(norm):
     model = model_of(config_of({"kind": "alibi"}, norm=norm)).double()
-    model.encoder.layers[0].self_attn.positions.slopes.fill_(1e4)  # so steep that each token sees itself alone
-    look = trace_forward(model, example_of([5, 6, 7], [8])).attentions["encoder.0.self"]
-    assert float(norms.mixing_ratio(look).max()) < 1e-12
-    same = replace(look, v=look.v[:, :1].expand_as(look.v))
+    model.encoder.layers[0].self_attn.positions.slopes.fill_(1e4)  # so steep that each token attends to itself alone
+    attn = trace_forward(model, example_of([5, 6, 7], [8])).attentions["encoder.0.self"]
+    assert float(norms.mixing_ratio(attn).max()) < 1e-12
+    same = replace(attn, v=attn.v[:, :1].expand_as(attn.v))
     assert_close(norms.value_weighted_norms(same).argsort(dim=-1), same.weights.argsort(dim=-1))
 
 
 def test_signed_shares_of_keys_and_bias_sum_to_one():
-    look = trace_forward(
+    attn = trace_forward(
         model_of(config_of({"kind": "relative", "values": True})).double(), example_of([5, 6, 7], [8, 9])
     ).attentions["decoder.1.self"]
-    of_bias = (look.out @ look.site.attention.out_proj.bias.detach()) / look.out.pow(2).sum(dim=1)
-    shares = norms.signed_shares(look)
+    of_bias = (attn.out @ attn.site.attention.out_proj.bias.detach()) / attn.out.pow(2).sum(dim=1)
+    shares = norms.signed_shares(attn)
     assert_close(shares.sum(dim=(0, 2)) + of_bias, torch.ones(3, dtype=torch.float64))
-    together = torch.einsum("ijd,id->ij", norms.key_contributions(look), look.out) / look.out.pow(2).sum(dim=1)[:, None]
-    assert_close(shares.sum(dim=0), together)
+    summed = torch.einsum("ijd,id->ij", norms.key_contributions(attn), attn.out) / attn.out.pow(2).sum(dim=1)[:, None]
+    assert_close(shares.sum(dim=0), summed)
 
 
 def test_rows_of_a_rollout_differ_wholly_not_at_all_or_by_halves():
@@ -139,36 +143,37 @@ def test_rows_of_a_rollout_differ_wholly_not_at_all_or_by_halves():
 
 
 def test_weights_dealt_out_at_random_are_what_a_rollout_is_told_beside():
-    """The same weights elsewhere: rows still sum to 1, nothing looks ahead, and even weights are what they were."""
+    """Permuted weights: rows still sum to 1, the mask stays causal, and uniform weights do not change."""
     model = model_of(config_of({"kind": "sinusoidal"})).double()
-    seen = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
-    found = attribution.analyze_flow(seen)
-    assert len(found.permuted_rollouts) == attribution.NUM_PERMUTATIONS
-    for way in found.permuted_rollouts:
-        assert_close(way.encoder.sum(dim=1), torch.ones(5, dtype=torch.float64))
-        assert not way.decoder.target.triu(1).any()
+    trace = trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11]))
+    analysis = attribution.analyze_flow(trace)
+    assert len(analysis.permuted_rollouts) == attribution.NUM_PERMUTATIONS
+    for permuted in analysis.permuted_rollouts:
+        assert_close(permuted.encoder.sum(dim=1), torch.ones(5, dtype=torch.float64))
+        assert not permuted.decoder.target.triu(1).any()
     assert (
-        len({tuple(way.encoder.flatten().tolist()) for way in found.permuted_rollouts}) == attribution.NUM_PERMUTATIONS
+        len({tuple(permuted.encoder.flatten().tolist()) for permuted in analysis.permuted_rollouts})
+        == attribution.NUM_PERMUTATIONS
     )
     with torch.no_grad():
         for site in attention_sites(model):
             site.attention.q_proj.weight.zero_()
             site.attention.q_proj.bias.zero_()
-    even = attribution.analyze_flow(trace_forward(model, seen.example))
-    for way in even.permuted_rollouts:
-        assert_close(way.encoder, even.rollout.encoder)
-        assert_close(way.decoder.source, even.rollout.decoder.source)
+    uniform = attribution.analyze_flow(trace_forward(model, trace.example))
+    for permuted in uniform.permuted_rollouts:
+        assert_close(permuted.encoder, uniform.rollout.encoder)
+        assert_close(permuted.decoder.source, uniform.rollout.decoder.source)
 
 
 def test_what_a_token_pays_itself_is_not_dealt_out():
-    """A rollout takes it from the ratio, so tokens that look at themselves, and evenly at others, are as by chance."""
+    """Rollout takes the diagonal from the ratio, so weights that are uniform off the diagonal equal the baseline."""
     model = model_of(config_of({"kind": "sinusoidal"})).double()
 
-    def selfish(weights):
+    def mostly_diagonal(weights):
         n = weights.shape[-1]
         return (0.9 * torch.eye(n) + 0.1 * (1 - torch.eye(n)) / (n - 1)).to(weights).expand_as(weights)
 
-    with alter(model, {f"encoder.layers.{layer}.self_attn.weights": selfish for layer in range(2)}):
-        found = attribution.analyze_flow(trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11])))
-    for way in found.permuted_rollouts:
-        assert_close(way.encoder, found.rollout.encoder)
+    with alter(model, {f"encoder.layers.{layer}.self_attn.weights": mostly_diagonal for layer in range(2)}):
+        analysis = attribution.analyze_flow(trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11])))
+    for permuted in analysis.permuted_rollouts:
+        assert_close(permuted.encoder, analysis.rollout.encoder)

@@ -34,11 +34,11 @@ def test_the_error_rate_is_nought_for_gold_and_one_for_its_opposite():
 
 
 def test_possible_links_are_neither_asked_for_nor_wrong():
-    """Four links found: one sure, one possible, two wrong; one sure link missed.  Och and Ney 2003."""
+    """Four predicted links: one sure, one possible, two wrong; one sure link is missing.  Och and Ney 2003."""
     sure, possible = [(0, 0), (1, 1)], [(2, 2), (3, 3)]
-    found = compare_links([(0, 0), (2, 2), (4, 4), (5, 5)], sure, possible)
-    assert found.aer == pytest.approx(1 - (1 + 2) / (4 + 2))
-    assert (found.precision, found.recall) == (0.5, 0.5)
+    counts = compare_links([(0, 0), (2, 2), (4, 4), (5, 5)], sure, possible)
+    assert counts.aer == pytest.approx(1 - (1 + 2) / (4 + 2))
+    assert (counts.precision, counts.recall) == (0.5, 0.5)
     assert compare_links([*sure, *possible], sure, possible).aer == 0
     assert (AlignmentCounts().precision, AlignmentCounts().recall) == (0, 0)
 
@@ -55,13 +55,13 @@ def test_links_are_read_as_they_are_written():
 
 def test_words_between_spaces_hold_the_pieces_of_the_words_in_them():
     text = "Don't go , ok."
-    pieces = [(0, 3), (3, 4), (4, 5), (6, 8), (9, 10), (11, 13), (13, 14)]
-    names = tuple(text[a:b] for a, b in pieces)
-    side = TokenizedText(text, tuple(range(7)), names, *assign_words(text, pieces), (False,) * 7)
-    plain = with_whitespace_words(side)
-    assert plain.words == ("Don't", "go", ",", "ok.")
-    texts = [plain.words[at] for at in plain.word_ids]
-    assert all(piece in text for piece, text in zip(plain.tokens, texts, strict=True))
+    token_spans = [(0, 3), (3, 4), (4, 5), (6, 8), (9, 10), (11, 13), (13, 14)]
+    tokens = tuple(text[a:b] for a, b in token_spans)
+    side = TokenizedText(text, tuple(range(7)), tokens, *assign_words(text, token_spans), (False,) * 7)
+    by_whitespace = with_whitespace_words(side)
+    assert by_whitespace.words == ("Don't", "go", ",", "ok.")
+    texts = [by_whitespace.words[word_id] for word_id in by_whitespace.word_ids]
+    assert all(token in text for token, text in zip(by_whitespace.tokens, texts, strict=True))
 
 
 def test_each_target_word_is_linked_to_where_it_looks_most():
@@ -70,11 +70,11 @@ def test_each_target_word_is_linked_to_where_it_looks_most():
 
 
 def test_pieces_are_summed_over_source_words_and_averaged_over_target_words():
-    # source "ab c" in pieces a|b|c and eos; target "xy" in pieces x|y and eos
+    # source "ab c" in tokens a|b|c and eos; target "xy" in tokens x|y and eos
     weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.0, 1.0]])
     source, target = [(0, 1), (1, 2), (2, 4)], [(0, 1), (1, 2)]
     words = merge_subwords_by_span(weights, source, target, ([(0, 2), (3, 4)], [(0, 2)]))
-    first, second = (0.3 + 0.6) / 2, (0.3 + 0.2) / 2 * 0.5  # the last piece is half a space
+    first, second = (0.3 + 0.6) / 2, (0.3 + 0.2) / 2 * 0.5  # half of the last token is a space
     assert_close(words, torch.tensor([[first, second]]) / (first + second))
     assert_close(words.sum(dim=1), torch.ones(1))
 
@@ -91,6 +91,6 @@ def test_weights_come_without_padding_and_each_row_sums_to_one():
 def test_layers_stand_in_their_order():
     model = build(ModelConfig(dim=22, heads=2, ffn=13, layers=11), 23, 23, joint=True, pad=PAD)
     with torch.no_grad():
-        model.decoder.layers[10].cross_attn.q_proj.weight.mul_(50)  # a layer that looks hard
+        model.decoder.layers[10].cross_attn.q_proj.weight.mul_(50)  # a layer with sharp attention
     (weights,) = cross_attention_weights(model, collate([[5, 6, 7]], [[9, 10]]))
     assert int(weights.amax(dim=(1, 2, 3)).argmax()) == 10

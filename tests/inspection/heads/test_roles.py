@@ -1,4 +1,4 @@
-"""Planted heads are recovered, random ones are not, and what a pattern means is what it says."""
+"""Planted roles are recovered, random heads have none, and patterns are what their names say."""
 
 from dataclasses import replace
 from functools import partial
@@ -41,12 +41,14 @@ def test_planted_heads_of_every_role_are_recovered(name):
     roles = possible_roles(kind)
     random = _random_model()
     for start in range(0, len(roles), 4):
-        chosen = (roles[start : start + 4] + roles)[:4]
-        with alter(model, plant_roles(model, name, chosen, EXAMPLES)):
-            facts = [one for one in analyze_heads(model, EXAMPLES, random) if one.head.attention_name == name]
-        assert [one.role and one.role.name for one in facts] == chosen
-        assert all(one.role.low - 1e-9 <= one.role.lift <= one.role.high + 1e-9 for one in facts)
-        assert all(one.runner_up.name != one.role.name for one in facts)
+        chosen_roles = (roles[start : start + 4] + roles)[:4]
+        with alter(model, plant_roles(model, name, chosen_roles, EXAMPLES)):
+            analyses = [
+                analysis for analysis in analyze_heads(model, EXAMPLES, random) if analysis.head.attention_name == name
+            ]
+        assert [analysis.role and analysis.role.name for analysis in analyses] == chosen_roles
+        assert all(analysis.role.low - 1e-9 <= analysis.role.lift <= analysis.role.high + 1e-9 for analysis in analyses)
+        assert all(analysis.runner_up.name != analysis.role.name for analysis in analyses)
 
 
 def test_a_head_that_copies_is_told_unless_it_has_a_pattern():
@@ -54,14 +56,16 @@ def test_a_head_that_copies_is_told_unless_it_has_a_pattern():
     model, head = small_model("sinusoidal"), Head.parse("decoder.1.self.0")
     plant_copying(model, head)
     with alter(model, plant_roles(model, head.attention_name, ["previous"] * 4, EXAMPLES)):
-        (one,) = (facts for facts in analyze_heads(model, EXAMPLES) if facts.head == head)
-    assert one.role.name == "previous" and one.copying_score > 0.99 and one.roles[-1].is_reliable
-    apart = [facts for facts in analyze_heads(model, EXAMPLES, joint_vocab=False) if facts.head.kind == "cross"]
-    assert [facts.copying_score for facts in apart] == [None] * len(apart)
+        (analysis,) = (candidate for candidate in analyze_heads(model, EXAMPLES) if candidate.head == head)
+    assert analysis.role.name == "previous" and analysis.copying_score > 0.99 and analysis.roles[-1].is_reliable
+    separate_vocabs = [
+        candidate for candidate in analyze_heads(model, EXAMPLES, joint_vocab=False) if candidate.head.kind == "cross"
+    ]
+    assert [candidate.copying_score for candidate in separate_vocabs] == [None] * len(separate_vocabs)
 
 
 def test_heads_whose_weights_look_by_distance_are_named_by_it():
-    """Not planted by hand: the weights of a scheme with a number for each distance."""
+    """Weights that follow from a learned bias by distance, not planted ones."""
     config = config_of({"kind": "bias", "length": 64}, dim=32, heads=4)
     model = build(config, VOCAB_SIZE, VOCAB_SIZE, joint=True, pad=0).eval()
     site = attention_sites(model)[0]
@@ -69,9 +73,9 @@ def test_heads_whose_weights_look_by_distance_are_named_by_it():
         site.attention.q_proj.weight.zero_()
         for h, step in enumerate((-1, 1, -2, 0)):
             site.attention.positions.table[h, 63 + step] = 9
-    facts = analyze_heads(model, EXAMPLES)[:4]
-    assert [one.role.name for one in facts] == ["previous", "next", "offset -2", "self"]
-    assert all(one.role.lift > 0.9 and one.role.argmax_rate > 0.95 for one in facts)
+    analyses = analyze_heads(model, EXAMPLES)[:4]
+    assert [analysis.role.name for analysis in analyses] == ["previous", "next", "offset -2", "self"]
+    assert all(analysis.role.lift > 0.9 and analysis.role.argmax_rate > 0.95 for analysis in analyses)
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "alibi", "rotary", "t5", "bias"])
@@ -84,14 +88,14 @@ def test_a_model_with_random_weights_has_no_sure_role(kind):
                 config_of({"kind": kind, "length": 64}, dim=32, heads=4), VOCAB_SIZE, VOCAB_SIZE, joint=True, pad=0
             ).eval()
         )
-    assert [str(one.head) for one in analyze_heads(models[0], EXAMPLES, models[1]) if one.role] == []
+    assert [str(analysis.head) for analysis in analyze_heads(models[0], EXAMPLES, models[1]) if analysis.role] == []
 
 
 def test_a_role_that_random_weights_have_too_is_not_told():
     model = small_model("sinusoidal")
     with alter(model, plant_roles(model, "encoder.0.self", ["previous"] * 4, EXAMPLES)):
-        (one, *_) = analyze_heads(model, EXAMPLES, model)
-    assert one.role is None and one.best.name == "previous" and "no sure role" in one.describe()
+        (analysis, *_) = analyze_heads(model, EXAMPLES, model)
+    assert analysis.role is None and analysis.best.name == "previous" and "no sure role" in analysis.describe()
 
 
 def without_gold(example):
@@ -99,32 +103,34 @@ def without_gold(example):
 
 
 def test_sentences_that_know_nothing_may_stand_before_those_that_know(monkeypatch):
-    """Their roles are compared with random weights all the same, and evidence points at the right sentence."""
+    """Their roles are compared with random weights, and evidence refers to the right sentence."""
     monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 8)
     model, other = small_model("sinusoidal"), small_model("rotary")
     mixed = [*map(without_gold, EXAMPLES[:10]), *EXAMPLES[10:16]]
-    found = fit_all_patterns(model, mixed, TokenCounts.from_examples(mixed))
-    for facts in analyze_heads(model, mixed, other, pattern_fits=found):
-        roles = {role.name: role for role in facts.roles}
-        for name in {"alignment"} if facts.head.kind == "cross" else {"verb to subject", "noun to adjective"}:
+    fits = fit_all_patterns(model, mixed, TokenCounts.from_examples(mixed))
+    for analysis in analyze_heads(model, mixed, other, pattern_fits=fits):
+        roles = {role.name: role for role in analysis.roles}
+        for name in {"alignment"} if analysis.head.kind == "cross" else {"verb to subject", "noun to adjective"}:
             assert roles[name].baseline != 0
-            chosen = find_evidence(found.by_site[facts.head.attention_name][name], 0)
-            assert all(one.example_index >= 10 for one in chosen) and len(chosen) == 3
+            evidence = find_evidence(fits.by_site[analysis.head.attention_name][name], 0)
+            assert all(sentence.example_index >= 10 for sentence in evidence) and len(evidence) == 3
 
 
 def test_a_role_that_random_weights_could_not_be_asked_for_is_not_sure(monkeypatch):
     monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 5)
     model = small_model("sinusoidal")
-    mixed = [one if i % 3 else without_gold(one) for i, one in enumerate(EXAMPLES[:15])]
+    mixed = [example if i % 3 else without_gold(example) for i, example in enumerate(EXAMPLES[:15])]
     with alter(model, plant_roles(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:15])):
-        found = fit_all_patterns(model, mixed, TokenCounts.from_examples(mixed))
-    facts = [
-        one
-        for one in analyze_heads(model, mixed, model, pattern_fits=found)
-        if one.head.attention_name == "decoder.1.cross"
+        fits = fit_all_patterns(model, mixed, TokenCounts.from_examples(mixed))
+    analyses = [
+        analysis
+        for analysis in analyze_heads(model, mixed, model, pattern_fits=fits)
+        if analysis.head.attention_name == "decoder.1.cross"
     ]
-    asked = [role for one in facts for role in one.roles if role.name == "alignment"]
-    assert len(asked) == 4 and all(role.lift > 0.8 and role.baseline is None and not role.is_reliable for role in asked)
+    alignment_roles = [role for analysis in analyses for role in analysis.roles if role.name == "alignment"]
+    assert len(alignment_roles) == 4 and all(
+        role.lift > 0.8 and role.baseline is None and not role.is_reliable for role in alignment_roles
+    )
 
 
 @pytest.mark.parametrize(("count", "sure"), [(1, False), (4, False), (5, True)])
@@ -132,14 +138,16 @@ def test_a_role_needs_five_sentences_that_have_its_pattern(count, sure):
     model = small_model("sinusoidal")
     few = [*EXAMPLES[:count], *map(without_gold, EXAMPLES[count:9])]
     with alter(model, plant_roles(model, "decoder.1.cross", ["alignment"] * 4, EXAMPLES[:9])):
-        (one, *_) = [one for one in analyze_heads(model, few) if one.head.attention_name == "decoder.1.cross"]
-    role = next(role for role in one.roles if role.name == "alignment")
+        (analysis, *_) = [
+            analysis for analysis in analyze_heads(model, few) if analysis.head.attention_name == "decoder.1.cross"
+        ]
+    role = next(role for role in analysis.roles if role.name == "alignment")
     assert role.lift > 0.8 and role.is_reliable == sure and (role.low is None) == (role.high is None) == (not sure)
     assert ("too few sentences for an interval" in role.format_interval()) == (not sure)
 
 
 def test_rows_are_queries_and_minus_one_is_the_token_before():
-    assert np.array_equal(offset_pattern(4, 1), np.eye(4, 4, 1, dtype=bool))  # query i looks at i + 1
+    assert np.array_equal(offset_pattern(4, 1), np.eye(4, 4, 1, dtype=bool))  # query i attends to i + 1
     assert np.array_equal(offset_pattern(4, -1), np.eye(4, 4, -1, dtype=bool))
     assert np.argwhere(duplicate_pattern([7, 8, 7, 7])).tolist() == [[2, 0], [3, 0], [3, 2]]
     assert np.argwhere(induction_pattern([7, 8, 7])).tolist() == [[2, 1]]
@@ -147,21 +155,21 @@ def test_rows_are_queries_and_minus_one_is_the_token_before():
 
 
 def test_a_row_of_cross_attention_is_the_one_that_writes_its_word():
-    """w1 w2 </s> is written while <s> w1 w2 is read: the first row writes a word, the last one the end."""
-    source, read, target = (
+    """w1 w2 </s> is predicted from <s> w1 w2: the first row predicts a word, the last one eos."""
+    source, decoder_input, target = (
         tokens_from_ids([21, 22, 23, EOS]),
         tokens_from_ids([BOS, 31, 32]),
         tokens_from_ids([31, 32, EOS]),
     )
-    example = Example(source, read, target, alignment=((2, 0), (0, 1)))
-    found = build_patterns(example, "cross", TokenCounts({21: 5, 22: 5, 23: 1}, {}))
-    marks, ends = np.argwhere(found["separator"]).tolist(), [[row, 3] for row in (0, 1)]
-    assert [cell for cell in marks if cell[1] == 3] == ends and not found["separator"][2].any()
-    assert np.argwhere(found["rare"]).tolist() == [[0, 2], [1, 2]]
-    assert np.argwhere(found["alignment"]).tolist() == [[0, 2], [1, 0]]
+    example = Example(source, decoder_input, target, alignment=((2, 0), (0, 1)))
+    patterns = build_patterns(example, "cross", TokenCounts({21: 5, 22: 5, 23: 1}, {}))
+    separators, ends = np.argwhere(patterns["separator"]).tolist(), [[row, 3] for row in (0, 1)]
+    assert [cell for cell in separators if cell[1] == 3] == ends and not patterns["separator"][2].any()
+    assert np.argwhere(patterns["rare"]).tolist() == [[0, 2], [1, 2]]
+    assert np.argwhere(patterns["alignment"]).tolist() == [[0, 2], [1, 0]]
     assert not build_patterns(example, "decoder", TokenCounts({}, {}))["separator"][
         0
-    ].any()  # here the row that reads <s> is a mark
+    ].any()  # here the row of <s> is a special token
 
 
 def test_confidence_leaves_the_end_of_a_sentence_out():
@@ -170,34 +178,39 @@ def test_confidence_leaves_the_end_of_a_sentence_out():
         f"{site.path}.weights": partial(_sharp_at, -1) for site in attention_sites(model) if site.kind != "decoder"
     }
     with alter(model, sharp):
-        found = {one.head.attention_name: one.statistics for one in analyze_heads(model, EXAMPLES[:2])}
+        statistics_by_site = {
+            analysis.head.attention_name: analysis.statistics for analysis in analyze_heads(model, EXAMPLES[:2])
+        }
     for name in ("encoder.0.self", "decoder.1.cross"):
-        assert found[name].confidence == pytest.approx(1 / 17) and found[name].entropy < np.log(17) * 0.999
+        assert (
+            statistics_by_site[name].confidence == pytest.approx(1 / 17)
+            and statistics_by_site[name].entropy < np.log(17) * 0.999
+        )
 
 
 def _sharp_at(row, weights):
-    """Weights that are even everywhere but in one row, which looks at the first key alone."""
+    """Weights that are uniform but for one row, which attends to the first key alone."""
     new = torch.full_like(weights, 1 / weights.shape[-1])
     new[:, :, row] = torch.eye(weights.shape[-1])[0].to(weights)
     return new
 
 
 def test_uniform_attention_has_no_lift_and_a_perfect_head_has_one():
-    keep = np.tril(np.ones((6, 6), dtype=bool))
+    attn_mask = np.tril(np.ones((6, 6), dtype=bool))
     pattern = offset_pattern(6, -1)
-    even = torch.from_numpy(keep / keep.sum(axis=1, keepdims=True))[None]
+    uniform = torch.from_numpy(attn_mask / attn_mask.sum(axis=1, keepdims=True))[None]
     perfect = torch.from_numpy(np.where(np.arange(6)[:, None] == 0, np.eye(6), pattern.astype(float)))[None]
-    assert statistics.fit_pattern(even, pattern, keep).lift()[0] == pytest.approx(0)
-    assert statistics.fit_pattern(perfect, pattern, keep).lift()[0] == pytest.approx(1)
-    assert statistics.fit_pattern(perfect, pattern, keep).argmax_rate()[0] == 1
-    assert statistics.fit_pattern(perfect, offset_pattern(6, 0), keep).lift()[0] < 0
+    assert statistics.fit_pattern(uniform, pattern, attn_mask).lift()[0] == pytest.approx(0)
+    assert statistics.fit_pattern(perfect, pattern, attn_mask).lift()[0] == pytest.approx(1)
+    assert statistics.fit_pattern(perfect, pattern, attn_mask).argmax_rate()[0] == 1
+    assert statistics.fit_pattern(perfect, offset_pattern(6, 0), attn_mask).lift()[0] < 0
 
 
 def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
-    even = torch.full((1, 2, 16), 1 / 16)
-    assert statistics.entropy(even)[0, 0].exp() == pytest.approx(16, rel=1e-5)
-    one = torch.nn.functional.one_hot(torch.tensor([3]), 16).float()
-    assert statistics.entropy(one) == 0 and statistics.confidence(one) == 1
+    uniform = torch.full((1, 2, 16), 1 / 16)
+    assert statistics.entropy(uniform)[0, 0].exp() == pytest.approx(16, rel=1e-5)
+    one_hot = torch.nn.functional.one_hot(torch.tensor([3]), 16).float()
+    assert statistics.entropy(one_hot) == 0 and statistics.confidence(one_hot) == 1
     torch.manual_seed(1)
     w = torch.randn(3, 16).softmax(-1)
     torch.testing.assert_close(statistics.entropy(w), statistics.entropy(w[:, torch.randperm(16)]))
@@ -209,17 +222,20 @@ def test_entropy_is_that_of_so_many_keys_and_order_does_not_matter():
 
 
 def test_evenness_is_one_for_even_rows_however_many_keys_they_have():
-    keep = torch.ones(5, 5).tril().bool()
-    even = keep / keep.sum(dim=1, keepdim=True)
-    found = statistics.normalized_entropy(even, keep)
-    assert found[0].isnan() and found[1:].tolist() == pytest.approx([1, 1, 1, 1])
-    assert statistics.normalized_entropy(torch.eye(5), keep)[1:].tolist() == [0, 0, 0, 0]
-    facts = analyze_heads(small_model("sinusoidal"), EXAMPLES[:5])
+    attn_mask = torch.ones(5, 5).tril().bool()
+    uniform = attn_mask / attn_mask.sum(dim=1, keepdim=True)
+    entropies = statistics.normalized_entropy(uniform, attn_mask)
+    assert entropies[0].isnan() and entropies[1:].tolist() == pytest.approx([1, 1, 1, 1])
+    assert statistics.normalized_entropy(torch.eye(5), attn_mask)[1:].tolist() == [0, 0, 0, 0]
+    analyses = analyze_heads(small_model("sinusoidal"), EXAMPLES[:5])
     assert all(
-        0.5 < one.statistics.normalized_entropy <= 1 and one.statistics.entropy > 1 for one in facts
-    )  # random: nearly even
-    assert {one.head.kind for one in facts if one.statistics.mean_distance is None} == {"cross"}
-    assert all((one.statistics.distance_std is None) == (one.statistics.mean_distance is None) for one in facts)
+        0.5 < analysis.statistics.normalized_entropy <= 1 and analysis.statistics.entropy > 1 for analysis in analyses
+    )  # random: nearly uniform
+    assert {analysis.head.kind for analysis in analyses if analysis.statistics.mean_distance is None} == {"cross"}
+    assert all(
+        (analysis.statistics.distance_std is None) == (analysis.statistics.mean_distance is None)
+        for analysis in analyses
+    )
 
 
 def test_one_long_sentence_weighs_as_much_as_it_has_rows_or_as_one():
@@ -231,14 +247,14 @@ def test_one_long_sentence_weighs_as_much_as_it_has_rows_or_as_one():
 
 
 def test_weights_dealt_out_anew_have_no_lift():
-    """What is told as lift is what is left when every row keeps its weights and loses its places."""
-    keep = np.tril(np.ones((17, 17), dtype=bool))
+    """Permuting the weights of every row removes the lift."""
+    attn_mask = np.tril(np.ones((17, 17), dtype=bool))
     sharp = torch.from_numpy(np.where(np.arange(17)[:, None] == 0, np.eye(17), offset_pattern(17, -1).astype(float)))
-    dealt = sharp.expand(400, -1, -1).gather(2, statistics.random_permutations(torch.from_numpy(keep), 400))
-    assert_close(dealt.sum(dim=2), torch.ones(400, 17, dtype=torch.float64))
-    assert not dealt[:, ~torch.from_numpy(keep)].any()
-    assert statistics.fit_pattern(sharp[None], offset_pattern(17, -1), keep).lift()[0] == pytest.approx(1)
-    assert abs(statistics.fit_pattern(dealt, offset_pattern(17, -1), keep).lift().mean()) < 0.02
+    permuted = sharp.expand(400, -1, -1).gather(2, statistics.random_permutations(torch.from_numpy(attn_mask), 400))
+    assert_close(permuted.sum(dim=2), torch.ones(400, 17, dtype=torch.float64))
+    assert not permuted[:, ~torch.from_numpy(attn_mask)].any()
+    assert statistics.fit_pattern(sharp[None], offset_pattern(17, -1), attn_mask).lift()[0] == pytest.approx(1)
+    assert abs(statistics.fit_pattern(permuted, offset_pattern(17, -1), attn_mask).lift().mean()) < 0.02
 
 
 def test_a_fixed_distance_is_known_for_every_relation():
@@ -253,12 +269,12 @@ def test_every_role_has_its_letter_and_its_place():
 def test_an_aligning_head_is_the_best_aligner_and_words_sum_to_one():
     model = small_model("sinusoidal")
     with alter(model, plant_roles(model, "decoder.1.cross", ["rare", "alignment", "diagonal", "separator"], EXAMPLES)):
-        found = rank_alignment_heads(model, EXAMPLES)
-    best, judged = found.best
-    assert str(best) == "decoder.1.cross.1" and judged.counts.aer < 0.01
-    assert [*found.heads.values()][-1].counts.aer > 0.5
-    assert judged.counts.aer < found.average.counts.aer < 0.5
-    assert judged.links[3] == set(EXAMPLES[3].alignment)
+        ranking = rank_alignment_heads(model, EXAMPLES)
+    best, alignment = ranking.best
+    assert str(best) == "decoder.1.cross.1" and alignment.counts.aer < 0.01
+    assert [*ranking.heads.values()][-1].counts.aer > 0.5
+    assert alignment.counts.aer < ranking.average.counts.aer < 0.5
+    assert alignment.links[3] == set(EXAMPLES[3].alignment)
     torch.manual_seed(1)
     w = torch.randn(17, 17).softmax(-1)
     words = merge_subwords(w, EXAMPLES[0].target, EXAMPLES[0].source)
@@ -272,8 +288,8 @@ def test_without_gold_aligners_are_judged_by_their_shape(links):
     with alter(
         model, plant_roles(model, "decoder.1.cross", ["rare", "separator", "alignment", "vertical"], EXAMPLES[:5])
     ):
-        found = rank_alignment_heads(model, bare)
+        ranking = rank_alignment_heads(model, bare)
     assert not has_gold(bare) and has_gold(EXAMPLES)
-    best, judged = found.best
-    assert not found.judged_by_gold and str(best) == "decoder.1.cross.2"
-    assert judged.penalty == min(one.penalty for one in found.heads.values())
+    best, alignment = ranking.best
+    assert not ranking.judged_by_gold and str(best) == "decoder.1.cross.2"
+    assert alignment.penalty == min(candidate.penalty for candidate in ranking.heads.values())
