@@ -1,4 +1,4 @@
-"""BERT and its kin: a folder of the transformers or sentence-transformers library -> an encoder of this house."""
+"""BERT and its relatives: a folder of the transformers or sentence-transformers library -> an encoder."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,44 +24,42 @@ DEFAULTS = {
     "pad_token_id": 0,
     "type_vocab_size": 2,
 }
-"""What the format means by a setting that a folder leaves out."""
+"""The format's values of settings that a config.json leaves out."""
 ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "gelu_new": "gelu-tanh", "silu": "silu", "swish": "silu"}
-PREFIX = "bert."  # of a BERT inside a larger model, whose other parts stay behind
-MAX_LAYERS = 1000  # layers
+PREFIX = "bert."  # of a BERT inside a larger model, whose other parts are ignored
+MAX_LAYERS = 1000
 SENTENCE_CONFIG = "sentence_bert_config.json"
 POOLING_MODE_PREFIX = "pooling_mode_"
-PROBE_LENGTH = 16  # pieces, more than the marks around two words
+PROBE_LENGTH = 16  # tokens, special tokens included: enough for two words
 IGNORED_PREFIXES = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 
 EMBEDDINGS = {
-    "encoder.embedding.words.weight": "embeddings.word_embeddings.weight",
+    "encoder.embedding.tokens.weight": "embeddings.word_embeddings.weight",
     "encoder.embedding.positions.table": "embeddings.position_embeddings.weight",
-    "encoder.embedding.types.table": "embeddings.token_type_embeddings.weight",
-    "encoder.embedding.norm.gain": "embeddings.LayerNorm.weight",
-    "encoder.embedding.norm.shift": "embeddings.LayerNorm.bias",
+    "encoder.embedding.token_types.table": "embeddings.token_type_embeddings.weight",
+    "encoder.embedding.norm.weight": "embeddings.LayerNorm.weight",
+    "encoder.embedding.norm.bias": "embeddings.LayerNorm.bias",
 }
 POOLER = {f"pool.linear.{kind}": f"pooler.dense.{kind}" for kind in ("weight", "bias")}
-LINEARS = {
-    "self.q": "attention.self.query",
-    "self.k": "attention.self.key",
-    "self.v": "attention.self.value",
-    "self.out": "attention.output.dense",
-    "feed.into": "intermediate.dense",
-    "feed.out": "output.dense",
+LAYER_MODULES = {
+    "self_attn.q_proj": "attention.self.query",
+    "self_attn.k_proj": "attention.self.key",
+    "self_attn.v_proj": "attention.self.value",
+    "self_attn.out_proj": "attention.output.dense",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "self_attn_residual.norm": "attention.output.LayerNorm",
+    "feed_forward_residual.norm": "output.LayerNorm",
 }
-NORMS = {"around_self.norm": "attention.output.LayerNorm", "around_feed.norm": "output.LayerNorm"}
 
 
 def weight_names(layers: int, pooled: bool) -> Iterator[tuple[str, str]]:
-    """Our name and theirs of every weight."""
+    """Regard's and BERT's name of every weight."""
     yield from EMBEDDINGS.items()
     for i in range(layers):
-        for regard_name, bert_name in LINEARS.items():
+        for regard_name, bert_name in LAYER_MODULES.items():
             for kind in ("weight", "bias"):
                 yield f"encoder.layers.{i}.{regard_name}.{kind}", f"encoder.layer.{i}.{bert_name}.{kind}"
-        for regard_name, bert_name in NORMS.items():
-            for regard_kind, kind in (("gain", "weight"), ("shift", "bias")):
-                yield f"encoder.layers.{i}.{regard_name}.{regard_kind}", f"encoder.layer.{i}.{bert_name}.{kind}"
     if pooled:
         yield from POOLER.items()
 
@@ -80,18 +78,18 @@ def read(folder: ModelFolder) -> TrainedEncoder:
 
 
 def _unsupported_features(bert_config: Mapping[str, Any]) -> Iterator[str]:
-    """Why a folder cannot be expressed here."""
+    """The reasons why Regard cannot express a folder."""
     if bert_config["position_embedding_type"] != "absolute":
-        yield f"position_embedding_type is {bert_config['position_embedding_type']}, and BERT's places are absolute"
+        yield f"position_embedding_type is {bert_config['position_embedding_type']}, and BERT's positions are absolute"
     for name in ("is_decoder", "add_cross_attention"):
         if bert_config[name]:
-            yield f"{name} is on, and an encoder looks at its own text alone, both ways"
+            yield f"{name} is on, and an encoder attends to its own text alone, in both directions"
     if str(bert_config["hidden_act"]) not in ACTIVATIONS:
         yield f"hidden_act is {bert_config['hidden_act']}; there are {', '.join(ACTIVATIONS)}"
 
 
 def _unsupported_pooling(folder: ModelFolder) -> Iterator[str]:
-    """Where a folder says how texts become vectors, it must be as it is done here: the mean of the states."""
+    """A folder that says how texts are embedded must do it as `Embedder` does: by the mean of the states."""
     for module in folder.load_json("modules.json", default=[]):
         if not isinstance(module, dict):
             raise FormatError(f"{folder.path / 'modules.json'}: expected a list of objects")
@@ -103,11 +101,11 @@ def _unsupported_pooling(folder: ModelFolder) -> Iterator[str]:
                 folder.load_json(f"{module.get('path', '1_Pooling')}/{CONFIG}", default={})
             )
             if pooling_modes not in ([], ["mean"]):
-                yield f"its texts are embedded by {' and '.join(pooling_modes)}, here by the mean of their tokens"
+                yield f"its pooling is {' and '.join(pooling_modes)}; only mean pooling is supported"
 
 
 def _parse_pooling_modes(pooling_config: Mapping[str, Any]) -> list[str]:
-    """How a text's states become one vector: today a name or a list of them, in older folders a switch each."""
+    """The pooling modes: a name or a list of names, in older folders a switch for each."""
     modes = pooling_config.get("pooling_mode") or []
     legacy_modes = [
         name.removeprefix(POOLING_MODE_PREFIX)
@@ -128,33 +126,32 @@ def _load_tokenizer(folder: ModelFolder) -> WordPiece:
 
 
 def _require_matching_tokenizer(folder: ModelFolder, bert_config: Mapping[str, Any], tokenizer: WordPiece) -> None:
-    """The tokeniser and the model must be of one folder."""
+    """The tokenizer and the model must belong together."""
     for name, config_value, tokenizer_value in (
         ("pad_token_id", bert_config["pad_token_id"], tokenizer.pad_id),
         ("vocab_size", folder.get_count("vocab_size"), max(folder.get_count("vocab_size"), tokenizer.vocab_size)),
     ):
         if config_value != tokenizer_value:
             raise FormatError(
-                f"{folder.path / CONFIG}: {name} is {config_value}, but the tokeniser says {tokenizer_value}; "
-                f"the folder is put together from two models"
+                f"{folder.path / CONFIG}: {name} is {config_value}, but the tokenizer's is {tokenizer_value}; "
+                f"the folder mixes files of two models"
             )
     do_lower_case = folder.load_json(SENTENCE_CONFIG, default={}).get("do_lower_case")
     if do_lower_case and tokenizer.encode(["ABC É"], PROBE_LENGTH) != tokenizer.encode(["abc é"], PROBE_LENGTH):
         raise FormatError(
-            f"{folder.path / SENTENCE_CONFIG}: do_lower_case is on, and the tokeniser tells large letters from small ones; "
-            f"here a text is read as it stands"
+            f"{folder.path / SENTENCE_CONFIG}: do_lower_case is on, but the tokenizer is cased; "
+            f"texts are not lower-cased before they are tokenized"
         )
 
 
 def _current_name(name: str) -> str:
-    """A weight's name today: without the larger model around it, and with the norms' names of later years."""
+    """A weight's current name: without the prefix of a larger model, and with the newer names of norms."""
     return name.removeprefix(PREFIX).replace("Norm.gamma", "Norm.weight").replace("Norm.beta", "Norm.bias")
 
 
 def _convert_tensors(folder: ModelFolder, bert_tensors: Mapping[str, Tensor], pooled: bool) -> dict[str, Tensor]:
     name_map = dict(weight_names(folder.get_count("num_hidden_layers", MAX_LAYERS), pooled))
-    if missing := [name for name in name_map.values() if name not in bert_tensors]:
-        raise FormatError(f"{folder.path}: its weights lack {missing[0]} and {len(missing) - 1} more; is it whole?")
+    folder.require_weights(name_map.values(), bert_tensors)
     expected_names = {*name_map.values(), *POOLER.values()}
     if unexpected := [
         name for name in bert_tensors if name not in expected_names and not name.startswith(IGNORED_PREFIXES)
@@ -167,9 +164,7 @@ def _convert_config(folder: ModelFolder, bert_config: Mapping[str, Any], pooled:
     num_positions = folder.get_count("max_position_embeddings")
     max_seq_length = folder.load_json(SENTENCE_CONFIG, default={}).get("max_seq_length") or num_positions
     if type(max_seq_length) is not int:
-        raise FormatError(
-            f"{folder.path / SENTENCE_CONFIG}: max_seq_length is {max_seq_length!r}, expected a whole number"
-        )
+        raise FormatError(f"{folder.path / SENTENCE_CONFIG}: max_seq_length is {max_seq_length!r}, expected an integer")
     model = {
         "architecture": "encoder",
         "dim": folder.get("hidden_size"),

@@ -18,18 +18,10 @@ from regard.interchange.trained import TrainedTranslator
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.build import build
-from regard.model.layers import (
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-    GatedFeedForward,
-    LayerNorm,
-    PreNorm,
-    RMSNorm,
-    gelu_tanh,
-)
+from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PreNorm
 from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
 from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
+from regard.model.variants import GatedFeedForward, RMSNorm, gelu_tanh
 from regard.runtime.attention import computes_softmax
 
 MAX_POSITIONS = 1024

@@ -1,4 +1,4 @@
-"""CTranslate2 as the one who translates."""
+"""A translator that runs on CTranslate2."""
 
 import math
 from collections.abc import Sequence
@@ -13,28 +13,28 @@ from regard.errors import ConfigError
 from regard.interchange.ctranslate2 import MAX_POSITIONS, import_ctranslate2, vocabulary_tokens
 from regard.tasks.translate import Translation
 
-MAX_BATCH_SIZE = 64  # of a batch
-PATIENCE = 2.0  # with 1 it stops when enough have ended, though a better one may be about to
+MAX_BATCH_SIZE = 64  # sentences
+PATIENCE = 2.0  # with 1 it stops at the first `beam_size` finished hypotheses, though a better one may follow
 
 
 class CTranslate2Translator:
-    """A CTranslate2 folder that translates, with the face of a `Translator`."""
+    """A CTranslate2 folder that translates, with the interface of a `Translator`."""
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, max_length: int = MAX_POSITIONS):
-        """`longest`: the longest output that the model has places for."""
+        """`max_length`: the longest output that the model has positions for."""
         self.tokenizers = tokenizers
         self._max_length = max_length
-        # One thread each: it shares a batch badly, and eight-bit ones worst of all.
+        # One thread per worker: a batch does not scale over threads, an int8 one least of all.
         self._engine = import_ctranslate2().Translator(
             str(folder), device="cpu", inter_threads=workers, intra_threads=1
         )
         self._source_tokens = vocabulary_tokens(tokenizers.source)
-        self._target_ids = {word: i for i, word in enumerate(vocabulary_tokens(tokenizers.target))}
+        self._target_ids = {token: i for i, token in enumerate(vocabulary_tokens(tokenizers.target))}
 
     def candidates(
-        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+        self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        translations = [[Translation(text, 0.0)] for text in texts]  # blank lines stay as they are
+        translations = [[Translation(text, 0.0)] for text in texts]  # blank lines are copied
         nonblank = [i for i, text in enumerate(texts) if text.strip()]
         ids = self.tokenizers.source.encode([texts[i] for i in nonblank])
         if not nonblank:
@@ -68,4 +68,6 @@ class CTranslate2Translator:
         if isinstance(search, BeamSearch):
             options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
             return options | {"patience": PATIENCE, "return_scores": True}, search.limits
-        raise ConfigError("--sample: CTranslate2 draws otherwise each time; leave --engine out, or --sample")
+        raise ConfigError(
+            "--sample: CTranslate2 has no seed, so its samples cannot be reproduced; leave out --engine or --sample"
+        )

@@ -1,11 +1,11 @@
-"""Who reads and who writes which kind of folder. A new format is a file in this room and a line here."""
+"""The importer and the exporter of each format. A new format is a module of this package and a line here."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from regard.errors import ConfigError, FormatError
-from regard.interchange import bert, ctranslate2, marian, marian_export
+from regard.interchange import bert, ctranslate2, marian
 from regard.interchange.folder import CONFIG, ModelFolder
 from regard.interchange.trained import TrainedEncoder, TrainedTranslator
 
@@ -14,28 +14,26 @@ Exporter = Callable[[TrainedTranslator, Path], None]
 """Fills an empty folder, or raises with the reasons why the format cannot express the model."""
 
 IMPORTERS: dict[str, Importer] = {marian.MODEL_TYPE: marian.read, bert.MODEL_TYPE: bert.read}
-"""By the model_type that config.json names."""
+"""By the model_type in config.json."""
 EXPORTERS: dict[str, dict[str, Exporter]] = {
-    "marian": {"none": marian_export.write},
+    "marian": {"none": marian.write},
     "ctranslate2": {"none": ctranslate2.write, "int8": partial(ctranslate2.write, quantize="int8")},
 }
-"""By the name that `regard export --to` takes, and by how weights are held."""
+"""By the name that `regard export --to` takes, and by the quantization of the weights."""
 
 
 def get_importer(folder: ModelFolder) -> Importer:
-    """Who reads this folder."""
+    """The importer of this folder's format."""
     model_type = str(folder.get("model_type"))
     if model_type not in IMPORTERS:
-        raise FormatError(
-            f"{folder.path / CONFIG}: model_type is {model_type}; what can be read: {', '.join(IMPORTERS)}"
-        )
+        raise FormatError(f"{folder.path / CONFIG}: model_type is {model_type}; supported: {', '.join(IMPORTERS)}")
     return IMPORTERS[model_type]
 
 
 def get_exporter(name: str, quantize: str = "none") -> Exporter:
-    """Who writes this format, with weights held so."""
+    """The exporter of this format and quantization."""
     if name not in EXPORTERS:
         raise ConfigError(f"--to {name}: no such format; there are: {', '.join(EXPORTERS)}")
     if quantize not in EXPORTERS[name]:
-        raise ConfigError(f"--quantize {quantize}: {name} can be written with {', '.join(EXPORTERS[name])}")
+        raise ConfigError(f"--quantize {quantize}: {name} supports {', '.join(EXPORTERS[name])}")
     return EXPORTERS[name][quantize]

@@ -1,4 +1,4 @@
-"""What crosses the border: a model with everything that makes it whole."""
+"""What is imported and exported: a model with its settings and tokenizers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from regard.data.wordpiece import WordPiece
 
 @dataclass(frozen=True)
 class TrainedTranslator:
-    """A translator in this house's terms: settings, weights under the names of its parameters, and tokenisers."""
+    """A translator: settings, weights under the names of its parameters, and tokenizers."""
 
     config: Config
     tensors: Mapping[str, Tensor]
@@ -21,7 +21,7 @@ class TrainedTranslator:
 
 @dataclass(frozen=True)
 class TrainedEncoder:
-    """An encoder in this house's terms."""
+    """An encoder: settings, weights under the names of its parameters, and its tokenizer."""
 
     config: Config
     tensors: Mapping[str, Tensor]

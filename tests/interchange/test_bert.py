@@ -72,9 +72,9 @@ def test_all_hidden_states_are_theirs_whatever_is_padded(folder: Path, tmp_path)
         out = theirs(
             input_ids=ids, attention_mask=real.long(), token_type_ids=given, output_hidden_states=True
         )  # fmt: skip
-        with record(model, "encoder.embed", "encoder.*.out") as seen:
-            states = model(ids, kinds=given)
-        mine = [seen["encoder.embed"], *(seen[f"encoder.{i}.out"] for i in range(3))]
+        with record(model, "encoder.embed", "encoder.layers.*.out") as seen:
+            states = model(ids, token_type_ids=given)
+        mine = [seen["encoder.embed"], *(seen[f"encoder.layers.{i}.out"] for i in range(3))]
         for one, other in zip(mine, out.hidden_states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
         assert_close(states[real], out.last_hidden_state[real], rtol=0, atol=1e-10)
@@ -135,15 +135,15 @@ def test_older_names_and_files_say_the_same(folder: Path, tmp_path):
     ("changes", "message"),
     [
         ({"position_embedding_type": "relative_key"}, r"position_embedding_type is relative_key"),
-        ({"is_decoder": True}, r"is_decoder is on, and an encoder looks at its own text alone"),
+        ({"is_decoder": True}, r"is_decoder is on, and an encoder attends to its own text alone"),
         ({"hidden_act": "mish"}, r"hidden_act is mish; there are gelu, relu"),
-        ({"pad_token_id": 3}, r"pad_token_id is 3, but the tokeniser says 0"),
-        ({"vocab_size": 290}, r"vocab_size is 290, but the tokeniser says \d+"),
-        ({"vocab_size": None}, r"config.json: vocab_size is None, expected a whole number"),
-        ({"max_position_embeddings": "far"}, r"max_position_embeddings is 'far', expected a whole number"),
+        ({"pad_token_id": 3}, r"pad_token_id is 3, but the tokenizer's is 0"),
+        ({"vocab_size": 290}, r"vocab_size is 290, but the tokenizer's is \d+"),
+        ({"vocab_size": None}, r"config.json: vocab_size is None, expected an integer"),
+        ({"max_position_embeddings": "far"}, r"max_position_embeddings is 'far', expected an integer"),
         ({"num_hidden_layers": 4}, r"its weights lack encoder.layer.3.attention.self.query.weight and 15 more"),
         ({"num_hidden_layers": 2}, r"its weights hold encoder.layer.2.*, which no BERT has"),
-        ({"intermediate_size": 17}, r"feed.into.weight is \(13, 33\), expected \(17, 33\)"),
+        ({"intermediate_size": 17}, r"feed_forward.up.weight is \(13, 33\), expected \(17, 33\)"),
     ],
 )
 def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Path, tmp_path, changes, message):
@@ -162,7 +162,7 @@ def test_vectors_that_are_made_otherwise_are_refused(folder: Path, tmp_path):
     (other / "1_Pooling").mkdir()
     for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls", 3]}):
         (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
-        with pytest.raises(RegardError, match=r"embedded by cls.*, here by the mean"):
+        with pytest.raises(RegardError, match=r"its pooling is cls.*; only mean pooling is supported"):
             import_folder(other, tmp_path / "run")
     for said in (
         {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False},
@@ -177,7 +177,7 @@ def test_vectors_that_are_made_otherwise_are_refused(folder: Path, tmp_path):
     for file, said, message in (
         ("modules.json", ["x"], r"modules.json: expected a list of objects"),
         ("modules.json", {}, r"modules.json: expected a list"),
-        ("sentence_bert_config.json", {"max_seq_length": "x"}, r"max_seq_length is 'x', expected a whole number"),
+        ("sentence_bert_config.json", {"max_seq_length": "x"}, r"max_seq_length is 'x', expected an integer"),
     ):
         (other / file).write_text(json.dumps(said))
         with pytest.raises(RegardError, match=message):
@@ -196,7 +196,7 @@ def test_older_word_lists_keep_their_numbers_and_are_whole(folder: Path, tmp_pat
         import_folder(other, tmp_path / f"run{at}")
         mine = load_encoder(tmp_path / f"run{at}", "cpu").tokenizer.encode([TEXTS[0]], PLACES)
         assert mine == [[i + (i >= at) for i in row] for row in there]
-    for written, message in ((b"[PAD]\n\xe9\n", r"vocab.txt: not UTF-8"), (b"[PAD]\na\n", r"has no piece \[UNK\]")):
+    for written, message in ((b"[PAD]\n\xe9\n", r"vocab.txt: not UTF-8"), (b"[PAD]\na\n", r"has no token \[UNK\]")):
         (other / "vocab.txt").write_bytes(written)
         with pytest.raises(RegardError, match=message):
             import_folder(other, tmp_path / "run")
@@ -208,13 +208,13 @@ def test_letters_that_would_be_made_small_first_are_told(folder: Path, tmp_path)
     import_folder(other, tmp_path / "run")  # its tokeniser makes them small itself
     (other / "tokenizer.json").unlink()
     (other / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
-    with pytest.raises(RegardError, match=r"do_lower_case is on, and the tokeniser tells large letters"):
+    with pytest.raises(RegardError, match=r"do_lower_case is on, but the tokenizer is cased"):
         import_folder(other, tmp_path / "cased")
 
 
 def test_an_encoder_does_not_translate_and_is_not_trained_on(folder: Path, tmp_path, capsys):
     import_folder(folder, tmp_path / "run")
-    with pytest.raises(RunError, match=r"holds an encoder alone, which cannot translate.*load_encoder"):
+    with pytest.raises(RunError, match=r"holds an encoder only, which cannot translate.*load_encoder"):
         load(tmp_path / "run")
     (tmp_path / "pairs.tsv").write_text("".join(f"{p.source}\t{p.target}\n" for p in PAIRS), encoding="utf-8")
     train = ["train", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "x")]

@@ -49,8 +49,8 @@ def stirred(model: EncoderDecoder) -> EncoderDecoder:
     for parameter in model.parameters():  # nothing that starts at zero or one may hide
         parameter.data += 0.3 * torch.randn_like(parameter)
     for layer in model.decoder.layers:
-        layer.cross.out.weight.data *= 5
-        layer.cross.q.weight.data *= 3
+        layer.cross_attn.out_proj.weight.data *= 5
+        layer.cross_attn.q_proj.weight.data *= 3
     model.output.weight.data[EOS] *= 1.5
     return model.eval()
 
@@ -149,7 +149,7 @@ def test_two_vocabularies_say_the_same_there(tmp_path):
 def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
     with pytest.raises(ModelError, match=r"alibi in the encoder.*none, sinusoidal, learned"):
         ctranslate2.write_model(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
-    with pytest.raises(ModelError, match="softmax alone"):
+    with pytest.raises(ModelError, match="supports only softmax"):
         ctranslate2.write_model(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
 
 

@@ -19,14 +19,16 @@ from regard.data.tokenizer import BOS, EOS, PAD
 from regard.decode import BeamSearch, GreedySearch
 from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError
-from regard.interchange.marian import PADDING_LOGIT, MarianVocabulary
+from regard.interchange.marian.config import unsupported_features
+from regard.interchange.marian.tensors import PADDING_LOGIT
+from regard.interchange.marian.vocabulary import MarianVocabulary
 from regard.jobs.convert import export_run, import_folder
-from regard.jobs.look.page import compute_cross_attention
+from regard.jobs.look.cross_attention import compute_cross_attention
 from regard.jobs.train import fit
 from regard.jobs.train.events import TrainingFinished
 from regard.model import weights
 from regard.model.taps import record
-from regard.run import Run
+from regard.run import STAGING_SUFFIX, Run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper, Translator
 from tests.interchange.conftest import HF, randomise
@@ -171,7 +173,7 @@ def agree(folder: Path, translator: Translator) -> torch.Tensor:
     for side, states, real in zip(
         ("encoder", "decoder"), (out.encoder_hidden_states, out.decoder_hidden_states), keep, strict=True
     ):
-        mine = [seen[f"{side}.embed"], *(seen[f"{side}.{i}.out"] for i in range(len(states) - 1))]
+        mine = [seen[f"{side}.embed"], *(seen[f"{side}.layers.{i}.out"] for i in range(len(states) - 1))]
         for one, other in zip(mine, states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
     assert_close(logits[keep[1]][:, write], out.logits[keep[1]], rtol=0, atol=1e-10)
@@ -249,7 +251,7 @@ def tuned(origin: Path | None, out: Path, *changes: str) -> Path:
 def test_an_imported_run_is_fine_tuned_exported_and_read_by_transformers(folder: Path, run: Path, tmp_path):
     tuned(run, tmp_path / "tuned", "train.learning_rate=1e-2")
     before, after = (load(path, "cpu") for path in (run, tmp_path / "tuned"))
-    assert after.tokenizers.joint and after.tokenizers.source.table == before.tokenizers.source.table
+    assert after.tokenizers.joint and after.tokenizers.source.id_to_token == before.tokenizers.source.id_to_token
     held = list(SPLITS.test)
     losses = [sum(forced.loss for forced in translator.teacher_force(held)) for translator in (before, after)]
     assert losses[1] < losses[0]
@@ -308,7 +310,7 @@ def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
 
 
 def test_an_imported_run_has_nothing_to_go_on_with(run: Path):
-    with pytest.raises(RunError, match=r"was imported, not trained here.*regard train FILES --from"):
+    with pytest.raises(RunError, match=r"was imported or pruned, not trained.*regard train FILES --from"):
         list(fit.resume_run(run, ["train.steps=3"], never))
 
 
@@ -337,34 +339,32 @@ def test_the_older_weight_file_says_the_same_and_may_hold_no_code(folder: Path, 
     one, two = (weights.read(Run(path).weights(0)) for path in (run, tmp_path / "run"))
     assert all(torch.equal(one[name], two[name]) for name in one)
     torch.save({"weights": shutil.rmtree}, old / "pytorch_model.bin")
-    with pytest.raises(
-        FormatError, match=r"pytorch_model.bin: damaged, or more than weights alone, which is never run"
-    ):
+    with pytest.raises(FormatError, match=r"pytorch_model.bin: damaged, or holds more than weights; code is never run"):
         import_folder(old, tmp_path / "other")
     torch.save({**tensors, "model.encoder.embed_positions.weight": torch.zeros(5, 33)}, old / "pytorch_model.bin")
-    with pytest.raises(FormatError, match=r"embed_positions.weight is not the sinusoids"):
+    with pytest.raises(FormatError, match=r"embed_positions.weight does not hold the sinusoids"):
         import_folder(old, tmp_path / "other")
     (old / "pytorch_model.bin").unlink()
     with pytest.raises(FormatError, match=r"has no weights; expected model.safetensors or pytorch_model.bin"):
         import_folder(old, tmp_path / "other")
-    assert not (tmp_path / "other").exists() and not list(tmp_path.glob("*.making"))
+    assert not (tmp_path / "other").exists() and not list(tmp_path.glob(f"*{STAGING_SUFFIX}"))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"normalize_before": True}, r"cannot be expressed here: normalize_before is on"),
+        ({"normalize_before": True}, r"not supported: normalize_before is on"),
         ({"static_position_embeddings": False}, r"static_position_embeddings is off"),
         ({"decoder_ffn_dim": 17}, r"encoder and decoder differ in ffn_dim \(13 and 17\)"),
         ({"activation_function": "tanh"}, r"activation_function is tanh; there are swish, silu, relu"),
         ({"tie_word_embeddings": False}, r"tie_word_embeddings is off"),
         ({"decoder_start_token_id": 0}, r"decoder_start_token_id is not pad_token_id"),
-        ({"eos_token_id": 7}, r"eos_token_id is 7, but its piece has the id 0"),
-        ({"vocab_size": 99}, r"vocab.json: expected pieces with ids below 99"),
+        ({"eos_token_id": 7}, r"eos_token_id is 7, but its token has the id 0"),
+        ({"vocab_size": 99}, r"vocab.json: expected tokens with ids below 99"),
         ({"encoder_layers": 3}, r"its weights lack model.encoder.layers.2.self_attn.q_proj.weight and 15 more"),
         ({"encoder_layers": 1}, r"its weights hold model.encoder.layers.1.*, which no Marian model has"),
-        ({"encoder_ffn_dim": 17, "decoder_ffn_dim": 17}, r"feed.into.weight is \(13, 33\), expected \(17, 33\)"),
-        ({"model_type": "whisper"}, r"config.json: model_type is whisper; what can be read: marian"),
+        ({"encoder_ffn_dim": 17, "decoder_ffn_dim": 17}, r"feed_forward.up.weight is \(13, 33\), expected \(17, 33\)"),
+        ({"model_type": "whisper"}, r"config.json: model_type is whisper; supported: marian"),
         ({"d_model": None}, r"config.json: has no 'd_model', so the model cannot be rebuilt"),
         ({"dropout": 1.5}, r"config.json: model.dropout=1.5: .*less than 1"),
     ],
@@ -391,8 +391,6 @@ def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Pa
     ],
 )
 def test_a_run_that_the_format_cannot_express_is_refused_with_every_reason(changes, reasons):
-    from regard.interchange.marian_export import unsupported_features
-
     found = "; ".join(unsupported_features(settings.ModelConfig(**changes)))
     assert all(reason in found for reason in reasons)
     good = settings.ModelConfig(norm="post", positions={"sinusoid_layout": "halves"})
@@ -415,4 +413,4 @@ def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Pat
         with pytest.raises(SystemExit) as ended:
             main(argv)
         assert ended.value.code == code and words in capsys.readouterr().err
-    assert not list(tmp_path.glob("*.making"))
+    assert not list(tmp_path.glob(f"*{STAGING_SUFFIX}"))

@@ -28,9 +28,9 @@ def given(ours: nn.Module, tensors: Mapping[str, Tensor]) -> nn.Module:
     return ours
 
 
-def split(prefix: str, names: str, tensor: Tensor, kind: str = "weight") -> dict[str, Tensor]:
-    """One product that was several, apart."""
-    return {f"{prefix}.{n}.{kind}": part for n, part in zip(names, tensor.chunk(len(names)), strict=True)}
+def split_qkv(prefix: str, tensor: Tensor, kind: str = "weight") -> dict[str, Tensor]:
+    """A fused projection as the three of an attention."""
+    return {f"{prefix}.{n}_proj.{kind}": part for n, part in zip("qkv", tensor.chunk(3), strict=True)}
 
 
 def both(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -39,7 +39,7 @@ def both(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 
 def norm(prefix: str, module: nn.Module) -> dict[str, Tensor]:
-    return {f"{prefix}.gain": module.weight, f"{prefix}.shift": module.bias}
+    return {f"{prefix}.weight": module.weight, f"{prefix}.bias": module.bias}
 
 
 def agree(ours: nn.Module, theirs: nn.Module, exact: float) -> None:
@@ -51,9 +51,9 @@ def agree(ours: nn.Module, theirs: nn.Module, exact: float) -> None:
         at = (real.cumsum(1) - 1).clamp(min=0)
         places = {} if theirs.config.model_type == "bloom" else {"position_ids": at}  # BLOOM reads them off the mask
         out = theirs(input_ids=text, attention_mask=real.long(), output_hidden_states=True, use_cache=False, **places)
-        with record(ours, "decoder.embed", "decoder.*.out") as seen:
-            states = ours(text, at=at)
-        mine = [seen["decoder.embed"], *(seen[f"decoder.{i}.out"] for i in range(2)), states]
+        with record(ours, "decoder.embed", "decoder.layers.*.out") as seen:
+            states = ours(text, position_ids=at)
+        mine = [seen["decoder.embed"], *(seen[f"decoder.layers.{i}.out"] for i in range(2)), states]
         assert len(mine) == len(out.hidden_states) == 4  # their last one is normalised
         for one, other in zip(mine, out.hidden_states, strict=True):
             assert_close(one[real], other[real].double(), rtol=0, atol=exact)
@@ -66,21 +66,23 @@ def test_learned_positions_are_those_of_gpt2():
     randomise(theirs)
     body = theirs.transformer
     tensors = {
-        "decoder.embedding.words.weight": body.wte.weight,
+        "decoder.embedding.tokens.weight": body.wte.weight,
         "decoder.embedding.positions.table": body.wpe.weight,
         **norm("decoder.norm", body.ln_f),
     }
     for i, layer in enumerate(body.h):
         here = f"decoder.layers.{i}"
-        tensors |= split(f"{here}.self", "qkv", layer.attn.c_attn.weight.T)  # their maps stand the other way round
-        tensors |= split(f"{here}.self", "qkv", layer.attn.c_attn.bias, "bias")
+        tensors |= split_qkv(f"{here}.self_attn", layer.attn.c_attn.weight.T)  # their maps stand the other way round
+        tensors |= split_qkv(f"{here}.self_attn", layer.attn.c_attn.bias, "bias")
         for name, conv in (
-            ("self.out", layer.attn.c_proj),
-            ("feed.into", layer.mlp.c_fc),
-            ("feed.out", layer.mlp.c_proj),
+            ("self_attn.out_proj", layer.attn.c_proj),
+            ("feed_forward.up", layer.mlp.c_fc),
+            ("feed_forward.down", layer.mlp.c_proj),
         ):
             tensors |= {f"{here}.{name}.weight": conv.weight.T, f"{here}.{name}.bias": conv.bias}
-        tensors |= norm(f"{here}.around_self.norm", layer.ln_1) | norm(f"{here}.around_feed.norm", layer.ln_2)
+        tensors |= norm(f"{here}.self_attn_residual.norm", layer.ln_1) | norm(
+            f"{here}.feed_forward_residual.norm", layer.ln_2
+        )
     config = ModelConfig(
         dim=33, heads=3, ffn=13, layers=3, activation="gelu-tanh", scale_embeddings=False,
         positions={"kind": "learned", "length": 29},
@@ -94,25 +96,25 @@ def test_rotary_positions_are_those_of_llama():
     theirs = theirs.double().eval()
     randomise(theirs)
     tensors = {
-        "decoder.embedding.words.weight": theirs.model.embed_tokens.weight,
+        "decoder.embedding.tokens.weight": theirs.model.embed_tokens.weight,
         "output.weight": theirs.lm_head.weight,
-        "decoder.norm.gain": theirs.model.norm.weight,
+        "decoder.norm.weight": theirs.model.norm.weight,
     }
     for i, layer in enumerate(theirs.model.layers):
         here = f"decoder.layers.{i}"
         attention, feed = layer.self_attn, layer.mlp
         for name, linear in (
-            ("self.q", attention.q_proj),
-            ("self.k", attention.k_proj),
-            ("self.v", attention.v_proj),
-            ("self.out", attention.o_proj),
-            ("feed.gate", feed.gate_proj),
-            ("feed.into", feed.up_proj),
-            ("feed.out", feed.down_proj),
+            ("self_attn.q_proj", attention.q_proj),
+            ("self_attn.k_proj", attention.k_proj),
+            ("self_attn.v_proj", attention.v_proj),
+            ("self_attn.out_proj", attention.o_proj),
+            ("feed_forward.gate", feed.gate_proj),
+            ("feed_forward.up", feed.up_proj),
+            ("feed_forward.down", feed.down_proj),
         ):
             tensors[f"{here}.{name}.weight"] = linear.weight
-        tensors[f"{here}.around_self.norm.gain"] = layer.input_layernorm.weight
-        tensors[f"{here}.around_feed.norm.gain"] = layer.post_attention_layernorm.weight
+        tensors[f"{here}.self_attn_residual.norm.weight"] = layer.input_layernorm.weight
+        tensors[f"{here}.feed_forward_residual.norm.weight"] = layer.post_attention_layernorm.weight
     config = ModelConfig(
         dim=42, heads=3, ffn=13, layers=3, activation="swiglu", norm_kind="rms", norm_epsilon=1e-4, bias=False,
         tie_embeddings=False, scale_embeddings=False, positions={"kind": "rotary"},
@@ -138,7 +140,7 @@ def test_alibi_is_that_of_bloom(heads: int):
     randomise(theirs, 0.1)
     body = theirs.transformer
     tensors = {
-        "decoder.embedding.words.weight": body.word_embeddings.weight,
+        "decoder.embedding.tokens.weight": body.word_embeddings.weight,
         **norm("decoder.embedding.norm", body.word_embeddings_layernorm),
         **norm("decoder.norm", body.ln_f),
     }
@@ -146,16 +148,16 @@ def test_alibi_is_that_of_bloom(heads: int):
         here, fused = f"decoder.layers.{i}", layer.self_attention.query_key_value
         # Query, key and value of a head stand together: (H, 3, K, D) -> (3, H, K, D).
         order = torch.arange(3 * dim).view(heads, 3, 11).transpose(0, 1).flatten()
-        tensors |= split(f"{here}.self", "qkv", fused.weight[order])
-        tensors |= split(f"{here}.self", "qkv", fused.bias[order], "bias")
-        tensors |= both(f"{here}.self.out", layer.self_attention.dense)
-        tensors |= both(f"{here}.feed.into", layer.mlp.dense_h_to_4h)
-        tensors |= both(f"{here}.feed.out", layer.mlp.dense_4h_to_h)
-        tensors |= norm(f"{here}.around_self.norm", layer.input_layernorm)
-        tensors |= norm(f"{here}.around_feed.norm", layer.post_attention_layernorm)
+        tensors |= split_qkv(f"{here}.self_attn", fused.weight[order])
+        tensors |= split_qkv(f"{here}.self_attn", fused.bias[order], "bias")
+        tensors |= both(f"{here}.self_attn.out_proj", layer.self_attention.dense)
+        tensors |= both(f"{here}.feed_forward.up", layer.mlp.dense_h_to_4h)
+        tensors |= both(f"{here}.feed_forward.down", layer.mlp.dense_4h_to_h)
+        tensors |= norm(f"{here}.self_attn_residual.norm", layer.input_layernorm)
+        tensors |= norm(f"{here}.feed_forward_residual.norm", layer.post_attention_layernorm)
     mine = ModelConfig(
-        dim=dim, heads=heads, ffn=4 * dim, layers=3, activation="gelu-tanh", scale_embeddings=False, embedding_norm=True,
-        positions={"kind": "alibi"},
+        dim=dim, heads=heads, ffn=4 * dim, layers=3, activation="gelu-tanh", scale_embeddings=False,
+        embedding_norm=True, positions={"kind": "alibi"},
     )  # fmt: skip
     agree(given(build_decoder(mine, V, PAD), tensors), theirs, 1e-5)
 
@@ -170,27 +172,29 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
     randomise(theirs, 0.1)
     words = theirs.shared.weight
     tensors = {
-        "encoder.embedding.words.weight": words,
-        "decoder.embedding.words.weight": words,
+        "encoder.embedding.tokens.weight": words,
+        "decoder.embedding.tokens.weight": words,
         "output.weight": words / math.sqrt(33),  # where its tables are tied, its states are divided by √D
     }
     for side, stack in (("encoder", theirs.encoder), ("decoder", theirs.decoder)):
-        tensors[f"{side}.norm.gain"] = stack.final_layer_norm.weight
+        tensors[f"{side}.norm.weight"] = stack.final_layer_norm.weight
         first = stack.block[0].layer[0].SelfAttention
-        tensors[f"{side}.layers.0.self.positions.table"] = first.relative_attention_bias.weight
+        tensors[f"{side}.layers.0.self_attn.positions.table"] = first.relative_attention_bias.weight
         for i, block in enumerate(stack.block):
             here, layers = f"{side}.layers.{i}", list(block.layer)
             feed = layers[-1]
-            parts = {"self": layers[0].SelfAttention} | ({"cross": layers[1].EncDecAttention} if layers[2:] else {})
+            parts = {"self_attn": layers[0].SelfAttention} | (
+                {"cross_attn": layers[1].EncDecAttention} if layers[2:] else {}
+            )
             for name, attention in parts.items():
                 # It does not divide scores by √K; we do, so that its queries are longer here.
-                tensors[f"{here}.{name}.q.weight"] = attention.q.weight * math.sqrt(11)
-                tensors |= {f"{here}.{name}.{x}.weight": getattr(attention, x).weight for x in "kv"}
-                tensors[f"{here}.{name}.out.weight"] = attention.o.weight
-            for name, layer in zip(("self", "cross", "feed") if layers[2:] else ("self", "feed"), layers, strict=True):
-                tensors[f"{here}.around_{name}.norm.gain"] = layer.layer_norm.weight
-            tensors[f"{here}.feed.into.weight"] = feed.DenseReluDense.wi.weight
-            tensors[f"{here}.feed.out.weight"] = feed.DenseReluDense.wo.weight
+                tensors[f"{here}.{name}.q_proj.weight"] = attention.q.weight * math.sqrt(11)
+                tensors |= {f"{here}.{name}.{x}_proj.weight": getattr(attention, x).weight for x in "kv"}
+                tensors[f"{here}.{name}.out_proj.weight"] = attention.o.weight
+            for name, layer in zip((*parts, "feed_forward"), layers, strict=True):
+                tensors[f"{here}.{name}_residual.norm.weight"] = layer.layer_norm.weight
+            tensors[f"{here}.feed_forward.up.weight"] = feed.DenseReluDense.wi.weight
+            tensors[f"{here}.feed_forward.down.weight"] = feed.DenseReluDense.wo.weight
     config = ModelConfig(
         dim=33, heads=3, ffn=13, encoder_layers=2, decoder_layers=3, norm_kind="rms", norm_epsilon=1e-4, bias=False,
         tie_embeddings=False, scale_embeddings=False, positions={"kind": "t5", "buckets": 8, "max_distance": 11},
@@ -207,8 +211,8 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
     with record(ours, "*.out") as seen:
         states = ours(source, target)
     close = {"rtol": 0, "atol": 1e-5}  # its norms and softmax are float32, always
-    assert_close(seen["encoder.0.out"][source != PAD], out.encoder_hidden_states[1][source != PAD], **close)
+    assert_close(seen["encoder.layers.0.out"][source != PAD], out.encoder_hidden_states[1][source != PAD], **close)
     for i in range(2):
         there = out.decoder_hidden_states[i + 1]
-        assert_close(seen[f"decoder.{i}.out"][target != PAD], there[target != PAD], **close)
+        assert_close(seen[f"decoder.layers.{i}.out"][target != PAD], there[target != PAD], **close)
     assert_close(ours.output(states)[target != PAD], out.logits[target != PAD], **close)
