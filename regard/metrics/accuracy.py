@@ -1,4 +1,4 @@
-"""Token accuracy: the share of real target pieces that a model, told the right beginning, would have written next."""
+"""Token accuracy: the share of target tokens that a model predicts correctly under teacher forcing."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,13 @@ from regard.errors import DataError
 from regard.metrics.resample import ratio_score
 from regard.metrics.score import Score
 
-SIGNATURE = "unit:piece|teacher-forced|pads:never"
+SIGNATURE = "unit:token|teacher-forced|pads:never"
 
 
-def accuracy(correct: Sequence[int], tokens: Sequence[int]) -> Score:
-    """Right pieces and all pieces of each sentence -> their ratio over the corpus."""
+def token_accuracy(correct: Sequence[int], tokens: Sequence[int]) -> Score:
+    """Correct tokens and all tokens of each sentence -> their ratio over the corpus."""
     if len(correct) != len(tokens) or not sum(tokens):
-        raise DataError(f"{len(correct)} counts of right pieces for {len(tokens)} sentences; every one needs both")
+        raise DataError(
+            f"{len(correct)} counts of correct tokens for {len(tokens)} sentences; every sentence needs one"
+        )
     return ratio_score("accuracy", correct, tokens, SIGNATURE)

@@ -1,4 +1,4 @@
-"""BLEU as sacreBLEU computes it: on detokenised text, cased, with its own tokeniser."""
+"""BLEU as sacreBLEU computes it: on detokenized text, cased, with its own tokenizer."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from regard.metrics.score import Metric, Score, corpus_score
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus BLEU."""
-    # Forced, or it warns of text cut into words; the doctor says that in our words.
+    # force: no warning about tokenized text, which `regard doctor` reports.
     return corpus_score("BLEU", BLEU(force=True), hypotheses, references)
 
 
 def make_bleu_metric(lowercase: bool, tokenize: str) -> Metric:
-    """BLEU with other habits, under a name of its own: on text without case, or already cut into words ("none")."""
+    """BLEU with other settings, under a name of its own: lower-cased, or on tokenized text (`tokenize="none"`)."""
     if tokenize not in TOKENIZERS:
-        raise DataError(f"no tokenisation is called {tokenize!r}; there are: {', '.join(TOKENIZERS)}")
+        raise DataError(f"unknown tokenization {tokenize!r}; expected one of {', '.join(TOKENIZERS)}")
     name = f"BLEU[{'lower-cased' if lowercase else 'cased'}, tokens {tokenize}]"
 
     def compute(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
@@ -30,5 +30,5 @@ def make_bleu_metric(lowercase: bool, tokenize: str) -> Metric:
 
 
 def sentence_bleu(hypothesis: str, reference: str) -> float:
-    """BLEU of one sentence, for sorting and plotting; a mean of these is not BLEU."""
+    """BLEU of one sentence, for sorting and plotting; their mean is not corpus BLEU."""
     return float(BLEU(effective_order=True).sentence_score(hypothesis, [reference]).score)

@@ -1,4 +1,4 @@
-"""chrF: the F-score of character n-grams, kinder than BLEU to rich morphology."""
+"""chrF: the F-score of character n-grams, fairer than BLEU to languages with rich morphology."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from regard.metrics.score import Score, corpus_score
 
 
 class BootstrapCHRF(CHRF):
-    """sacreBLEU's, whose bootstrap fails where some samples score 0: their zeros are of another type."""
+    """sacreBLEU's chrF with floats for scores of 0: its own are integers, on which its bootstrap fails."""
 
     def _compute_score_from_stats(self, stats: list[int]) -> Any:
         score = super()._compute_score_from_stats(stats)
@@ -17,7 +17,7 @@ class BootstrapCHRF(CHRF):
         return score
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus chrF2."""
     return corpus_score("chrF2", BootstrapCHRF(), hypotheses, references)
 

@@ -1,4 +1,4 @@
-"""Two systems on the same sentences: how far apart they are, and how sure that is."""
+"""The difference between two systems on the same sentences, with its confidence interval."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from regard.metrics.score import RESAMPLES, Score, require_aligned
 
 
 def bleu_difference(hypotheses: Sequence[str], other_hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """BLEU of the first system less that of the second, with the middle 95 % over sentences drawn for both at once.
+    """BLEU of the first system minus that of the second, with the 95 % interval of the paired bootstrap.
 
-    Koehn 2004. Statistics are sacreBLEU's, so the two values are those that `bleu` gives.
+    Koehn 2004. Statistics are sacreBLEU's, so the two values are those of `corpus_bleu`.
     """
     require_aligned(hypotheses, references)
     require_aligned(other_hypotheses, references)
@@ -35,5 +35,5 @@ def _score(metric: BLEU, rows: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
 
 
 def _signature(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> str:
-    metric.corpus_score(list(hypotheses)[:1], [list(references)[:1]])  # sacreBLEU knows it only after a score
+    metric.corpus_score(list(hypotheses)[:1], [list(references)[:1]])  # sacreBLEU has a signature only after a score
     return str(metric.get_signature())

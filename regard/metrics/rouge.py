@@ -10,7 +10,7 @@ WORD = re.compile(r"\w+")
 SIGNATURE = "tok:words|case:lc|stem:no|mean:sentences"
 
 
-def rouge_l(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def corpus_rouge_l(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """The mean over sentences of the F-score of their longest common subsequence."""
     require_aligned(hypotheses, references)
     values = [sentence_rouge_l(h, r) / 100 for h, r in zip(hypotheses, references, strict=True)]
@@ -18,7 +18,7 @@ def rouge_l(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def sentence_rouge_l(hypothesis: str, reference: str) -> float:
-    """2 · LCS / (words of one + words of the other), from 0 to 100; two empty sentences are alike."""
+    """2 · LCS / (words of one + words of the other), from 0 to 100; 100 for two empty sentences."""
     hypothesis_words, reference_words = WORD.findall(hypothesis.lower()), WORD.findall(reference.lower())
     if not hypothesis_words and not reference_words:
         return 100.0
@@ -26,7 +26,7 @@ def sentence_rouge_l(hypothesis: str, reference: str) -> float:
 
 
 def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence, a row of the table at a time."""
+    """The length of the longest common subsequence, by dynamic programming over rows."""
     row = [0] * (len(second) + 1)
     for word in first:
         previous = row

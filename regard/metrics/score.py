@@ -1,4 +1,4 @@
-"""The noun of this room, and how sacreBLEU's scores become one."""
+"""A score with its signature and confidence interval, and the conversion of sacreBLEU's."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """A value that says how it was made, and the 95 % interval around it."""
+    """A value, its 95 % confidence interval, and the signature that says how it was computed."""
 
     name: str
     value: float
@@ -28,11 +28,11 @@ class Score:
 
 
 Metric = Callable[[Sequence[str], Sequence[str]], Score]
-"""Translations and references -> how good they are."""
+"""Translations and references -> their score."""
 
 
 def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """A sacreBLEU metric over a corpus, with its bootstrap interval (mean ± half-width, as sacreBLEU gives it)."""
+    """A sacreBLEU metric over a corpus, with its bootstrap interval (mean ± half-width, as sacreBLEU reports it)."""
     require_aligned(hypotheses, references)
     result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=RESAMPLES)
     return Score(
@@ -45,7 +45,7 @@ def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: 
 
 
 def require_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse to score lists of different lengths: sacreBLEU would cut the longer one without a word."""
+    """Refuse lists of different lengths: sacreBLEU would silently truncate the longer one."""
     if len(hypotheses) != len(references):
         raise DataError(f"{len(hypotheses)} translations but {len(references)} references; every translation needs one")
     if not references:

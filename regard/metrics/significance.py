@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck? sacreBLEU's own paired tests, against the first system."""
+"""Paired significance tests of several systems against the first one, as sacreBLEU computes them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,42 +12,43 @@ from sacrebleu.significance import PairedTest
 from regard.errors import DataError
 from regard.metrics.chrf import BootstrapCHRF
 from regard.metrics.score import require_aligned
+from regard.metrics.statistical_tests import SIGNIFICANCE_LEVEL
 
 PairedTestKind = Literal["bs", "ar"]
-TEST_NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomisation"}
-SIGNIFICANT = 0.05
-MIN_DIFFERING = 6  # sentences that differ: fewer all fall to one side by luck alone in more than one case of twenty
+TEST_NAMES = {"bs": "paired bootstrap", "ar": "paired approximate randomization"}
+MIN_DIFFERING = 6
+"""Sentences that must differ: fewer favor one system by chance alone in more than one case of twenty."""
 
 
 @dataclass(frozen=True)
 class PairedTestResult:
-    """One system against the first by one metric: the score, and the chance that luck alone would part them so far."""
+    """One system against the first by one metric: its score, and the p-value of the difference."""
 
     metric: str
     score: float
     p: float | None
-    """None for the first system, which is not compared with itself."""
+    """None for the first system, the baseline."""
     signature: str
     difference: float = 0.0
-    """From the score of the first system."""
+    """The score minus that of the first system."""
     num_differing: int | None = None
-    """Sentences that the two translate differently; None where the test is not one of sentences."""
+    """Sentences that the two systems translate differently; None where the test is not over sentences."""
 
     @property
     def has_enough_sentences(self) -> bool:
-        """Whether enough sentences differ: of few, sacreBLEU's p is small, since no sample is less different."""
+        """Whether enough sentences differ: with few of them, sacreBLEU's p-value is too small."""
         return self.num_differing is None or self.num_differing >= MIN_DIFFERING
 
     @property
     def significant(self) -> bool:
-        """Whether luck is unlikely."""
-        return self.p is not None and self.p < SIGNIFICANT and self.difference != 0 and self.has_enough_sentences
+        """Whether the difference is unlikely to be chance."""
+        return self.p is not None and self.p < SIGNIFICANCE_LEVEL and self.difference != 0 and self.has_enough_sentences
 
     def format_p_value(self, digits: int) -> str:
-        """The p-value in words, with what speaks against it."""
+        """The p-value as text, with its caveat."""
         if self.p is None or self.num_differing == 0:
             return "the same translations"
-        caveat = "" if self.has_enough_sentences else f" of the only {self.num_differing} that differ"
+        caveat = "" if self.has_enough_sentences else f" (sentences that differ: {self.num_differing})"
         return f"p = {self.p:.{digits}f}{caveat}"
 
 
@@ -57,7 +58,7 @@ def paired_tests(
     kind: PairedTestKind,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
 ) -> dict[str, dict[str, PairedTestResult]]:
-    """System -> metric -> Test, by the bootstrap ("bs") or by approximate randomisation ("ar")."""
+    """System -> metric -> result, by the bootstrap ("bs") or by approximate randomization ("ar")."""
     if len(systems) < 2:
         raise DataError("a paired test needs two systems or more")
     for translations in systems.values():
@@ -75,7 +76,7 @@ def paired_tests(
     }
     for (title, results), metric in zip(list(scores.items())[1:], metrics, strict=True):
         for name, result in zip(systems, results, strict=True):
-            assert not isinstance(result, str)  # the column of names comes first and is left out
+            assert not isinstance(result, str)  # the column of names comes first and was skipped
             difference = float(result.score) - float(results[0].score)  # type: ignore[union-attr]
             signature = str(signatures[title])
             tests[name][metric] = PairedTestResult(

@@ -1,4 +1,4 @@
-"""TER: edits, shifts of whole phrases included, a hundred words of reference need. Lower is better."""
+"""TER: edits, phrase shifts included, per hundred words of the reference. Lower is better."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,6 @@ from sacrebleu.metrics.ter import TER
 from regard.metrics.score import Score, corpus_score
 
 
-def ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def corpus_ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus TER, as sacreBLEU computes it."""
     return corpus_score("TER", TER(), hypotheses, references)

@@ -9,7 +9,16 @@ import pytest
 from regard.errors import DataError
 from regard.evaluation import TeacherForcingResult, evaluate, score_with_pads
 from regard.formats import Pair
-from regard.metrics import accuracy, bleu, chrf, make_bleu_metric, rouge_l, sentence_bleu, sentence_rouge_l, ter
+from regard.metrics import (
+    corpus_bleu,
+    corpus_chrf,
+    corpus_rouge_l,
+    corpus_ter,
+    make_bleu_metric,
+    sentence_bleu,
+    sentence_rouge_l,
+    token_accuracy,
+)
 from regard.metrics.rouge import lcs_length
 
 REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas?" for i in range(37)]
@@ -36,7 +45,8 @@ def test_sacrebleus_scores_are_those_of_its_command(tmp_path):
     ]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     theirs = {row["name"]: row for row in json.loads(out.stdout)}
-    for ours in (bleu(HYPOTHESES, REFERENCES), chrf(HYPOTHESES, REFERENCES), ter(HYPOTHESES, REFERENCES)):
+    for metric in (corpus_bleu, corpus_chrf, corpus_ter):
+        ours = metric(HYPOTHESES, REFERENCES)
         row = theirs[ours.name]
         assert ours.value == pytest.approx(row["score"], abs=1e-5)
         assert ours.low == pytest.approx(row["confidence_mean"] - row["confidence_var"], abs=1e-4)
@@ -54,7 +64,7 @@ def test_bleu_of_other_habits_is_the_commands_and_is_not_called_bleu(tmp_path, l
     habits = ["-tok", tokenize, "--force", *(["-lc"] if lowercase else [])]
     command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-w", "8", *habits]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    ours, plain = make_bleu_metric(lowercase, tokenize)(hypotheses, REFERENCES), bleu(hypotheses, REFERENCES)
+    ours, plain = make_bleu_metric(lowercase, tokenize)(hypotheses, REFERENCES), corpus_bleu(hypotheses, REFERENCES)
     assert ours.value == pytest.approx(json.loads(out.stdout)["score"], abs=1e-5)
     assert ours.value != pytest.approx(plain.value, abs=0.01)
     assert ours.name != "BLEU" and tokenize in ours.name and f"tok:{tokenize}" in ours.signature
@@ -67,27 +77,28 @@ def test_a_tokenisation_that_does_not_exist_is_refused():
 
 def test_translations_that_share_nothing_with_their_references_score_zero():
     hypotheses = ["" if i % 2 else "x" for i in range(11)]
-    for metric in (bleu, chrf):
+    for metric in (corpus_bleu, corpus_chrf):
         assert metric(hypotheses, REFERENCES[:11]).value == pytest.approx(0, abs=1)
-    assert bleu([""] * 3, REFERENCES[:3]).value == 0
+    assert corpus_bleu([""] * 3, REFERENCES[:3]).value == 0
 
 
 def test_unequal_lists_are_refused():
     with pytest.raises(DataError, match="2 translations but 1 references"):
-        bleu(["a", "b"], ["a"])
+        corpus_bleu(["a", "b"], ["a"])
     with pytest.raises(DataError, match="no sentences"):
-        chrf([], [])
+        corpus_chrf([], [])
 
 
 def test_a_score_never_travels_without_its_signature():
-    text = str(bleu(HYPOTHESES, REFERENCES))
+    text = str(corpus_bleu(HYPOTHESES, REFERENCES))
     assert text.startswith("BLEU ") and "tok:13a" in text and "case:mixed" in text and "±" in text
 
 
 def test_any_function_can_be_evaluated():
     pairs = [Pair(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)]
     found = evaluate(lambda texts: texts, pairs)
-    assert found.scores["bleu"] == bleu(HYPOTHESES, REFERENCES) and found.scores["chrf"] == chrf(HYPOTHESES, REFERENCES)
+    assert found.scores["bleu"] == corpus_bleu(HYPOTHESES, REFERENCES)
+    assert found.scores["chrf"] == corpus_chrf(HYPOTHESES, REFERENCES)
     assert set(found.scores) == {"bleu", "chrf", "ter", "rouge"} and found.loss is None
     assert found.baselines.copied_source == found.scores["bleu"]  # this system copies
     assert found.baselines.shuffled_translations.value < found.scores["bleu"].value
@@ -100,7 +111,7 @@ def test_rouge_is_the_longest_common_subsequence():
     assert lcs_length(["a", "b", "c", "d"], ["b", "x", "d", "a"]) == 2
     assert sentence_rouge_l("The cat sat!", "the cat slept") == pytest.approx(200 * 2 / 6)
     assert sentence_rouge_l("", "") == 100 and sentence_rouge_l("", "x") == 0
-    score = rouge_l(HYPOTHESES, REFERENCES)
+    score = corpus_rouge_l(HYPOTHESES, REFERENCES)
     mean = sum(sentence_rouge_l(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)) / 37
     assert score.value == pytest.approx(mean) and score.low < score.value < score.high
 
@@ -115,9 +126,9 @@ def test_pads_flatter_only_where_there_are_some():
 
 
 def test_accuracy_is_a_ratio_of_sums():
-    score = accuracy([1, 9], [2, 18])
+    score = token_accuracy([1, 9], [2, 18])
     assert score.value == 50 and score.low == score.high == 50 and "pads:never" in score.signature
-    uneven = accuracy([1] * 11 + [0] * 7, [2] * 18)
+    uneven = token_accuracy([1] * 11 + [0] * 7, [2] * 18)
     assert uneven.value == pytest.approx(1100 / 36) and uneven.low < uneven.value < uneven.high
-    with pytest.raises(DataError, match="2 counts of right pieces for 1 sentences"):
-        accuracy([1, 2], [3])
+    with pytest.raises(DataError, match="2 counts of correct tokens for 1 sentences"):
+        token_accuracy([1, 2], [3])
