@@ -1,7 +1,7 @@
-"""Files <-> Pairs. Strings only: nothing here knows of tokens, ids or models.
+"""Files <-> Pairs. Strings only, no tokens, ids or models.
 
-Every format is a file with `read(path, source, target) -> Iterator[Pair]`. Those that go back to their owner, PO,
-XLIFF and plain text, have a `Document` too. Errors carry file and line.
+Every format is a module with `read(path, source, target) -> Iterator[Pair]`. Those that can be translated in place,
+PO, XLIFF and plain text, have a `Document` too. Error messages name file and line.
 """
 
 from regard.formats.document import Document, open_document

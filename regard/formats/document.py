@@ -1,14 +1,14 @@
-"""A file that is translated and goes back to its owner: ask what it wants, fill it, write it.
+"""A file that is translated in place: list its untranslated segments, fill them in, write it.
 
     document = open_document("fr.po", "en", "fr")
     texts = [translate(segment.source) for segment in document.segments]
     document.fill([
-        None if broken(segment.source, text, segment.flags) or document.objection(number, text) else text
+        None if check_translation(segment.source, text, segment.flags) or document.check_segment(number, text) else text
         for number, (segment, text) in enumerate(zip(document.segments, texts, strict=True))
     ])
     document.write(Path("fr.po"))
 
-Existing translations, comments, order and line ends stay as they are, byte for byte.
+Existing translations, comments, order and line ends are preserved byte for byte.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,20 +24,20 @@ from regard.formats.xliff import SUFFIXES, XliffDocument
 
 
 class Document(Protocol):
-    """What every translatable file can do."""
+    """The interface of every translatable file."""
 
     path: Path
     segments: list[Segment]
-    """What wants a translation, in order."""
+    """The untranslated texts, in order."""
 
     def fill(self, translations: Sequence[str | None]) -> None:
-        """Give each segment its translation; one that gets None or nothing stays empty."""
+        """Set the translation of each segment; one that is None or empty stays untranslated."""
 
     def check_segment(self, number: int, text: str) -> str:
-        """Why a text cannot stand as the translation of a segment; empty where it can."""
+        """Why a text cannot be the translation of a segment; empty if it can."""
 
     def write(self, out: Path) -> None:
-        """Write the document with its translations; the file that was opened may be written over."""
+        """Write the document with its translations; the file that was opened may be overwritten."""
 
 
 DOCUMENTS: dict[str, Callable[[Path, str, str], Document]] = {
@@ -49,7 +49,7 @@ BILINGUAL_SUFFIXES = (".tsv", ".jsonl", ".tmx")
 
 
 def open_document(path: str | Path, source: str = "", target: str = "") -> Document:
-    """A PO, XLIFF or plain text file, by its name, to be translated from one language to the other."""
+    """Open a PO, XLIFF or plain text file, by its suffix, to be translated from one language to the other."""
     file = Path(path)
     suffix = files.format_suffix(file)
     if not file.exists():
@@ -57,5 +57,5 @@ def open_document(path: str | Path, source: str = "", target: str = "") -> Docum
     if file.is_dir():
         raise FormatError(f"{file}: is a folder; expected a file")
     if suffix in BILINGUAL_SUFFIXES:
-        raise FormatError(f"{file}: {suffix} holds pairs already; expected .po, .xlf or plain text to translate")
+        raise FormatError(f"{file}: {suffix} holds translated pairs; expected .po, .xlf or plain text to translate")
     return DOCUMENTS.get(suffix, TextDocument)(file, source, target)

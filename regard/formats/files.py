@@ -1,4 +1,4 @@
-"""Bytes in and out: gzip is opened in passing, and what the disk says becomes a sentence."""
+"""Binary files for reading and writing, with transparent gzip; errors of the system become FormatErrors."""
 
 import contextlib
 import gzip
@@ -14,7 +14,7 @@ GZIP_SUFFIX = ".gz"
 
 @contextlib.contextmanager
 def open_binary(path: Path) -> Iterator[IO[bytes]]:
-    """A file to read bytes from, unpacked if its name ends in .gz."""
+    """Open a file for reading, decompressed if its name ends in .gz."""
     try:
         with _open(path) as file:
             yield file
@@ -22,14 +22,15 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise FormatError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FormatError(
-            f"{path}: not a whole gzip file ({error}). Fetch it again, or drop .gz from its name if it is not packed."
+            f"{path}: not a complete gzip file ({error}). Download it again, or drop .gz from its name if it is not "
+            f"compressed."
         ) from None
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def format_suffix(path: Path) -> str:
-    """The ending that tells the format, in lower case; that of x.tmx.gz is .tmx."""
+    """The suffix that names the format, in lower case; that of x.tmx.gz is .tmx."""
     return strip_gzip_suffix(path).suffix.lower()
 
 
@@ -38,19 +39,33 @@ def strip_gzip_suffix(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() == GZIP_SUFFIX else path
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file aside and rename it, packed if its name ends in .gz: a full disk leaves the old one whole."""
-    temporary = path.with_name(path.name + ".aside")
+@contextlib.contextmanager
+def create_binary(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing, compressed if its name ends in .gz. It replaces an old one only once it is complete."""
+    temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # No time stamp in the packed file: the same document gives the same bytes.
-        temporary.write_bytes(gzip.compress(content, mtime=0) if path.suffix.lower() == GZIP_SUFFIX else content)
+        with temporary.open("wb") as raw, _compressed(raw, path) as file:
+            yield file
         temporary.replace(path)
     except OSError as error:
         raise FormatError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file as `create_binary` does."""
+    with create_binary(path) as file:
+        file.write(content)
+
+
+def _compressed(raw: IO[bytes], path: Path) -> Any:
+    if path.suffix.lower() != GZIP_SUFFIX:
+        return contextlib.nullcontext(raw)
+    # No name and no time stamp in the compressed file: the same content gives the same bytes.
+    return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
 
 
 def _open(path: Path) -> Any:

@@ -1,19 +1,19 @@
-"""JSON lines: one object a line, with its two texts in one of three places.
+"""JSON lines: one object per line, with its two texts in one of three forms.
 
     {"source": "one", "target": "un"}
-    {"en": "one", "fr": "un"}                       keys are language codes, which must be asked for
-    {"translation": {"en": "one", "fr": "un"}}      the same, one step down
+    {"en": "one", "fr": "un"}                       keys are language codes, which must be given
+    {"translation": {"en": "one", "fr": "un"}}      the same, one level down
 
-Blank lines are passed over. Whatever else an object holds is not looked at.
+Blank lines are skipped. Other keys of an object are ignored.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from regard.errors import FormatError
-from regard.formats import languages, text
+from regard.formats import files, languages, text
 from regard.formats.pair import Pair
 
 
@@ -27,14 +27,22 @@ def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
             yield Pair(_get_text(row, keys[0], where), _get_text(row, keys[1], where), where)
 
 
+def write(path: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs with the keys source and target."""
+    with files.create_binary(path) as file:
+        for pair in pairs:
+            row = {"source": pair.source, "target": pair.target}
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+
+
 def _parse_object(line: str, where: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except RecursionError:
-        raise FormatError(f"{where}: nested too deep; expected one flat object a line") from None
+        raise FormatError(f"{where}: nested too deeply; expected one flat object per line") from None
     except ValueError as error:
         problem = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise FormatError(f"{where}: not JSON ({problem}); expected one object a line") from None
+        raise FormatError(f"{where}: not JSON ({problem}); expected one object per line") from None
     if not isinstance(row, dict):
         raise FormatError(f"{where}: a {type(row).__name__}; expected an object with the keys source and target")
     inner = row.get("translation")
@@ -66,7 +74,7 @@ def _get_text(row: Mapping[str, Any], key: str, where: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise FormatError(
-            f"{where}: {key!r} has half a surrogate pair, {value[error.start]!a}, which is no character. "
+            f"{where}: {key!r} has half a surrogate pair, {value[error.start]!a}, which is not a character. "
             f"Write the character itself, or both halves."
         ) from None
     return value

@@ -1,7 +1,7 @@
-"""XML, safely: TMX and XLIFF of any size in flat memory, and documents whose bytes are to be kept.
+"""XML, safely: TMX and XLIFF of any size in constant memory, and documents whose bytes are preserved.
 
-Nothing outside the file is ever loaded: no DTD, no entity, no address. A DOCTYPE line is passed over; a file that
-declares an entity is refused, since libxml2 with entities unresolved would cut the text at each use of one.
+Nothing outside the file is ever loaded: no DTD, no entity, no URL. A DOCTYPE line is ignored; a file that declares an
+entity is refused, since libxml2 with unresolved entities would cut the text at each use of one.
 """
 
 import codecs
@@ -17,9 +17,9 @@ from lxml import etree
 from regard.errors import FormatError
 from regard.formats import files
 
-# Elements whose content is the code of another format (TMX 1.4, XLIFF 1.2) or that have none (XLIFF): they are no
+# Elements whose content is the code of another format (TMX 1.4, XLIFF 1.2) or that have none (XLIFF). They are not
 # text, and neither is a <sub> inside of them, which is a text of its own (a footnote, a tool tip), not of the sentence.
-# Every other element (hi, g, pc, mrk, …) marks up words of the sentence, and its words stay.
+# Every other element (hi, g, pc, mrk, …) marks up words of the sentence, which are kept.
 CODE_ELEMENTS = frozenset(["bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em"])
 MAX_DEPTH = 256
 SAFE_PARSER_OPTIONS: Mapping[str, Any] = {
@@ -31,16 +31,16 @@ SAFE_PARSER_OPTIONS: Mapping[str, Any] = {
 TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 ENCODING_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-# XML 1.0, section 2.2: what a document cannot hold, not even as &#1;.
+# XML 1.0, section 2.2: characters that a document cannot hold, not even as &#1;.
 FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-REPAIR_HINT = "Mend it there, or export the file again from the tool it came from."
+REPAIR_HINT = "Correct it there, or export the file again from the tool that wrote it."
 ENTITIES_HINT = "Entities are not read, for safety: write the characters themselves, or numbers such as &#160;."
 
 
 def iter_elements(path: Path, root: str, tags: Sequence[str], containers: Sequence[str] = ()) -> Iterator[Any]:
-    """Each wanted element once it is whole, forgotten when the next is asked for.
+    """Each element with one of the tags once it is complete; it is freed before the next one.
 
-    `passing` elements hold wanted ones; they are forgotten too, as soon as they end.
+    `containers` are elements that hold such elements; they are freed too, as soon as they end.
     """
     for root_element in _iterparse(path, ("start",)):
         _check_root(root_element, root, path)
@@ -64,7 +64,7 @@ def _iterparse(path: Path, events: Sequence[str], tags: Sequence[str] | None = N
 
 
 def local_name(element: Any) -> str:
-    """The name of an element without its namespace; that of an entity is empty."""
+    """The name of an element without its namespace; empty for an entity."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
@@ -74,7 +74,7 @@ def children(element: Any, name: str) -> list[Any]:
 
 
 def text_of(element: Any, path: Path) -> str:
-    """The words of an element, without the codes between them; the code of a line break leaves a space."""
+    """The text of an element without inline codes; the code of a line break becomes a space."""
     parts = [element.text or ""]
     for child in element:
         name = local_name(child)
@@ -95,9 +95,9 @@ def _code_point(element: Any, path: Path) -> str:
     value = element.get("hex") or ""
     if not re.fullmatch(r"[0-9A-Fa-f]{1,6}", value) or not 0 <= int(value, 16) < 0x110000:
         raise FormatError(
-            f'{path}:{element.sourceline}: <cp hex="{value}"> is no character; expected such as hex="001A"'
+            f'{path}:{element.sourceline}: <cp hex="{value}"> is not a character; expected for example hex="001A"'
         )
-    # A surrogate is no character either, and could not be written as UTF-8.
+    # A surrogate is not a character either, and cannot be encoded as UTF-8.
     return "\ufffd" if 0xD800 <= int(value, 16) < 0xE000 else chr(int(value, 16))
 
 
@@ -111,7 +111,7 @@ def _free_element(element: Any) -> None:
 def _check_root(root_element: Any, root: str, path: Path) -> None:
     if local_name(root_element) != root:
         raise FormatError(
-            f"{path}:{root_element.sourceline}: begins with <{local_name(root_element)}>; expected <{root}>"
+            f"{path}:{root_element.sourceline}: its root is <{local_name(root_element)}>; expected <{root}>"
         )
     dtd = root_element.getroottree().docinfo.internalDTD
     if dtd is not None and dtd.entities():
@@ -124,7 +124,9 @@ def _line_of_entity(path: Path) -> int:
     codec, _ = _detect_codec(raw)
     try:
         head = raw.decode(codec, errors="replace")
-    except LookupError:  # libxml2 knows encodings that Python does not; line feeds are the same in all but the rarest
+    except (
+        LookupError
+    ):  # libxml2 supports encodings that Python does not; line feeds are the same in nearly all of them
         head = raw.decode("latin1")
     for match in re.finditer(r"<!--.*?-->|<!ENTITY", head, re.DOTALL):
         if match[0] == "<!ENTITY":
@@ -133,12 +135,12 @@ def _line_of_entity(path: Path) -> int:
 
 
 def _syntax_error_message(log: Any, error: etree.XMLSyntaxError, path: Path) -> str:
-    # iterparse raises the last thing that went wrong ("no element found"); its log holds the first.
+    # iterparse raises the last error ("no element found"); its log holds the first.
     first = next((entry for entry in log if entry.level_name in ("ERROR", "FATAL")), None)
     line, message = (first.line, first.message) if first is not None else (error.lineno or 1, str(error.msg))
-    message = message.strip().partition("\n")[0]  # some go on with what stands in the file
+    message = message.strip().partition("\n")[0]  # some messages continue with text of the file
     if first is None and "no element found" in message:
-        return f"{path}: is empty or cut short; expected XML. {REPAIR_HINT}"
+        return f"{path}: is empty or truncated; expected XML. {REPAIR_HINT}"
     if "not defined" in message:
         return f"{path}:{line}: {message}. {ENTITIES_HINT}"
     return f"{path}:{line}: broken XML: {message}. {REPAIR_HINT}"
@@ -146,7 +148,7 @@ def _syntax_error_message(log: Any, error: etree.XMLSyntaxError, path: Path) -> 
 
 @dataclass(slots=True)
 class XmlNode:
-    """An element and where its bytes stand: <name …>children</name> is raw[start:end]."""
+    """An element and its bytes: <name …>children</name> is raw[start:end]."""
 
     name: str
     attributes: dict[str, str]
@@ -165,14 +167,14 @@ class XmlNode:
         return [child for child in self.children if isinstance(child, XmlNode) and child.name == name]
 
     def walk(self) -> "Iterator[XmlNode]":
-        """This element and all below it, in order of their start."""
+        """This element and its descendants, in document order."""
         yield self
         for child in self.children:
             if isinstance(child, XmlNode):
                 yield from child.walk()
 
     def inherited_attribute(self, attribute: str, default: str) -> str:
-        """The value of an attribute here, or on the nearest element around."""
+        """The value of an attribute on this element or its nearest ancestor that has it."""
         node: XmlNode | None = self
         while node is not None:
             if attribute in node.attributes:
@@ -182,7 +184,7 @@ class XmlNode:
 
 
 def parse_tree(raw: bytes, path: Path) -> XmlNode:
-    """The elements of a UTF-8 document with their places. expat tells bytes, which libxml2 does not."""
+    """The elements of a UTF-8 document with their byte offsets, which expat reports and libxml2 does not."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     document = XmlNode("", {}, 1, 0, 0)
@@ -193,7 +195,7 @@ def parse_tree(raw: bytes, path: Path) -> XmlNode:
             raise FormatError(f"{path}:{parser.CurrentLineNumber}: more than {MAX_DEPTH} elements deep. {REPAIR_HINT}")
         offset = parser.CurrentByteIndex
         tag = TAG.match(raw, offset)
-        assert tag is not None  # expat has read it
+        assert tag is not None  # expat has parsed it
         node = XmlNode(
             name.rpartition(":")[2], attributes, parser.CurrentLineNumber, offset, tag.end(), parent=stack[-1]
         )
@@ -224,7 +226,7 @@ def parse_tree(raw: bytes, path: Path) -> XmlNode:
 
 
 def decode_document(raw: bytes, path: Path) -> tuple[str, str, bytes]:
-    """The text of a document, the codec that writes it again byte for byte, and its byte order mark."""
+    """The text of a document, the codec that restores its bytes, and its byte order mark."""
     codec, bom = _detect_codec(raw)
     body = raw[len(bom) :]
     try:
@@ -235,12 +237,12 @@ def decode_document(raw: bytes, path: Path) -> tuple[str, str, bytes]:
         raise FormatError(f"{path}:1: unknown encoding {codec!r}. Convert the file to UTF-8 first.") from None
     except UnicodeError as error:
         line = body[: getattr(error, "start", 0)].count(b"\n") + 1
-        raise FormatError(f"{path}:{line}: not {codec} throughout. Convert the file to UTF-8 first.") from None
+        raise FormatError(f"{path}:{line}: not valid {codec}. Convert the file to UTF-8 first.") from None
     return text, codec, bom
 
 
 def _detect_codec(raw: bytes) -> tuple[str, bytes]:
-    """The codec that a document's first bytes tell, and its byte order mark."""
+    """The codec that a document's first bytes declare, and its byte order mark."""
     for bom, codec in BYTE_ORDER_MARKS:
         if raw.startswith(bom):
             return codec, bom
@@ -250,5 +252,5 @@ def _detect_codec(raw: bytes) -> tuple[str, bytes]:
 
 
 def escape_text(text: str) -> str:
-    """Text as it stands between two tags. A bare carriage return would be read back as a line feed."""
+    """Text escaped for element content. A bare carriage return would be read back as a line feed."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")

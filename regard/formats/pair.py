@@ -1,4 +1,4 @@
-"""The nouns that every format speaks: what is read from a file, and what is put back into one."""
+"""What is read from a file of translations, and what is filled into one."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ class Pair:
     source: str
     target: str
     location: str = ""
-    """Where it came from: file:line."""
+    """Where it was read: file:line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A text of a document that still wants its translation.
+    """An untranslated text of a document.
 
-    It may hold line feeds. Translated line by line and joined again, it keeps them all by construction.
+    It may contain line feeds. They are all preserved if it is translated line by line and joined again.
     """
 
     source: str
     location: str = ""
-    """Where it stands: file:line."""
+    """Where it was read: file:line."""
     context: str = ""
-    """What its author says to tell it from its namesakes (msgctxt, the id of a unit)."""
+    """What distinguishes it from identical texts (msgctxt, the id of a unit)."""
     flags: tuple[str, ...] = ()
-    """What is known of its placeholders: python-format, c-format, no-c-format, …"""
+    """The syntax of its placeholders: python-format, c-format, no-c-format, …"""

@@ -1,9 +1,9 @@
-"""What a translation must carry over unchanged: a translated %(name)s crashes somebody's program.
+"""What a translation must keep unchanged: a translated %(name)s crashes the program that formats it.
 
-Known are printf (`%s`, `%1$s`, `%(name)s`, `%-5.2f`, `%%`, `%{name}`), braces (`{}`, `{0:.2f}`, `{name}`), templates
-(`{{ name }}`, `{% tag %}`, `${name}`), XML and HTML tags, and reST roles with their targets (`:func:`len``, of
-`:ref:`words <target>`` the target only, for the words are translated). In doubt a text counts as a placeholder: the
-worst that follows is an entry left for a person.
+Supported are printf (`%s`, `%1$s`, `%(name)s`, `%-5.2f`, `%%`, `%{name}`), braces (`{}`, `{0:.2f}`, `{name}`),
+templates (`{{ name }}`, `{% tag %}`, `${name}`), XML and HTML tags, and reST roles with their targets (`:func:`len``,
+of `:ref:`words <target>`` the target only, since the words are translated). In doubt a text counts as a placeholder:
+the worst consequence is an entry that stays untranslated.
 """
 
 import re
@@ -37,7 +37,7 @@ def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
 
 
 def check_translation(source: str, translation: str, flags: Sequence[str] = ()) -> str:
-    """Why a translation must not be put in the place of its source; empty if it may."""
+    """Why a translation must not replace its source; empty if it may."""
     if not translation.strip():
         return "it is empty" if source.strip() else ""
     return (
@@ -55,7 +55,7 @@ def _iter_placeholders(text: str, flags: Sequence[str]) -> Iterator[tuple[str, s
     strict = _is_printf(flags)
     for match in PLACEHOLDER.finditer(text):
         kind = str(match.lastgroup if match.lastgroup != "space" else "printf")
-        # "100 % de" is a % with the flag " " and the conversion d: believed only where somebody says it is one.
+        # "100 % de" parses as a % with the flag " " and the conversion d: accepted only where a flag says printf.
         if kind in ("printf", "percent") and not strict and (disabled or match["space"] is not None):
             continue
         yield kind, _role_target(match[0]) if kind == "role" else match[0]
@@ -98,14 +98,14 @@ def _check_placeholders(source: str, translation: str, flags: Sequence[str]) -> 
 
 
 def _is_anonymous(kind: str, token: str) -> bool:
-    """Whether a placeholder takes whatever argument is next."""
+    """Whether a placeholder takes the next argument."""
     if kind == "brace":
         return token[1] in "}:!"
     return kind == "printf" and "$" not in token and "(" not in token
 
 
 def _check_nesting(source: str, translation: str, flags: Sequence[str]) -> str:
-    """Tags may move, but not cross: checked where the source itself is well nested."""
+    """Tags may move, but not cross; checked if the source itself is well nested."""
     sides = [
         _first_crossing_tag(token for kind, token in _iter_placeholders(text, flags) if kind == "tag")
         for text in (source, translation)
@@ -129,7 +129,7 @@ def _first_crossing_tag(tags: Iterator[str]) -> str:
 
 
 def _check_format_syntax(source: str, translation: str, flags: Sequence[str]) -> str:
-    """That what is left of % and { } once placeholders are out would not be taken for one."""
+    """That no % or { } outside of placeholders would be parsed as one."""
     if _is_printf(flags):
         has_bare_percent = ["%" in PLACEHOLDER.sub("", text) for text in (source, translation)]
         if has_bare_percent[1] and not has_bare_percent[0]:

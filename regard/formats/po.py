@@ -1,13 +1,13 @@
-"""gettext PO: reading what is translated, and filling in what is not.
+"""gettext PO: reading translated entries, and filling in untranslated ones.
 
-- Read: entries with a translation, but for the header, fuzzy and obsolete ones. Of a plural entry, `msgid` goes with
-  the form for one, `msgid_plural` with the form for five, as the header's formula has it (without one: forms 0 and
-  1). Two is no safe example: some languages have a dual that drops the number. A language of one form gives one pair.
-- Written: only the lines of filled entries change, and they become `fuzzy`: a person has yet to look at them. The form
+- Read: entries with a translation, except the header, fuzzy and obsolete ones. Of a plural entry, `msgid` is paired
+  with the form for one, `msgid_plural` with the form for five, by the header's formula (without one: forms 0 and 1).
+  Two is not a safe example: some languages have a dual that drops the number. A language of one form gives one pair.
+- Written: only the lines of filled entries change, and these become `fuzzy`: a person has yet to review them. The form
   for one gets the translation of `msgid`, every other form that of `msgid_plural`; where one of the two is missing,
   the entry stays empty.
 
-The parser is ours, since nothing that is at hand tells which lines an entry's parts stand on.
+The parser is Regard's own, since other libraries do not report the lines of an entry's parts.
 """
 
 import gettext
@@ -21,7 +21,7 @@ from regard.formats import files, languages
 from regard.formats.pair import Pair, Segment
 
 BOM = b"\xef\xbb\xbf"
-# The header is the entry of the empty msgid; a charset further down is somebody's text.
+# The header is the entry of the empty msgid; a charset further down is part of a text.
 CHARSET = re.compile(
     rb'^msgid[ \t]+""\s*\n(?:(?!msgid|msgctxt)[^\n]*\n)*?[^\n]*charset=([A-Za-z0-9._:-]+)', re.MULTILINE
 )
@@ -31,12 +31,12 @@ ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
 PLURAL_FORMS = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;\n]+)")
 UNESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
 ESCAPE_TABLE = {ord(char): f"\\{letter}" for letter, char in UNESCAPED.items()}
-CHECK_HINT = "`msgfmt --check` shows the place too."
+CHECK_HINT = "`msgfmt --check` shows the line too."
 
 
 @dataclass(slots=True)
 class PoEntry:
-    """One message. Line numbers count from 0, but for `line`, which people see."""
+    """One message. Line numbers start at 0, except `line`, which is shown to people."""
 
     first_line: int
     """The first line that is not a comment; a previous msgid (#|) counts as one."""
@@ -62,7 +62,7 @@ class PoEntry:
 
 @dataclass(frozen=True, slots=True)
 class PluralForms:
-    """How many forms a language has, and which of them stands for one and for many."""
+    """The number of plural forms of a language, and which of them are used for one and for many."""
 
     count: int = 2
     one: int = 0
@@ -70,7 +70,7 @@ class PluralForms:
 
 
 class PoCatalog:
-    """A PO file: its lines, as they are, and the entries found in them."""
+    """A PO file: its unchanged lines, and their entries."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -85,7 +85,7 @@ class PoCatalog:
         self._header = header.targets.get(0, "") if header is not None else ""
 
     def header_field(self, name: str) -> str:
-        """A field of the header; empty if it is not there."""
+        """A field of the header; empty if it is missing."""
         for line in self._header.split("\n"):
             key, _, value = line.partition(":")
             if key.strip().lower() == name.lower():
@@ -93,7 +93,7 @@ class PoCatalog:
         return ""
 
     def plural_forms(self, entry: PoEntry) -> PluralForms:
-        """The forms that the header asks for, or those that the entry has."""
+        """The forms that the header declares, or those that the entry has."""
         match = PLURAL_FORMS.search(self.header_field("Plural-Forms"))
         if match is None or not 0 < int(match[1]) < 100:
             count = max(len(entry.targets), 1)
@@ -104,7 +104,7 @@ class PoCatalog:
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
-    """The pairs of every translated entry; backwards if the header's language is the source that was asked for."""
+    """The pairs of every translated entry; swapped if the header's language is the requested source."""
     catalog = PoCatalog(path)
     where = f"{path}:{catalog.header_line}"
     swapped = languages.is_reversed(where, (source, target), ("", catalog.header_field("Language")))
@@ -126,7 +126,7 @@ def _pairs(entry: PoEntry, catalog: PoCatalog) -> list[tuple[str, str]]:
 
 
 class PoDocument:
-    """A PO file to be filled: entries without a translation are its segments, a plural one makes two."""
+    """A PO file to be translated: untranslated entries are its segments, two for a plural entry."""
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
@@ -150,14 +150,14 @@ class PoDocument:
         return [entry.plural] if forms.one == forms.many else [entry.source or "", entry.plural]
 
     def fill(self, translations: Sequence[str | None]) -> None:
-        """The translation of each segment, or None where there is none."""
+        """Set the translation of each segment, or None."""
         for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
             if reason := self.check_segment(number, text or ""):
                 raise FormatError(f"{segment.location}: its translation has {reason}")
         self._translations = translations
 
     def check_segment(self, number: int, text: str) -> str:
-        """Why a text cannot stand here."""
+        """Why a text cannot be written here."""
         charset = self._catalog.charset
         try:
             text.encode(charset)
@@ -167,7 +167,7 @@ class PoDocument:
         return ""
 
     def write(self, out: Path) -> None:
-        """The document with its translations."""
+        """Write the document with its translations."""
         lines = list(self._catalog.lines)
         translations = iter(self._translations)
         edits: list[tuple[int, int, list[str]]] = []
@@ -199,7 +199,7 @@ class PoDocument:
 
 
 def _format_string(keyword: str, text: str) -> list[str]:
-    """The lines of one string, each ending where the text's own lines end."""
+    """The lines of one string, broken at the text's own line feeds."""
     lines = [line for line in re.split(r"(?<=\n)", text) if line]
     quoted_lines = [f'"{_escape(line)}"' for line in lines] or ['""']
     return [f"{keyword} {quoted_lines[0]}"] if len(quoted_lines) == 1 else [f'{keyword} ""', *quoted_lines]
@@ -207,7 +207,7 @@ def _format_string(keyword: str, text: str) -> list[str]:
 
 def _escape(text: str) -> str:
     text = text.translate(ESCAPE_TABLE)
-    # Three digits, so that a digit that follows is not read as one more.
+    # Three digits, so that a following digit is not read as part of the escape.
     return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\{ord(match[0]):03o}", text)
 
 
@@ -215,33 +215,33 @@ def _plural_form(formula: str, number: int) -> int:
     try:
         return int(gettext.c2py(formula.strip())(number))
     except (ValueError, ArithmeticError, RecursionError):
-        return int(number != 1)  # a formula that does not compute: two forms, as in English
+        return int(number != 1)  # an invalid formula: two forms, as in English
 
 
 def _decode(raw: bytes, path: Path) -> tuple[str, str]:
     match = CHARSET.search(raw)
     charset = match[1].decode("ascii") if match else "utf-8"
-    if charset == "CHARSET":  # a template that nobody has filled in yet
+    if charset == "CHARSET":  # a template whose header was not filled in yet
         charset = "utf-8"
     try:
         if bytes(range(32, 127)).decode(charset) != "".join(map(chr, range(32, 127))):
             raise LookupError
     except (LookupError, UnicodeError):
         raise FormatError(
-            f"{path}: its charset is {charset!r}, which no PO file can have. Expected UTF-8, say; mend the header."
+            f"{path}: its charset is {charset!r}, which no PO file can have. Correct the header; UTF-8 is usual."
         ) from None
     try:
         return charset, raw.decode(charset)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FormatError(
-            f"{path}:{line}: not {charset}, as the header has it: byte 0x{raw[error.start]:02x}. "
-            f"Mend the header's charset, or convert the file with `msgconv -t UTF-8`."
+            f"{path}:{line}: not {charset}, the header's charset: byte 0x{raw[error.start]:02x}. "
+            f"Correct the header's charset, or convert the file with `msgconv -t UTF-8`."
         ) from None
 
 
 class _PoParser:
-    """Lines to entries: a comment or a keyword says whether the entry before it is over."""
+    """Lines to entries: a comment or a keyword ends the entry before it."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -285,11 +285,8 @@ class _PoParser:
 
     def _parse_comment(self, body: str) -> None:
         if body.startswith("#~"):
-            self.flags, self.flags_line, self.previous_msgid_line = (
-                [],
-                None,
-                None,
-            )  # what stood above was said of the obsolete entry
+            # The comments above belong to the obsolete entry.
+            self.flags, self.flags_line, self.previous_msgid_line = [], None, None
         elif body.startswith(("#,", "#=")):
             self.flags += [flag.strip() for flag in body[2:].split(",") if flag.strip()]
             if body[1] == "," and self.flags_line is None:

@@ -1,4 +1,4 @@
-"""Which format a set of files has, and the pairs of all of them, one after the other."""
+"""The format of each of several files, and the pairs of all of them in order."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -26,16 +26,16 @@ read_lines = text.read_lines
 def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") -> Iterator[Pair]:
     """The pairs of any number of files and folders.
 
-    A file with a known ending (.gz aside) is read by its format; the others are aligned text files, two by two in the
-    order given. Of a folder, all files with a known ending are read, in order of their names; text files only if they
-    are named alike and end in the two language codes (x.en, x.fr).
+    A file with a known suffix (before .gz) is read by its format; the others are aligned text files, two by two in the
+    order given. Of a folder, all files with a known suffix are read, in order of their names; text files only if they
+    have the same name and the two language codes as suffixes (x.en, x.fr).
     """
     input_paths = [Path(path) for path in paths]
     for file in input_paths:
         if not file.exists():
             raise FormatError(f"{file}: no such file")
         if not (file.is_file() or file.is_dir()):
-            raise FormatError(f"{file}: a pipe or a device, which cannot be read twice; save it as a file first")
+            raise FormatError(f"{file}: a pipe or a device, which cannot be read twice; save it to a file first")
     groups = list(_group_files(input_paths, source, target))
     if not groups:
         raise FormatError(
@@ -61,11 +61,11 @@ def _read_groups(groups: list[list[Path]], names: str, source: str, target: str)
             empty = False
             yield pair
     if empty:
-        raise FormatError(f"{names}: no translated pair in it; expected at least one that is whole and not fuzzy")
+        raise FormatError(f"{names}: no translated pairs; expected at least one that is complete and not fuzzy")
 
 
 def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[list[Path]]:
-    """What is read together: one file of pairs, or two text files."""
+    """The files that are read together: one file of pairs, or two text files."""
     unpaired: Path | None = None
     for file in input_paths:
         if file.is_dir():
@@ -94,7 +94,7 @@ def _group_folder(folder: Path, source: str, target: str) -> Iterator[list[Path]
 
 
 def _has_language_suffix(path: Path, language: str) -> bool:
-    """Whether a file is named after a language: x.en for en, and for en-US."""
+    """Whether a file has a language as its suffix: x.en for en, and for en-US."""
     return match_score(language, files.format_suffix(path)[1:]) > 0
 
 
@@ -117,10 +117,10 @@ def _format_paths(input_paths: list[Path]) -> str:
 
 
 def _tsv_hint(path: Path) -> str:
-    """A word to whoever has pairs in columns under another name."""
+    """A hint if a file with another suffix holds columns."""
     with contextlib.suppress(FormatError):
         if "\t" in next(read_lines(path), ""):
-            return f". It has columns: if they are source and target, call it {path.with_suffix('.tsv').name}"
+            return f". It has columns: if they are source and target, rename it to {path.with_suffix('.tsv').name}"
     return ""
 
 
@@ -128,4 +128,4 @@ def _language_hint(input_paths: list[Path], source: str, target: str) -> str:
     folder = next((path for path in input_paths if path.is_dir()), None)
     if folder is None or (source and target):
         return ""
-    return f". {folder} is a folder: set data.source and data.target to pair its text files by their endings"
+    return f". {folder} is a folder: set data.source and data.target to pair its text files by their suffixes"

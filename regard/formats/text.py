@@ -1,10 +1,10 @@
-"""Plain text, one sentence a line, and two such files side by side.
+"""Plain text, one sentence per line, and two such files aligned.
 
-A line ends at a line feed and nowhere else. `str.splitlines` would also cut at U+2028, U+0085 and other marks that
-occur inside sentences, and shift every pair after them.
+A line ends at a line feed and nowhere else. `str.splitlines` would also split at U+2028, U+0085 and other characters
+that occur inside sentences, and misalign every pair after them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -29,21 +29,33 @@ def read(source: Path, target: Path) -> Iterator[Pair]:
         if left is None or right is None:
             short, long = (source, target) if left is None else (target, source)
             raise FormatError(
-                f"{short} has {number - 1} lines, {long} has {count_lines(long)}; aligned files have equally many. "
+                f"{short} has {number - 1} lines, {long} has {count_lines(long)}; aligned files have the same number. "
                 f"Line {number} of {long} has no partner."
             )
         yield Pair(left, right, f"{source}:{number}")
     if not number:
-        raise FormatError(f"{source} and {target} are empty; expected one sentence a line")
+        raise FormatError(f"{source} and {target} are empty; expected one sentence per line")
+
+
+def write(source: Path, target: Path, pairs: Sequence[Pair]) -> None:
+    """Write pairs as two aligned files."""
+    for path, lines in ((source, (pair.source for pair in pairs)), (target, (pair.target for pair in pairs))):
+        write_lines(path, lines)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines in UTF-8."""
+    with files.create_binary(path) as file:
+        file.writelines(line.encode() + b"\n" for line in lines)
 
 
 def count_lines(path: Path) -> int:
-    """How many lines a file has, whether or not the last one ends."""
+    """The number of lines of a file, the last one included if it lacks its line feed."""
     return sum(1 for _ in read_lines(path))
 
 
 class TextDocument:
-    """Plain text to be translated line by line: blank lines and line ends stay, an unfilled line is left empty."""
+    """Plain text to be translated line by line: blank lines and line ends stay, an untranslated line becomes empty."""
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
@@ -55,18 +67,18 @@ class TextDocument:
         self._translations: Sequence[str | None] = [None] * len(self.segments)
 
     def fill(self, translations: Sequence[str | None]) -> None:
-        """The translation of each segment, or None where there is none."""
+        """Set the translation of each segment, or None."""
         for number, (segment, text) in enumerate(zip(self.segments, translations, strict=True)):
             if reason := self.check_segment(number, text or ""):
                 raise FormatError(f"{segment.location}: its translation has {reason}")
         self._translations = translations
 
     def check_segment(self, number: int, text: str) -> str:
-        """Why a text cannot stand here."""
-        return "a line end, which would shift all that follows" if "\n" in text or text.endswith("\r") else ""
+        """Why a text cannot be written here."""
+        return "a line end, which would shift all following lines" if "\n" in text or text.endswith("\r") else ""
 
     def write(self, out: Path) -> None:
-        """The document with its translations."""
+        """Write the document with its translations."""
         output_lines = list(self._lines)
         for index, text in zip(self._line_indices, self._translations, strict=True):
             bom = BOM if index == 0 and self._lines[0].startswith(BOM.encode()) else ""

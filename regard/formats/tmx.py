@@ -1,11 +1,11 @@
 """TMX 1.1 to 1.4: a translation memory, each unit in two languages or more.
 
 - Inline tags: `bpt ept it ph ut` hold codes of another format and are dropped, with any `sub` inside; `hi` and unknown
-  tags are dropped and their words kept. White space stays as it is.
-- Codes asked for: of the variants nearest to a code (`fr` itself before `fr-CA`), the first is the source and every
-  one is a target. Units without one of the two are passed over; a file that has one nowhere is refused.
-- No codes: every unit must have the same two languages; `srclang` tells which is the source. A unit with fewer is
-  passed over.
+  tags are dropped, but their text is kept. White space is preserved.
+- With language codes: of the variants closest to a code (`fr` itself before `fr-CA`), the first is the source and every
+  one is a target. Units that lack one of the two are skipped; a file without any of a language is refused.
+- Without codes: every unit must have the same two languages; `srclang` says which is the source. A unit with fewer is
+  skipped.
 """
 
 from collections.abc import Iterator
@@ -31,13 +31,13 @@ class Variant:
 
 @dataclass(slots=True)
 class LanguageSelector:
-    """Which languages are wanted, and which have been met."""
+    """The requested languages, and those that occur."""
 
     path: Path
     source: str
     target: str
     seen_languages: dict[str, str] = field(default_factory=dict)
-    """Codes as compared, and as first spelled."""
+    """Normalized codes, and their first spelling."""
 
     def pairs(self, unit: list[Variant], line: int, srclang: str) -> Iterator[Pair]:
         """The pairs of one unit."""
@@ -65,20 +65,20 @@ class LanguageSelector:
         known_code = self.source or self.target or srclang
         matches = languages.closest_matches(known_code, codes)
         if len(matches) != 1:
-            problem = f"srclang={srclang!r} tells" if known_code == srclang else f"{known_code!r} is"
+            problem = f"srclang={srclang!r}" if known_code == srclang else repr(known_code)
             raise FormatError(
-                f"{self.path}:{line}: {problem} neither of {codes[0]} and {codes[1]} for sure. {languages.CODES_REMEDY}"
+                f"{self.path}:{line}: {problem} does not match exactly one of {codes[0]} and {codes[1]}. "
+                f"{languages.CODES_REMEDY}"
             )
         matched, other = codes[matches[0]], codes[1 - matches[0]]
         return (other, matched) if self.target and not self.source else (matched, other)
 
     def require_languages(self) -> None:
-        """That both languages were met at all, if anything was."""
+        """Raise if a requested language does not occur, unless the file has no units."""
         for code in (self.source, self.target):
             if code and self.seen_languages and not languages.closest_matches(code, list(self.seen_languages)):
-                raise FormatError(
-                    f"{self.path}: no {code!r} in it; it holds {', '.join(self.seen_languages.values())}. {languages.CODES_REMEDY}"
-                )
+                present = ", ".join(self.seen_languages.values())
+                raise FormatError(f"{self.path}: has no {code!r}, only {present}. {languages.CODES_REMEDY}")
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:

@@ -1,21 +1,21 @@
-"""XLIFF 1.2 and 2.0: what a bilingual file says is translated, and a way to translate the rest.
+"""XLIFF 1.2 and 2.0: reading translated units, and filling in untranslated ones.
 
-Reading takes units whose target has words and needs no work:
+Reading takes units whose target has text and needs no work:
 
 - 1.2: a target without `state`, or `final`, `signed-off`, `translated`, or one of a tool's own (`x-…`); never `new` or
-  `needs-…`. `approved` is not looked at: it tells of a review, not of a translation. `alt-trans` is not read.
-- 2.0: a segment in any state but a written `initial` (tools that write targets without a state mean them).
-- Units under `translate="no"` are passed over.
+  `needs-…`. `approved` is ignored: it marks a review, not a translation. `alt-trans` is not read.
+- 2.0: a segment in any state but a written `initial` (tools that write targets without a state mean them as final).
+- Units under `translate="no"` are skipped.
 
 Writing fills targets that are empty, or that 1.2 calls `new` or `needs-translation` and 2.0 `initial`, and marks them
 as not yet reviewed: `state="needs-review-translation"` in 1.2; in 2.0, which has no such state, `state="translated"`
-with `subState="regard:unreviewed"`. So what a machine wrote is not read as a translation until a person moved it on.
+with `subState="regard:unreviewed"`. So a machine translation is not read as a translation until it has been reviewed.
 
-A unit that is cut into segments (`<mrk mtype="seg">` in seg-source and in an empty target) is translated segment by
-segment, each in its own place.
+A unit that is split into segments (`<mrk mtype="seg">` in seg-source and in an empty target) is translated segment by
+segment, each in its own `<mrk>`.
 
 A segment shows inline elements as numbered tags, `<g1>…</g1>` and `<ph2/>`, which a translation must keep, each once.
-They are put back as they stand in the source, byte for byte.
+They are restored as they are in the source, byte for byte.
 """
 
 import re
@@ -32,7 +32,7 @@ from regard.formats.markup import XmlNode
 from regard.formats.pair import Pair, Segment
 
 SUFFIXES = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
-"""Of files that are XLIFF, under the names of some tools too."""
+"""Suffixes of XLIFF files, those of some tools included."""
 UNREVIEWED_12 = "needs-review-translation"
 UNREVIEWED_20 = "regard:unreviewed"
 ATTRIBUTE = re.compile(rb"""\s([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
@@ -40,7 +40,7 @@ UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
 
 
 def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
-    """The pairs of every translated unit; backwards if the languages are asked for that way round."""
+    """The pairs of every translated unit; swapped if the languages are requested in the other direction."""
     for unit in markup.iter_elements(path, "xliff", ("trans-unit", "unit"), ("group", "file")):
         if _inherited_attribute(unit, ("translate",)) == "no":
             continue
@@ -84,7 +84,7 @@ def _inherited_attribute(element: Any, names: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class TranslationSlot:
-    """Where the translation of one segment goes."""
+    """Where the translation of one segment is written."""
 
     holder: XmlNode
     """The trans-unit (1.2) or segment (2.0)."""
@@ -92,11 +92,11 @@ class TranslationSlot:
     target: XmlNode | None
     """A <target>, or the <mrk> inside one."""
     tags: dict[str, bytes]
-    """What a segment shows for each inline tag, and the bytes that it stands for."""
+    """The numbered tags of a segment, and the bytes of their inline elements."""
 
 
 class XliffDocument:
-    """An XLIFF file to be filled: bytes change only where a translation goes."""
+    """An XLIFF file to be translated: bytes change only where a translation is written."""
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
@@ -105,7 +105,7 @@ class XliffDocument:
         self._raw = text.encode()
         self._root = markup.parse_tree(self._raw, path)
         if self._root.name != "xliff":
-            raise FormatError(f"{path}:{self._root.line}: begins with <{self._root.name}>; expected <xliff>")
+            raise FormatError(f"{path}:{self._root.line}: its root is <{self._root.name}>; expected <xliff>")
         self._is_version_2 = not self._root.attributes.get("version", "1.2").startswith("1")
         self._target = target
         self._check_languages(source, target)
@@ -122,11 +122,11 @@ class XliffDocument:
             declared = node.attributes.get(keys[0], ""), node.attributes.get(keys[1], "")
             if languages.is_reversed(f"{self.path}:{node.line}", (source, target), declared, languages.MODEL_REMEDY):
                 raise FormatError(
-                    f"{self.path}:{node.line}: is to be translated from {declared[0]} to {declared[1]}, not from {source} "
-                    f"to {target}. {languages.MODEL_REMEDY}"
+                    f"{self.path}:{node.line}: is to be translated from {declared[0]} to {declared[1]}, not from "
+                    f"{source} to {target}. {languages.MODEL_REMEDY}"
                 )
             if self._is_version_2 and not (declared[1] or target):
-                raise FormatError(f"{self.path}:{node.line}: names no trgLang. Set data.target, so that it can.")
+                raise FormatError(f"{self.path}:{node.line}: has no trgLang. Set data.target, which is written there.")
 
     def _add_unit(self, holder: XmlNode) -> None:
         source = next(iter(holder.children_named("source")), None)
@@ -150,14 +150,14 @@ class XliffDocument:
             self.segments.append(Segment(tagged_text, f"{self.path}:{line}", context))
 
     def fill(self, translations: Sequence[str | None]) -> None:
-        """The translation of each segment, or None where there is none."""
+        """Set the translation of each segment, or None."""
         for segment, slot, text in zip(self.segments, self._slots, translations, strict=True):
             if text:
                 _render_translation(text, slot.tags, segment.location)
         self._translations = translations
 
     def check_segment(self, number: int, text: str) -> str:
-        """Why a text cannot stand here."""
+        """Why a text cannot be written here."""
         try:
             _render_translation(text, self._slots[number].tags, "")
         except FormatError as error:
@@ -165,7 +165,7 @@ class XliffDocument:
         return ""
 
     def write(self, out: Path) -> None:
-        """The document with its translations."""
+        """Write the document with its translations."""
         edits: list[tuple[int, int, bytes]] = []
         for segment, slot, text in zip(self.segments, self._slots, self._translations, strict=True):
             if text:
@@ -177,7 +177,7 @@ class XliffDocument:
             chunks += [self._raw[position:start], new]
             position = end
         text = b"".join([*chunks, self._raw[position:]]).decode()
-        # What the file's own encoding lacks is written as a number, which every reader of XML knows.
+        # Characters that the file's own encoding lacks become numeric references, which every XML parser reads.
         files.write(out, self._bom + text.encode(self._codec, "xmlcharrefreplace"))
 
     def _edits(self, slot: TranslationSlot, content: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -219,7 +219,7 @@ class XliffDocument:
 
 
 def _is_blank(target: XmlNode) -> bool:
-    """Whether nothing stands in a target, or only the places where segments will."""
+    """Whether a target is empty, or holds only empty segments."""
     return all(
         child.name == "mrk" and _is_blank(child) if isinstance(child, XmlNode) else not child.strip()
         for child in target.children
@@ -227,7 +227,7 @@ def _is_blank(target: XmlNode) -> bool:
 
 
 def _split_segments(unit: XmlNode, target: XmlNode | None) -> list[tuple[XmlNode, XmlNode | None]]:
-    """The segments of a unit that was cut, and the place of each in its empty target; none if they do not match."""
+    """The segments of a split unit, each with its <mrk> in the empty target; none if they do not match."""
     seg_source = next(iter(unit.children_named("seg-source")), None)
     if seg_source is None or target is None:
         return []
@@ -239,7 +239,7 @@ def _split_segments(unit: XmlNode, target: XmlNode | None) -> list[tuple[XmlNode
 
 
 def _replace_content(opening: bytes, content: bytes) -> bytes:
-    """An element of which the start tag is given, with other content."""
+    """An element with this start tag and new content."""
     name = re.split(rb"[\s/>]", opening[1:], maxsplit=1)[0]
     return re.sub(rb"\s*/>$", b">", opening) + content + b"</" + name + b">"
 
@@ -253,18 +253,18 @@ def _iter_text(node: XmlNode) -> Iterator[str]:
 
 
 def _is_opaque(node: XmlNode) -> bool:
-    """Whether a tag travels with all that is inside: codes, what may not be translated, and what is empty."""
+    """Whether an element is one tag with all its content: codes, protected text, and empty elements."""
     protected = node.attributes.get("translate") == "no" or node.attributes.get("mtype") == "protected"
     return node.name in markup.CODE_ELEMENTS or protected or not node.children
 
 
 def _tag_source(source: XmlNode, raw: bytes, source_text: str) -> tuple[str, dict[str, bytes]]:
-    """A source with numbered tags, and what each of them stands for."""
+    """A source with numbered tags, and the bytes of each tag."""
     tags: dict[str, bytes] = {}
     numbers, suffix = count(1), ""
     names = {node.name for node in source.walk()}
     while any(re.search(rf"</?{re.escape(name)}\d+{suffix}/?>", source_text) for name in names):
-        suffix += "x"  # words that look like our tags, so ours look otherwise
+        suffix += "x"  # the text contains such tags, so Regard's get a suffix
 
     def render(node: XmlNode) -> Iterator[str]:
         for child in node.children:
@@ -286,7 +286,7 @@ def _tag_source(source: XmlNode, raw: bytes, source_text: str) -> tuple[str, dic
 
 
 def _render_translation(text: str, tags: dict[str, bytes], location: str) -> bytes:
-    """A translation as it stands in the file."""
+    """A translation as bytes of the file."""
     forbidden = markup.FORBIDDEN_CHARACTERS.search(text)
     if forbidden:
         raise FormatError(
@@ -298,9 +298,7 @@ def _render_translation(text: str, tags: dict[str, bytes], location: str) -> byt
     for tag in parts[1::2]:
         if tag.startswith("</"):
             if not open_tags or open_tags.pop() != tag.replace("</", "<"):
-                raise FormatError(
-                    f"{location}: its translation closes {tag} where nothing of the kind is open. Leave it out."
-                )
+                raise FormatError(f"{location}: its translation closes {tag}, which is not open. Leave it out.")
         elif not tag.endswith("/>"):
             open_tags.append(tag)
     for tag in tags:
@@ -312,7 +310,7 @@ def _render_translation(text: str, tags: dict[str, bytes], location: str) -> byt
 
 
 def _indent(raw: bytes, position: int) -> bytes:
-    """The line end and the white space that lead to a tag, if it is the first thing on its line."""
+    """The line end and the white space before a tag, if it is the first on its line."""
     line = raw.rfind(b"\n", 0, position)
     if line < 0 or raw[line:position].strip():
         return b""
@@ -320,7 +318,7 @@ def _indent(raw: bytes, position: int) -> bytes:
 
 
 def _set_attributes(tag: bytes, attributes: dict[str, str]) -> bytes:
-    """A start tag with some attributes set; the others stay as they are written."""
+    """A start tag with some attributes set; the others are preserved."""
     for name, value in attributes.items():
         new = name.encode() + b'="' + markup.escape_text(value).replace('"', "&quot;").encode() + b'"'
         existing = next((match for match in ATTRIBUTE.finditer(tag) if match[1] == name.encode()), None)

@@ -1,15 +1,13 @@
 """Write a clean copy of a corpus that was examined."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
-from regard.formats import Pair, are_two_texts
+from regard.formats import Pair, are_two_texts, jsonl, text
 from regard.jobs.train.prepare import stream_pairs
-from regard.run import atomic_write
 
 
 def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
@@ -23,7 +21,10 @@ def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> li
             for path in paths:
                 if path.resolve() in input_paths | {other.resolve() for other in written_paths}:
                     raise DataError(f"{path}: would be written over; choose another folder with --fix")
-            _write_pairs(paths, pairs)
+            if len(paths) == 2:
+                text.write(paths[0], paths[1], pairs)
+            else:
+                jsonl.write(paths[0], pairs)
             written_paths += paths
     return written_paths
 
@@ -35,18 +36,3 @@ def _output_paths(folder: Path, name: str, files: Sequence[str], pairs: list[Pai
     directory = folder if name == "train" else folder / name
     source, target = (Path(file).name.removesuffix(".gz") for file in files)
     return [directory / source, directory / (target if target != source else f"{target}.target")]
-
-
-def _write_pairs(paths: list[Path], pairs: list[Pair]) -> None:
-    if len(paths) == 2:
-        _write_lines(paths[0], [pair.source for pair in pairs])
-        _write_lines(paths[1], [pair.target for pair in pairs])
-    else:
-        _write_lines(
-            paths[0], [json.dumps({"source": p.source, "target": p.target}, ensure_ascii=False) for p in pairs]
-        )
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)

@@ -44,8 +44,8 @@ def test_blank_lines_stay_and_unfilled_ones_are_empty(tmp_path):
 
 def test_only_some_files_can_be_translated(tmp_path):
     for name, message in {
-        "x.tmx": r"x.tmx: .tmx holds pairs already; expected .po, .xlf or plain text",
-        "x.tsv.gz": r".tsv holds pairs already",
+        "x.tmx": r"x.tmx: .tmx holds translated pairs; expected .po, .xlf or plain text",
+        "x.tsv.gz": r".tsv holds translated pairs",
         "folder.po": r"folder.po: is a folder; expected a file",
         "missing.po": r"missing.po: no such file",
     }.items():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import FormatError
-from regard.formats import Pair, read_lines, read_pairs
+from regard.formats import Pair, jsonl, read_lines, read_pairs, text, tsv
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -38,6 +38,30 @@ def test_json_lines_hold_any_text(tmp_path_factory, rows, escaped):
     pairs = list(read_pairs([path]))
     assert [(p.source, p.target) for p in pairs] == rows
     assert pairs[-1].location == f"{path}:{len(rows)}"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1), st.sampled_from(["x.jsonl", "x.jsonl.gz"]))
+def test_json_lines_are_read_as_they_were_written(tmp_path_factory, rows, name):
+    path = tmp_path_factory.mktemp("x") / name
+    jsonl.write(path, [Pair(a, b) for a, b in rows])
+    assert sides([path]) == rows
+    assert [file.name for file in path.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_aligned_texts_are_read_as_they_were_written(tmp_path, suffix: str):
+    rows = [("a", "b"), ("", "\u2028é\x85"), (" c ", "\ufeffd")]
+    paths = [tmp_path / "new" / f"x.{side}{suffix}" for side in ("en", "fr")]
+    text.write(*paths, [Pair(a, b) for a, b in rows])
+    assert sides(paths) == rows
+    assert (paths[0].read_bytes()[:2] == b"\x1f\x8b") == bool(suffix)
+
+
+@given(st.lists(TEXT, min_size=1))
+def test_rows_of_a_table_hold_any_text(cells):
+    row = tsv.format_row(cells)
+    assert tsv.parse_row(row) == cells and not {"\n", "\r"} & set(row) and row.count("\t") == len(cells) - 1
 
 
 def test_json_lines_keep_their_texts_in_three_places(tmp_path):
@@ -71,7 +95,7 @@ def test_json_lines_keep_their_texts_in_three_places(tmp_path):
         ('{"source": "a", "target": null}', r"x.jsonl:1: 'target' is null; expected a string"),
         ('{"source": "a", "target": "\\ud800!"}', r"x.jsonl:1: 'target' has half a surrogate pair, '\\ud800'"),
         (b'{"source": "\xe9"}', r"x.jsonl:1: not UTF-8"),
-        ("\n\n", r"x.jsonl: no translated pair in it"),
+        ("\n\n", r"x.jsonl: no translated pairs"),
     ],
 )
 def test_json_that_cannot_be_pairs_is_refused(tmp_path, content, message):
@@ -97,9 +121,9 @@ def test_packed_files_are_read_as_they_are(tmp_path):
 
 def test_what_is_not_whole_gzip_is_refused(tmp_path):
     whole = gzip.compress(b"x\ty\n" * 1000)
-    refused(tmp_path / "a.tsv.gz", b"x\ty\n", r"a.tsv.gz: not a whole gzip file .* drop .gz from its name")
-    refused(tmp_path / "b.tsv.gz", whole[:-9], r"b.tsv.gz: not a whole gzip file \(Compressed file ended")
-    refused(tmp_path / "c.tsv.gz", whole[:12] + b"\xff\xff" + whole[14:], r"c.tsv.gz: not a whole gzip file")
+    refused(tmp_path / "a.tsv.gz", b"x\ty\n", r"a.tsv.gz: not a complete gzip file .* drop .gz from its name")
+    refused(tmp_path / "b.tsv.gz", whole[:-9], r"b.tsv.gz: not a complete gzip file \(Compressed file ended")
+    refused(tmp_path / "c.tsv.gz", whole[:12] + b"\xff\xff" + whole[14:], r"c.tsv.gz: not a complete gzip file")
 
 
 def test_what_the_disk_refuses_is_a_sentence(tmp_path):
@@ -182,7 +206,7 @@ def test_a_folder_is_paired_by_languages_and_their_regions(tmp_path: Path):
 
 def test_columns_under_another_name_and_pipes_are_told(tmp_path: Path):
     (tmp_path / "fra.txt").write_text("one\tun\n", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"has no partner. It has columns: .* call it fra.tsv"):
+    with pytest.raises(FormatError, match=r"has no partner. It has columns: .* rename it to fra.tsv"):
         list(read_pairs([tmp_path / "fra.txt"]))
     os.mkfifo(tmp_path / "pipe.tsv")
     with pytest.raises(FormatError, match=r"pipe.tsv: a pipe or a device, which cannot be read twice"):

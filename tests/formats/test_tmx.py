@@ -84,11 +84,11 @@ def test_languages_are_matched_by_their_stem(tmp_path):
     assert read(tmp_path, content, "fr", "en-US") == [("trois", "colour"), ("cinq", "five")]
     assert read(tmp_path, content, "de", "fr") == [("vier", "trois"), ("sieben", "sept")]
     held = "EN-us, fr-CA, FR, de, fr-FR, en"
-    refused(tmp_path, content, rf"x.tmx: no 'es' in it; it holds {held}\. Set data.source", "en", "es")
-    refused(tmp_path, content, r"x.tmx: no 'es' in it", "es", "en")
+    refused(tmp_path, content, rf"x.tmx: has no 'es', only {held}\. Set data.source", "en", "es")
+    refused(tmp_path, content, r"x.tmx: has no 'es'", "es", "en")
     refused(tmp_path, content, r"x.tmx:4: a third language; the file holds EN-us, fr-CA, FR, de\. Set data.source")
-    refused(tmp_path, content, r"x.tmx: no translated pair in it", "de-AT", "en-GB")
-    refused(tmp_path, content, r"x.tmx: no translated pair in it", "en", "en-US")  # nobody is his own translation
+    refused(tmp_path, content, r"x.tmx: no translated pairs", "de-AT", "en-GB")
+    refused(tmp_path, content, r"x.tmx: no translated pairs", "en", "en-US")  # nobody is his own translation
 
 
 def test_two_languages_need_no_codes(tmp_path):
@@ -99,12 +99,12 @@ def test_two_languages_need_no_codes(tmp_path):
     assert read(tmp_path, memory(*units, srclang="*all*"), "", "en") == [("b", "a"), ("d", "c")]
     assert read(tmp_path, memory(*units).replace("<tu>", '<tu srclang="fr">')) == [("b", "a"), ("d", "c")]
     refused(
-        tmp_path, memory(*units, srclang="*all*"), r"x.tmx:4: srclang='\*all\*' tells neither of en and fr for sure"
+        tmp_path, memory(*units, srclang="*all*"), r"x.tmx:4: srclang='\*all\*' does not match exactly one of en and fr"
     )
-    refused(tmp_path, memory(*units), r"x.tmx:4: 'de' is neither of en and fr for sure\. Set data", "de")
+    refused(tmp_path, memory(*units), r"x.tmx:4: 'de' does not match exactly one of en and fr\. Set data", "de")
     refused(tmp_path, memory(*units, tuv("en", "x") + tuv("de", "y")), r"x.tmx:7: a third language; .* en, fr, de")
     both = tuv("en-US", "a") + tuv("en-GB", "b")
-    refused(tmp_path, memory(both, srclang="en"), r"neither of en-US and en-GB for sure")
+    refused(tmp_path, memory(both, srclang="en"), r"not match exactly one of en-US and en-GB")
     assert read(tmp_path, memory(both, srclang="en-GB")) == [("b", "a")]
 
 
@@ -123,15 +123,15 @@ GOOD = tuv("en", "a") + tuv("fr", "b")
     [
         (memory(GOOD.replace('xml:lang="en"', "")), r"x.tmx:4: <tuv> has no xml:lang; TMX requires one"),
         (memory(GOOD.replace("seg", "sog")), r"x.tmx:4: <tuv> has no <seg>"),
-        (memory(GOOD, GOOD + "</tuv>"), r"x.tmx:5: broken XML: .*mismatch.*Mend it there, or export"),
+        (memory(GOOD, GOOD + "</tuv>"), r"x.tmx:5: broken XML: .*mismatch.*Correct it there, or export"),
         (memory(GOOD)[:-20], r"x.tmx:\d+: broken XML: "),
         (memory(GOOD).replace("<seg>a", "<seg>\x01"), r"x.tmx:4: broken XML: .*"),
         (memory(GOOD).replace("<seg>a", "<seg>\xe9").encode("latin1"), r"x.tmx:4: broken XML: .*encoding"),
         (memory(GOOD, prolog='<?xml version="1.0" encoding="klingon"?>'), r"x.tmx:1: broken XML: .*encoding: klingon"),
-        ("", r"x.tmx: is empty or cut short; expected XML"),
+        ("", r"x.tmx: is empty or truncated; expected XML"),
         ("  <!-- nothing -->", r"x.tmx: is empty or cut short|x.tmx:1: broken XML"),
-        ("<html><body/></html>", r"x.tmx:1: begins with <html>; expected <tmx>"),
-        (memory(), r"x.tmx: no translated pair in it"),
+        ("<html><body/></html>", r"x.tmx:1: its root is <html>; expected <tmx>"),
+        (memory(), r"x.tmx: no translated pairs"),
         # entities: declared ones, and those of a DTD that nobody loads
         (
             memory(GOOD, prolog='<?xml version="1.0"?>\n<!-- <!ENTITY -->\n<!DOCTYPE tmx [\n<!ENTITY x "y">\n]>'),
