@@ -1,24 +1,24 @@
 """Every error that Regard raises on purpose.
 
-    RegardError                 caught by the doors (cli, serve): one sentence, exit code 2, no traceback
-    ├── ConfigError             a setting that does not exist, does not fit, or contradicts another
+    RegardError                 caught by the command line: one sentence, exit code 2, no traceback
+    ├── ConfigError             a setting that does not exist, is invalid, or contradicts another
     ├── FormatError             a file that cannot be read as what it claims to be; names file and line
     ├── DataError               text that was read but cannot be trained on or evaluated
-    ├── RunError                a run folder that is missing, occupied, half written or damaged
+    ├── RunError                a run folder that is missing, occupied, incomplete or damaged
     │   ├── BusyError           a run that another process is training in
-    │   └── WriteError          a file that could not be written; the one before it is whole
-    └── ModelError              an input that this model cannot take (too long for its positions, say)
+    │   └── WriteError          a file that could not be written; its previous version is intact
+    └── ModelError              an input that the model cannot process, for example one longer than its positions
 
 A message says what happened, where, what was expected and what to do.
 """
 
 
 class RegardError(Exception):
-    """Something a person can mend; the message says how."""
+    """A problem that the user can fix; the message says how."""
 
 
 class ConfigError(RegardError):
-    """A setting that does not exist, does not fit, or contradicts another."""
+    """A setting that does not exist, is invalid, or contradicts another."""
 
 
 class FormatError(RegardError):
@@ -30,7 +30,7 @@ class DataError(RegardError):
 
 
 class RunError(RegardError):
-    """A run folder that is missing, occupied, half written or damaged."""
+    """A run folder that is missing, occupied, incomplete or damaged."""
 
 
 class BusyError(RunError):
@@ -38,8 +38,8 @@ class BusyError(RunError):
 
 
 class WriteError(RunError):
-    """A file that could not be written; the one before it is whole."""
+    """A file that could not be written; its previous version is intact."""
 
 
 class ModelError(RegardError):
-    """An input that this model cannot take."""
+    """An input that the model cannot process."""

@@ -1,12 +1,22 @@
-"""Any function from strings to strings, and pairs -> scores. So another system can be scored the same way."""
+"""Evaluation of any function from strings to strings on pairs, so that other systems are scored in the same way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.formats import Pair
-from regard.metrics import Metric, Score, accuracy, bleu, chrf, rouge_l, sentence_bleu, sentence_chrf, ter
+from regard.metrics import (
+    Metric,
+    Score,
+    corpus_bleu,
+    corpus_chrf,
+    corpus_rouge_l,
+    corpus_ter,
+    sentence_bleu,
+    sentence_chrf,
+    token_accuracy,
+)
 
-METRICS: Mapping[str, Metric] = {"bleu": bleu, "chrf": chrf, "ter": ter, "rouge": rouge_l}
+METRICS: Mapping[str, Metric] = {"bleu": corpus_bleu, "chrf": corpus_chrf, "ter": corpus_ter, "rouge": corpus_rouge_l}
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class SentenceResult:
 
 @dataclass(frozen=True)
 class TeacherForcingResult:
-    """What a model made of one reference when told its beginning: pieces, those it got right, and nats lost."""
+    """One reference under teacher forcing: its tokens, those predicted correctly, and the summed loss in nats."""
 
     tokens: int
     correct: int
@@ -31,47 +41,47 @@ class TeacherForcingResult:
 
 @dataclass(frozen=True)
 class PadInclusiveScores:
-    """Accuracy and loss as they look where padding is counted: figures to know such numbers by, never to train by.
+    """Accuracy and loss with padding counted, to compare with reports that count it; not for training.
 
-    Every reference is filled up to the longest of its set and every place counts, as `(guess == gold).mean()` and a
-    cross-entropy that ignores nothing would have it. A model that is trained that way soon knows that after the end
-    there are only pads; ours is never asked for one, so what it would answer there means nothing. A pad is therefore
-    taken as guessed right, at no loss: the most that such counting can flatter the same model.
+    Every reference is padded to the longest of its set and every position counts, as in `(guess == gold).mean()` and a
+    cross-entropy without `ignore_index`. A model that is trained that way soon predicts padding after the end; this
+    one is never trained on padding, so its predictions there mean nothing. A pad is therefore counted as correct, at
+    no loss: an upper bound on how much such counting flatters the model.
     """
 
     accuracy: float
-    """% of all places."""
+    """% of all positions."""
     loss: float
-    """Nats per place."""
+    """Nats per position."""
     positions: int
     """Of each sentence, its end included."""
     pad_percent: float
-    """% of all places that hold no piece."""
+    """% of all positions that are padding."""
 
 
 @dataclass(frozen=True)
 class Baselines:
-    """What tells a working model from a broken one: the same metric where there is no translator at all."""
+    """Scores that need no translation, by the same metric: a working model is above them."""
 
     copied_source: Score
     """The source itself as its translation."""
     shuffled_translations: Score
-    """The translations of other sentences: what a model would score that ignores its source."""
+    """The translations of other sentences: the score of a model that ignores its source."""
     length_ratio: float
-    """Characters translated for each character of the references."""
+    """Characters of the translations per character of the references."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a system scored on a set of pairs."""
+    """The scores of a system on a set of pairs."""
 
     scores: dict[str, Score]
     sentences: list[SentenceResult]
     baselines: Baselines
     loss: float | None = None
-    """Nats per real target piece, where a model could be asked."""
+    """Nats per target token; None without teacher forcing."""
     pads_counted: PadInclusiveScores | None = None
-    """Accuracy and loss in a way that flatters, where a model could be asked."""
+    """Accuracy and loss with padding counted; None without teacher forcing."""
 
 
 def evaluate(
@@ -80,15 +90,15 @@ def evaluate(
     teacher_force: Callable[[Sequence[Pair]], Sequence[TeacherForcingResult]] | None = None,
     metrics: Mapping[str, Metric] = METRICS,
 ) -> Evaluation:
-    """Translate every source and score the results against the targets; `forced` adds accuracy and loss."""
+    """Translate every source and score the results against the targets; `teacher_force` adds accuracy and loss."""
     references = [pair.target for pair in pairs]
     translations = list(translate([pair.source for pair in pairs]))
     scores = {name: metric(translations, references) for name, metric in metrics.items()}
     loss, pad_scores = None, None
     if teacher_force is not None:
         results = teacher_force(pairs)
-        scores["accuracy"] = accuracy([one.correct for one in results], [one.tokens for one in results])
-        loss = sum(one.loss for one in results) / sum(one.tokens for one in results)
+        scores["accuracy"] = token_accuracy([r.correct for r in results], [r.tokens for r in results])
+        loss = sum(r.loss for r in results) / sum(r.tokens for r in results)
         pad_scores = score_with_pads(results)
     sentences = [
         SentenceResult(pair.source, pair.target, out, sentence_bleu(out, pair.target), sentence_chrf(out, pair.target))
@@ -98,14 +108,14 @@ def evaluate(
 
 
 def score_with_pads(results: Sequence[TeacherForcingResult]) -> PadInclusiveScores:
-    """What a model made of its references, if their pads were pieces that it always gets right."""
-    positions = max(one.tokens for one in results)
+    """Accuracy and loss as if padding were tokens that are always predicted correctly."""
+    positions = max(r.tokens for r in results)
     total_positions = positions * len(results)
-    pads = total_positions - sum(one.tokens for one in results)
-    correct = sum(one.correct for one in results) + pads
+    pads = total_positions - sum(r.tokens for r in results)
+    correct = sum(r.correct for r in results) + pads
     return PadInclusiveScores(
         100 * correct / total_positions,
-        sum(one.loss for one in results) / total_positions,
+        sum(r.loss for r in results) / total_positions,
         positions,
         100 * pads / total_positions,
     )
@@ -113,9 +123,11 @@ def score_with_pads(results: Sequence[TeacherForcingResult]) -> PadInclusiveScor
 
 def _baselines(pairs: Sequence[Pair], translations: Sequence[str]) -> Baselines:
     references = [pair.target for pair in pairs]
-    shift = max(1, len(pairs) // 2)  # every translation beside a reference that is not its own
+    shift = max(1, len(pairs) // 2)  # every translation against the reference of another sentence
     shuffled_translations = [*translations[shift:], *translations[:shift]]
     length_ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     return Baselines(
-        bleu([pair.source for pair in pairs], references), bleu(shuffled_translations, references), length_ratio
+        corpus_bleu([pair.source for pair in pairs], references),
+        corpus_bleu(shuffled_translations, references),
+        length_ratio,
     )

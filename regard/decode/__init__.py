@@ -1,6 +1,6 @@
-"""A step function -> ids. No strings here, and no model: whoever searches hands in a Stepper.
+"""A step function -> ids. Searches know neither strings nor the model: they call a `Stepper`.
 
-Every search is an object with `search(stepper) -> one list of Hypotheses a sentence, best first`.
+Every search is an object with `search(stepper) -> a list of hypotheses for each sentence, best first`.
 """
 
 from regard.decode.beam import BeamSearch

@@ -1,4 +1,4 @@
-"""Beam search: keep the k best beginnings of every sentence, all sentences at once."""
+"""Beam search: keep the k best prefixes of every sentence, all sentences in one batch."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ NEG_INF = float("-inf")
 
 @dataclass(frozen=True)
 class BeamSearch:
-    """Beam search. A hypothesis scores log-probability / length^alpha, its eos counted."""
+    """Beam search. The score of a hypothesis is log-probability / length^alpha, with eos counted."""
 
     size: int = 5
     alpha: float = 1.0
@@ -29,7 +29,7 @@ class BeamSearch:
         if self.size < 1:
             raise ConfigError(f"beam={self.size}: must be at least 1")
         if not 1 <= self.nbest <= self.size:
-            raise ConfigError(f"nbest={self.nbest}: must be between 1 and the beam, which is {self.size}")
+            raise ConfigError(f"nbest={self.nbest}: must be between 1 and the beam size, {self.size}")
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         source_lengths, max_lengths = stepper.source_lengths, self.limits.max_lengths(stepper)
@@ -52,7 +52,7 @@ class BeamSearch:
         return torch.arange(max_length + 1, dtype=torch.float64).pow(self.alpha).float()
 
     def _beams_to_abandon(self, state: "_BeamState", source_lengths: Tensor, max_lengths: Tensor) -> Tensor:
-        """Beams (N, k) that go round in circles or are as long as they may get."""
+        """Beams (N, k) that repeat in a loop or have reached the maximum length."""
         sentence_indices = state.sentence_indices.repeat_interleave(self.size)
         output_lengths = state.output_lengths.repeat_interleave(self.size)
         is_looping = self.limits.detect_loops(
@@ -61,7 +61,7 @@ class BeamSearch:
         return (is_looping | (output_lengths >= max_lengths[sentence_indices])).unflatten(0, (-1, self.size))
 
     def _best_hypotheses(self, state: "_BeamState", i: int) -> list[Hypothesis]:
-        """What came to an end, best first; then, for want of better, what was given up."""
+        """Finished hypotheses, best first, then abandoned ones."""
         first_column = state.tokens.shape[2] - int(state.output_lengths[i])
         finished = [Hypothesis(tuple(ids), score) for ids, score in state.finished.hypotheses(i, first_column)]
         abandoned = [
@@ -73,11 +73,11 @@ class BeamSearch:
 
 @dataclass
 class _HypothesisPool:
-    """The best k hypotheses of each of N sentences that no longer grow."""
+    """The best k hypotheses of each of N sentences among those that are no longer extended."""
 
     tokens: Tensor  # (N, k, t)
-    end_columns: Tensor  # (N, k)  the column behind the last token
-    scores: Tensor  # (N, k)  normalised, best first; NEVER where there is none
+    end_columns: Tensor  # (N, k)  the column after the last token
+    scores: Tensor  # (N, k)  length-normalized, best first; NEG_INF where there is none
 
     @staticmethod
     def empty(count: int, k: int, columns: int, device: torch.device) -> "_HypothesisPool":
@@ -86,7 +86,7 @@ class _HypothesisPool:
         return _HypothesisPool(tokens, end_columns, torch.full((count, k), NEG_INF, device=device))
 
     def add(self, tokens: Tensor, scores: Tensor) -> None:
-        """Take in tokens (N, k, t) with normalised scores (N, k); the best k of old and new stay."""
+        """Add tokens (N, k, t) with length-normalized scores (N, k) and keep the best k of old and new."""
         if not bool((scores > NEG_INF).any()):
             return
         columns = tokens.shape[2]
@@ -97,7 +97,7 @@ class _HypothesisPool:
         self.end_columns = end_columns.gather(1, top_indices)
 
     def extend(self, other: "_HypothesisPool", first_column: int) -> None:
-        """Other sentences below these; columns before `first` are forgotten."""
+        """Append other sentences; columns before `first_column` are dropped."""
         self.tokens, self.end_columns = self.tokens[:, :, first_column:], self.end_columns - first_column
         width = max(self.tokens.shape[2], other.tokens.shape[2])
         pair = (self.tokens, other.tokens)
@@ -111,22 +111,25 @@ class _HypothesisPool:
         self.tokens, self.end_columns, self.scores = self.tokens[rows], self.end_columns[rows], self.scores[rows]
 
     def hypotheses(self, i: int, first_column: int) -> list[tuple[list[int], float]]:
-        """The hypotheses of a sentence that began in the column `start`."""
+        """The hypotheses of a sentence that starts in the column `first_column`."""
         rows = zip(self.tokens[i].tolist(), self.end_columns[i].tolist(), self.scores[i].tolist(), strict=True)
         return [(ids[first_column:end], score) for ids, end, score in rows if score > NEG_INF]
 
 
 @dataclass
 class _BeamState:
-    """Living, ended and given-up hypotheses of N sentences, k each; who came late has nothing in earlier columns."""
+    """Active, finished and abandoned hypotheses of N sentences, k each.
 
-    length_penalties: Tensor  # what a log-probability is divided by, for every length
+    Sentences that were admitted later have filler tokens in earlier columns.
+    """
+
+    length_penalties: Tensor  # the divisor of a log-probability, for every length
     admitted: int
     sentence_indices: Tensor  # (N,)
-    output_lengths: Tensor  # (N,)  how many tokens the living ones have
+    output_lengths: Tensor  # (N,)  of the active hypotheses
     tokens: Tensor  # (N, k, t)
     last_tokens: Tensor  # (N, k)
-    scores: Tensor  # (N, k)  log-probabilities of the living
+    scores: Tensor  # (N, k)  log-probabilities of the active hypotheses
     finished: _HypothesisPool
     abandoned: _HypothesisPool
 
@@ -148,14 +151,14 @@ class _BeamState:
         )
 
     def admit(self, count: int, bos: int) -> bool:
-        """So many sentences come in, the next ones in order; whether anybody is here."""
+        """Add the next `count` sentences. Returns whether any sentence is active."""
         if count:
             k, device = self.last_tokens.shape[1], self.last_tokens.device
             first_column = self.tokens.shape[2] - int(max(self.output_lengths, default=0))
             columns = self.tokens.shape[2] - first_column
             new_sentences = torch.arange(self.admitted, self.admitted + count, device=device)
             scores = torch.full((count, k), NEG_INF, device=device)
-            scores[:, 0] = 0.0  # all beams are equal at first: let one of them live
+            scores[:, 0] = 0.0  # all beams are equal at first: start with one of them
             self.admitted += count
             self.sentence_indices, self.output_lengths = (
                 torch.cat((self.sentence_indices, new_sentences)),
@@ -170,7 +173,7 @@ class _BeamState:
         return len(self.last_tokens) > 0
 
     def advance(self, scores: Tensor, tokens: Tensor, eos: int) -> Tensor:
-        """Take in the likeliest next tokens (N·k, j), at least 2k if there are as many; where each beam came from."""
+        """Extend by the most probable next tokens (N·k, j), j ≥ 2k if V ≥ 2k. Returns the parent beams (N, k)."""
         k, candidates_per_beam = self.last_tokens.shape[1], tokens.shape[1]
         self.output_lengths = self.output_lengths + 1
         totals = (self.scores[:, :, None] + scores.unflatten(0, (-1, k))).flatten(1)  # (N, k·j)
@@ -182,23 +185,22 @@ class _BeamState:
         is_eos = top_tokens == eos
         finished_scores = top_scores.masked_fill(~is_eos, NEG_INF)[:, :k] / self._length_penalty()
         self.finished.add(_gather_beams(self.tokens, parent_beams[:, :k]), finished_scores)
-        self.scores, top_indices = top_scores.masked_fill(is_eos, NEG_INF).topk(
-            k
-        )  # at most k of the 2k end, so k can go on
+        # At most k of the 2k end in eos, so k can be continued.
+        self.scores, top_indices = top_scores.masked_fill(is_eos, NEG_INF).topk(k)
         parent_beams, self.last_tokens = parent_beams.gather(1, top_indices), top_tokens.gather(1, top_indices)
         self.tokens = torch.cat((_gather_beams(self.tokens, parent_beams), self.last_tokens[:, :, None]), dim=2)
         return parent_beams
 
     def abandon(self, mask: Tensor) -> None:
-        """Beams (N, k) that loop or are too long stop living."""
+        """Stop beams (N, k) that loop or are too long."""
         if bool(mask.any()):
             self.abandoned.add(self.tokens, self.scores.masked_fill(~mask, NEG_INF) / self._length_penalty())
             self.scores = self.scores.masked_fill(mask, NEG_INF)
 
     def decided_sentences(self) -> Tensor:
-        """Sentences (N,) whose k ended hypotheses are all at least as good as any living one is now."""
-        best_living = self.scores.max(dim=1).values / self._length_penalty()[:, 0]
-        return (self.finished.scores.min(dim=1).values >= best_living) | (best_living == NEG_INF)
+        """Sentences (N,) whose k finished hypotheses all score at least as high as any active one."""
+        best_active = self.scores.max(dim=1).values / self._length_penalty()[:, 0]
+        return (self.finished.scores.min(dim=1).values >= best_active) | (best_active == NEG_INF)
 
     def select(self, rows: Tensor) -> None:
         self.sentence_indices, self.output_lengths, self.tokens = (

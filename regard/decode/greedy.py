@@ -1,4 +1,4 @@
-"""Take the likeliest token, every time. Sampling takes another chooser and is otherwise the same walk."""
+"""Greedy search: the most probable token at each step. Sampling differs only in how a token is chosen."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,40 +11,43 @@ from regard.decode.stepper import Hypothesis, Stepper, compact_rows
 from regard.kernels import topk
 
 TokenChooser = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Scores (R, V), which sentences these rows are (R,), how many tokens they have -> tokens (R,)."""
+"""Scores (R, V), the sentence of each row (R,) and its output length (R,) -> tokens (R,)."""
 TokenScorer = Callable[[Tensor, Tensor], Tensor]
 """Scores (R, V) and the chosen tokens (R,) -> their log-probabilities (R,)."""
 
 
 @dataclass(frozen=True)
 class GreedySearch:
-    """The likeliest token at each step."""
+    """Greedy search."""
 
     limits: Limits = field(default_factory=Limits)
     scored: bool = True
-    """Without it scores are nan, and nobody need sum over the vocabulary."""
+    """If False, scores are NaN, which saves the softmax over the vocabulary."""
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         score_tokens = token_log_probs if self.scored else nan_scores
         return generate_sequences(
-            stepper, self.limits, lambda scores, rows, taken: topk(scores, 1)[1][:, 0], score_tokens
+            stepper,
+            self.limits,
+            lambda scores, sentence_indices, output_lengths: topk(scores, 1)[1][:, 0],
+            score_tokens,
         )
 
 
 def token_log_probs(scores: Tensor, tokens: Tensor) -> Tensor:
-    """Of tokens (R,) with the given scores (R, V)."""
+    """The log-probabilities (R,) of tokens (R,) under scores (R, V)."""
     return scores.log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
 
 
 def nan_scores(scores: Tensor, tokens: Tensor) -> Tensor:
-    """The log-probability of tokens that nobody asks for."""
+    """NaN instead of log-probabilities."""
     return scores.new_full(tokens.shape, torch.nan)
 
 
 def generate_sequences(
     stepper: Stepper, limits: Limits, choose_tokens: TokenChooser, score_tokens: TokenScorer = token_log_probs
 ) -> list[list[Hypothesis]]:
-    """One path for each sentence; rows leave as they finish, and others take their places."""
+    """One output for each sentence; finished rows leave the batch, and waiting sentences take their rows."""
     source_lengths, max_lengths = stepper.source_lengths, limits.max_lengths(stepper)
     results: list[list[Hypothesis]] = [[] for _ in source_lengths]
     sequences = _SequenceBatch.empty(source_lengths.device)
@@ -72,11 +75,11 @@ def generate_sequences(
 
 @dataclass
 class _SequenceBatch:
-    """R outputs that grow by one column at a time; those that came late have nothing in the columns before."""
+    """R outputs that grow by one column per step; rows admitted later have filler tokens in earlier columns."""
 
     admitted: int
     sentence_indices: Tensor  # (R,)
-    output_lengths: Tensor  # (R,) how many tokens each has
+    output_lengths: Tensor  # (R,)
     tokens: Tensor  # (R, t)
     last_tokens: Tensor  # (R,)
     total_log_probs: Tensor  # (R,) log-probability
@@ -87,7 +90,7 @@ class _SequenceBatch:
         return _SequenceBatch(0, no_rows, no_rows, no_rows[:, None][:, :0], no_rows, torch.zeros(0, device=device))
 
     def admit(self, count: int, bos: int) -> bool:
-        """So many sentences come in, the next ones in order; whether anybody is here."""
+        """Add the next `count` sentences. Returns whether any sentence is active."""
         if count:
             device = self.last_tokens.device
             self.tokens = self.tokens[:, self.tokens.shape[1] - int(max(self.output_lengths, default=0)) :]
@@ -101,13 +104,13 @@ class _SequenceBatch:
         return len(self.last_tokens) > 0
 
     def append(self, tokens: Tensor, log_probs: Tensor) -> None:
-        """One more token (R,) each, and its log-probability."""
+        """Append one token (R,) to each row, with its log-probability."""
         self.total_log_probs = self.total_log_probs + log_probs
         self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)
         self.last_tokens, self.output_lengths = tokens, self.output_lengths + 1
 
     def tokens_and_score(self, i: int) -> tuple[list[int], float]:
-        """A row's tokens, and its log-probability for each of them."""
+        """A row's tokens, and its mean log-probability per token."""
         length = int(self.output_lengths[i])
         return self.tokens[i, -length:].tolist(), float(self.total_log_probs[i]) / length
 

@@ -1,4 +1,4 @@
-"""Draw the next token at random, from what is likely enough."""
+"""Sampling: the next token is drawn from the model's distribution."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True)
 class Sampling:
-    """Sampling with temperature, from the `top_k` likeliest tokens or those that make up `top_p` (0, 1: from all)."""
+    """Sampling with temperature, top-k (0: all tokens) and top-p, also called nucleus (1: all tokens)."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -27,15 +27,15 @@ class Sampling:
             raise ConfigError(f"seed={self.seed}: must be 0 or more")
         if not 0 < self.temperature < float("inf"):
             raise ConfigError(
-                f"temperature={self.temperature}: must be above 0; for the likeliest output leave out --sample"
+                f"temperature={self.temperature}: must be above 0; leave out --sample for the most probable output"
             )
         if self.top_k < 0 or not 0 < self.top_p <= 1:
             raise ConfigError(
-                f"top_k={self.top_k}, top_p={self.top_p}: top_k is 0 or more, top_p above 0 and at most 1"
+                f"top_k={self.top_k}, top_p={self.top_p}: top_k must be 0 or more, top_p above 0 and at most 1"
             )
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
-        # One stream of numbers a sentence: what is drawn for it does not depend on its neighbours in the batch.
+        # One random stream per sentence: its sample does not depend on the other sentences of the batch.
         max_length = int(self.limits.max_lengths(stepper).max())
         draws = [np.random.default_rng([self.seed, i]).random(max_length) for i in stepper.global_indices.tolist()]
         uniforms = torch.from_numpy(np.stack(draws))
@@ -46,14 +46,14 @@ class Sampling:
         return generate_sequences(stepper, self.limits, choose_tokens)
 
     def draw(self, scores: Tensor, uniforms: Tensor) -> Tensor:
-        """Scores (N, V) and a number in [0, 1) for each row (N,) -> tokens (N,)."""
+        """Scores (N, V) and a uniform number in [0, 1) for each row (N,) -> tokens (N,)."""
         device = scores.device
         scores, uniforms = scores.cpu().double(), uniforms.cpu()  # not every device has float64
         sorted_scores, order = (scores / self.temperature).sort(dim=-1, descending=True)
         p = sorted_scores.softmax(dim=-1)
         if self.top_k:
             p[:, self.top_k :] = 0
-        p[p.cumsum(dim=-1) - p >= self.top_p] = 0  # keep a token if those before it do not make up top_p yet
+        p[p.cumsum(dim=-1) - p >= self.top_p] = 0  # keep a token if the more probable ones sum to less than top_p
         cumulative = p.cumsum(dim=-1)
         sampled_ranks = (cumulative <= uniforms[:, None] * cumulative[:, -1:]).sum(dim=-1, keepdim=True)
         return order.gather(1, sampled_ranks.clamp(max=scores.shape[-1] - 1))[:, 0].to(device)

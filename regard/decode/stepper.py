@@ -1,4 +1,4 @@
-"""What a search needs, and what it gives."""
+"""The interface between a search and a model."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,43 +8,43 @@ from torch import Tensor
 
 
 class Stepper(Protocol):
-    """One more token for each row of a batch that sentences enter, in order, and leave. It remembers their past."""
+    """Incremental decoding of a batch: sentences are admitted in order and leave when they are finished."""
 
     bos: int
     eos: int
     source_lengths: Tensor
-    """How long the source of each of the N sentences is, waiting ones included (N,)."""
+    """The source length of each of the N sentences, waiting ones included (N,)."""
     max_output_length: int
-    """The longest output that the model has places for."""
+    """The longest output that the model has positions for."""
     global_indices: Tensor
-    """Which sentence of the whole job each is (N,): what is random must not depend on its neighbours."""
+    """The index of each sentence in the whole job (N,), which seeds its random numbers."""
 
     def admit(self, rows_per_sentence: int) -> int:
-        """Let waiting sentences in, so many rows each, below those that are there, if it pays: how many came.
+        """Add waiting sentences to the batch, after the active ones, if it is efficient. Returns how many were added.
 
-        Some come whenever nobody is left inside and somebody waits.
+        At least one is added if no sentence is active and any is waiting.
         """
         ...
 
     def step(self, last_tokens: Tensor) -> Tensor:
-        """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities but for a constant."""
+        """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities up to a constant."""
         ...
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows: those of a sentence stay together, as many as before."""
+        """Continue with these rows. The rows of a sentence stay together, and their number stays the same."""
         ...
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A candidate output. Its score is the log-probability over length^α, eos counted; nan if nobody asked for it."""
+    """A candidate output. Its score is log-probability / length^α, eos counted; NaN if it was not computed."""
 
     ids: tuple[int, ...]
     score: float
 
 
 class Search(Protocol):
-    """A way to choose the output."""
+    """A decoding algorithm."""
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         """The best hypotheses of each of the stepper's N sentences, best first."""
@@ -52,7 +52,7 @@ class Search(Protocol):
 
 
 def compact_rows(finished: Tensor) -> Tensor:
-    """The rows that stay when some of them leave (R,), the last ones in the places of those: so few of them move."""
+    """The rows that remain (R,), the last ones moved into the gaps of finished ones, so that few rows are copied."""
     count = int((~finished).sum())
     rows = torch.arange(count, device=finished.device)
     rows[finished[:count]] = (~finished[count:]).nonzero()[:, 0] + count

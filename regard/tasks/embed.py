@@ -1,4 +1,4 @@
-"""Embedding: strings in, vectors out, by an encoder and its tokeniser."""
+"""Embedding: strings -> vectors, by an encoder and its tokenizer."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,26 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.data.wordpiece import WordPiece
-from regard.model.transformer import EncoderOnly, device_of
+from regard.model.modules import device_of
+from regard.model.single_stack import EncoderOnly
 
 BATCH_TOKENS = 4096
 
 
 def mean_pooling(states: Tensor, attention_mask: Tensor) -> Tensor:
-    """The mean state of each text's real tokens, 0 where there is none: (B, T, D), (B, T) -> (B, D)."""
+    """The mean state of each text's unmasked tokens, 0 where there is none: (B, T, D), (B, T) -> (B, D)."""
     mask = attention_mask[:, :, None].to(states.dtype)
     return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
 
 class Embedder:
-    """A trained encoder that turns texts into vectors of length 1, so that their products are cosines."""
+    """A trained encoder that embeds texts as vectors of length 1, whose dot products are cosine similarities."""
 
     def __init__(self, model: EncoderOnly, tokenizer: WordPiece, max_length: int):
         self.model = model
         self.tokenizer = tokenizer
         self.max_length = max_length
-        """Pieces, marks included, that are read of a text; the rest is left out."""
+        """The maximum number of tokens of a text, special tokens included; longer texts are truncated."""
 
     def embed(self, texts: Sequence[str]) -> Tensor:
         """The vector of each text, in the same order: (N, D)."""
@@ -45,7 +46,7 @@ class Embedder:
 
 
 def _batches(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Texts of like length together, as many as the budget holds."""
+    """Batches of texts of similar length, each within the token budget."""
     batches: list[list[int]] = []
     for i in sorted(range(len(rows)), key=lambda i: len(rows[i])):
         if not batches or (len(batches[-1]) + 1) * len(rows[i]) > BATCH_TOKENS:

@@ -193,9 +193,8 @@ def test_no_more_are_inside_than_there_is_room_for(model):
 
 
 def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
-    monkeypatch.setattr(
-        "regard.tasks.translate.KEPT", 2 * 3 * COLUMNS_PER_RESERVE * 2 * 22
-    )  # sentences, beams, layers, width
+    limit = 2 * 3 * COLUMNS_PER_RESERVE * 2 * 22  # sentences, beams, positions, layers, width
+    monkeypatch.setattr("regard.tasks.translate.MAX_CACHE_ELEMENTS", limit)
     walking = steps(model, SOURCES)
     assert (walking.admit(3), walking.admit(3)) == (2, 0)
 
@@ -203,7 +202,7 @@ def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
 def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
     with torch.inference_mode():
         together = BeamSearch(3).search(steps(model, SOURCES))
-        monkeypatch.setattr("regard.tasks.translate.NUMBERS", 2 * 3 * 31)  # sentences, beams, pieces
+        monkeypatch.setattr("regard.tasks.translate.MAX_LOGITS", 2 * 3 * 31)  # sentences, beams, tokens
         walking = steps(model, SOURCES)
         assert (walking.admit(3), walking.admit(3)) == (2, 0)
         apart = BeamSearch(3).search(steps(model, SOURCES))
@@ -323,7 +322,7 @@ def test_sampling_repeats_with_its_seed_and_only_then():
         (lambda: BeamSearch(alpha=1000), "alpha=1000: must be between 0 and 10"),
         (lambda: Sampling(seed=-1), "seed=-1: must be 0 or more"),
         (lambda: Sampling(temperature=math.nan), "temperature=nan: must be above 0"),
-        (lambda: BeamSearch(3, nbest=4), "nbest=4: must be between 1 and the beam, which is 3"),
+        (lambda: BeamSearch(3, nbest=4), "nbest=4: must be between 1 and the beam size, 3"),
         (lambda: Sampling(temperature=0), "temperature=0: must be above 0"),
         (lambda: Sampling(top_p=1.5), "top_p=1.5"),
     ],
