@@ -1,0 +1,76 @@
+"""Tests over samples of scores: chance is named as often as it should be, and p-values are the textbook's."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from regard.metrics.statistical_tests import permutation_test, spearman_correlation, spearman_test, welch_t_test
+
+
+@pytest.mark.parametrize("labels", [2, 6])
+def test_chance_is_significant_once_in_twenty_for_any_number_of_labels(labels: int):
+    rng = random.Random(7)
+    samples = [[(n % labels, rng.gauss(0, 1)) for n in range(24)] for _ in range(300)]
+    assert 0.01 < sum(permutation_test([sample]).significant for sample in samples) / len(samples) < 0.09
+
+
+def test_permutations_stay_within_their_block():
+    blocks = [
+        [("a", 1.0), ("a", 2.0), ("b", 3.0), ("b", 4.5), ("c", 2.2), ("c", 2.4)],
+        [("a", 0.0), ("b", 1.0), ("c", 0.2)],
+    ]
+    test = permutation_test(blocks)
+    assert (test.p_value, test.min_p_value) == pytest.approx((0.013993003498250875,) * 2, abs=1e-9)
+    assert test.significant and test.can_reach_significance
+    assert not permutation_test([[("a", 1.0), ("b", 9.0)]]).can_reach_significance
+
+
+@pytest.mark.parametrize(
+    ("sample_a", "sample_b", "p_value"),
+    [
+        ([24.1, 24.4, 23.8], [25.0, 26.1, 25.2, 25.9], 0.006686629227093177),
+        ([1.0, 2.0], [1.5, 3.5], 0.49313270812084675),
+        ([20.0, 20.5, 21.0, 19.5, 20.2], [20.1, 20.3], 0.8879211939757684),
+        ([25.0, 25.2, 25.4], [20.0, 20.1, 20.2], 4.2016979394765563e-05),
+        ([1.0, 1.0, 1.0], [1.0, 2.0, 4.0], 0.26970325665977835),
+    ],
+)
+def test_welchs_p_values_are_those_of_numerical_integration(sample_a, sample_b, p_value: float):
+    """The values of an integral of Student's density by Simpson's rule, to 1e-9."""
+    assert welch_t_test(sample_a, sample_b) == pytest.approx(p_value, abs=1e-9)
+    assert welch_t_test(sample_b, sample_a) == pytest.approx(p_value, abs=1e-9)
+
+
+def test_welchs_p_value_has_a_closed_form_for_two_degrees_of_freedom():
+    """Two pairs of equal spread have 2 degrees of freedom, for which p = 1 - t / √(2 + t²)."""
+    for gap in (0.3, 1.0, 4.0, 50.0):
+        t = gap / math.sqrt(0.5 + 0.5)  # each variance is 0.5 · 2² / 2 = 1, over 2 values
+        sample = [0.0, math.sqrt(2.0)]
+        expected = 1 - t / math.sqrt(2 + t * t)
+        assert welch_t_test(sample, [value + gap for value in sample]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_samples_without_variance_are_equal_or_not():
+    assert welch_t_test([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch_t_test([1.0, 1.0], [2.0, 2.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("points", "rho", "noise"),
+    [
+        ([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)], 0.8, 0.98),
+        ([(1, 1), (1, 2), (2, 2), (3, 9), (3, 0), (7, 4)], 0.4030299679679092, 0.8765386471799175),
+        ([(1, 1), (2, 1), (3, 1)], 0.0, 1.3859292911256331),
+        ([(0.3, 5.0), (0.1, 2.0)], 1.0, 1.96),
+    ],
+)
+def test_spearmans_rho_shares_ranks_among_ties(points, rho: float, noise: float):
+    test = spearman_test(*zip(*points, strict=True))
+    assert (test.rho, test.noise) == pytest.approx((rho, noise), abs=1e-9)
+    assert test.significant == (abs(rho) > noise)
+
+
+def test_a_constant_has_no_rank_correlation():
+    assert math.isnan(spearman_correlation([1.0, 2.0], [3.0, 3.0])) and math.isnan(spearman_correlation([1.0], [2.0]))
+    assert spearman_correlation(np.arange(7.0), -(np.arange(7.0) ** 3)) == pytest.approx(-1)
