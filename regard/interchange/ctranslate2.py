@@ -20,7 +20,7 @@ from regard.model.attention import Attention
 from regard.model.build import build
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PreNorm
 from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
-from regard.model.transformer import Decoder, EncoderDecoder, TransformerStack
+from regard.model.transformer import EncoderDecoder, TransformerStack
 from regard.model.variants import GatedFeedForward, RMSNorm, gelu_tanh
 from regard.runtime.attention import computes_softmax
 
@@ -106,15 +106,15 @@ def vocabulary_tokens(tokenizer: Tokenizer) -> list[str]:
     return tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
 
 
-def _layers(stack: TransformerStack | Decoder) -> list[Any]:
+def _layers(stack: TransformerStack) -> list[Any]:
     return list(stack.layers)
 
 
-def _first_norm(stack: TransformerStack | Decoder) -> Any:
+def _first_norm(stack: TransformerStack) -> Any:
     return _layers(stack)[0].self_attn_residual.norm
 
 
-def _stack_options(stack: TransformerStack | Decoder) -> dict[str, Any]:
+def _stack_options(stack: TransformerStack) -> dict[str, Any]:
     first = _layers(stack)[0]
     gated = isinstance(first.feed_forward, GatedFeedForward)
     attentions = [module for layer in _layers(stack) for module in layer.children() if isinstance(module, Attention)]
@@ -136,7 +136,7 @@ def _stack_options(stack: TransformerStack | Decoder) -> dict[str, Any]:
     }
 
 
-def _position_options(stack: TransformerStack | Decoder, side: str) -> dict[str, Any]:
+def _position_options(stack: TransformerStack, side: str) -> dict[str, Any]:
     """CTranslate2's options for the positions inside a side's attention."""
     positions = _layers(stack)[0].self_attn.positions
     if isinstance(positions, Rotary):
@@ -154,7 +154,7 @@ def _position_options(stack: TransformerStack | Decoder, side: str) -> dict[str,
     return {"relative_attention_bias": True} if isinstance(positions, T5Bias | LearnedBias) else {}
 
 
-def _fill_stack(spec: Any, stack: TransformerStack | Decoder, embeddings: Any, max_positions: int) -> None:
+def _fill_stack(spec: Any, stack: TransformerStack, embeddings: Any, max_positions: int) -> None:
     embedding = stack.embedding
     extra_width = embedding.positions.width
     embedding_weight = F.pad(embedding.tokens.weight, (0, extra_width))

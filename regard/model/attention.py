@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -25,15 +25,6 @@ def masked_softmax(scores: Tensor, attn_mask: Tensor | None = None) -> Tensor:
     # The lowest finite number instead of -inf: a row that is all masked stays finite, forward and backward.
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~attn_mask, lowest).softmax(dim=-1).masked_fill(~attn_mask, 0.0)
-
-
-def hard_attention(scores: Tensor, attn_mask: Tensor | None = None) -> Tensor:
-    """All weight on the best key that a query may attend to, the first of several; 0 everywhere if there is none."""
-    if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
-    best = scores == scores.amax(dim=-1, keepdim=True)
-    first_best = best & (best.cumsum(dim=-1) == 1)
-    return (first_best if attn_mask is None else first_best & attn_mask).to(scores.dtype)
 
 
 Normalizer = Callable[[Tensor, Tensor | None], Tensor]
@@ -67,19 +58,8 @@ def attend(
     return weights @ v, weights
 
 
-class Attend(Protocol):
-    """The function that an `Attention` is handed: `attend`, or another one with the same arguments."""
-
-    def __call__(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        attn_mask: Tensor | None,
-        bias: Tensor | None,
-        dropout: float,
-        taps: ScoreTaps,
-    ) -> tuple[Tensor, Tensor | None]: ...
+Attend = Callable[..., tuple[Tensor, Tensor | None]]
+"""The function that an `Attention` is handed: (q, k, v, attn_mask, bias, dropout, taps) -> output and weights."""
 
 
 class KeyValues(NamedTuple):

@@ -8,33 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.model.attention import Attend, Attention, attend, hard_attention
-from regard.model.layers import (
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-    GatedFeedForward,
-    LayerNorm,
-    PostNorm,
-    PreNorm,
-    Residual,
-    RMSNorm,
-    gelu_tanh,
-)
+from regard.model.attention import Attend, Attention, attend
+from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PostNorm, PreNorm, Residual
 from regard.model.positions import Positions, SelectedHeads
 from regard.model.positions.build import SCHEMES, Shape
-from regard.model.transformer import (
-    Decoder,
-    DecoderOnly,
-    EncoderDecoder,
-    EncoderOnly,
-    NoTokenTypes,
-    Pooler,
-    Projection,
-    TokenEmbedding,
-    TokenTypes,
-    TransformerStack,
-)
+from regard.model.projection import Projection
+from regard.model.single_stack import DecoderOnly, EncoderOnly, Pooler
+from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
+from regard.model.variants import GatedFeedForward, RMSNorm, TokenTypes, gelu_tanh, hard_attention
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -54,7 +35,7 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     shared = c.tie_embeddings and joint and source.embedding_width == target.embedding_width
     source_table = target_table if shared else _token_table(source_size, source.embedding_width)
     encoder = TransformerStack(source.embedding(source_table), source.layers(_encoder_layer), _final_norm(c))
-    decoder = Decoder(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
+    decoder = TransformerStack(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
     return EncoderDecoder(encoder, decoder, _projection(c, target_table), pad)
 
 
@@ -116,13 +97,13 @@ def _embedding(c: ModelConfig, tokens: nn.Embedding, positions: Positions) -> To
 
 
 def _encoder_layer(c: ModelConfig, positions: Positions, name: str) -> EncoderLayer:
-    return EncoderLayer(_attention(c, positions, f"{name}.self"), _feed_forward(c), _residual(c), _residual(c))
+    return EncoderLayer(_attention(c, positions, f"{name}.self"), _feed_forward(c), _residuals(c, 2))
 
 
 def _decoder_layer(c: ModelConfig, positions: Positions, name: str) -> DecoderLayer:
     cross_attn = _attention(c, Positions(), f"{name}.cross")  # source and target positions are not on one axis
     self_attn = _attention(c, positions, f"{name}.self")
-    return DecoderLayer(self_attn, cross_attn, _feed_forward(c), _residual(c), _residual(c), _residual(c))
+    return DecoderLayer(self_attn, cross_attn, _feed_forward(c), _residuals(c, 3))
 
 
 def _attention(c: ModelConfig, positions: Positions, name: str) -> Attention:
@@ -147,8 +128,8 @@ def _feed_forward(c: ModelConfig) -> nn.Module:
     return feed_forward
 
 
-def _residual(c: ModelConfig) -> Residual:
-    return RESIDUALS[c.norm](_norm(c), c.dropout)
+def _residuals(c: ModelConfig, count: int) -> list[Residual]:
+    return [RESIDUALS[c.norm](_norm(c), c.dropout) for _ in range(count)]
 
 
 def _norm(c: ModelConfig) -> nn.Module:

@@ -1,6 +1,6 @@
 """The layers around attention: norms, feed-forward, residuals, and the two layers made of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -34,23 +34,6 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
 
 
-class RMSNorm(nn.Module):
-    """x / √(mean of squares + ε) · weight: no centering, no bias.  Zhang and Sennrich 2019."""
-
-    def __init__(self, dim: int, epsilon: float):
-        super().__init__()
-        self.epsilon = epsilon
-        self.weight = nn.Parameter(torch.ones(dim))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
-
-
-def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU by its approximation with tanh, as GPT-2 has it.  Hendrycks and Gimpel 2016."""
-    return F.gelu(x, approximate="tanh")
-
-
 class FeedForward(nn.Module):
     """down(f(up(x))): the same two linear layers for every token."""
 
@@ -63,21 +46,6 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         inner = self.activation(self.up(x))  # (B, T, D) -> (B, T, F)
-        return self.down(F.dropout(inner, self.dropout, self.training))
-
-
-class GatedFeedForward(nn.Module):
-    """down(silu(gate(x)) · up(x)), known as SwiGLU.  Shazeer 2020."""
-
-    def __init__(self, dim: int, ffn: int, bias: bool, dropout: float):
-        super().__init__()
-        self.up = nn.Linear(dim, ffn, bias)
-        self.gate = nn.Linear(dim, ffn, bias)
-        self.down = nn.Linear(ffn, dim, bias)
-        self.dropout = dropout
-
-    def forward(self, x: Tensor) -> Tensor:
-        inner = F.silu(self.gate(x)) * self.up(x)
         return self.down(F.dropout(inner, self.dropout, self.training))
 
 
@@ -118,18 +86,10 @@ class PostNorm(Residual):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each inside a residual. With a causal mask it is a language model's layer."""
 
-    def __init__(
-        self,
-        self_attn: Attention,
-        feed_forward: nn.Module,
-        self_attn_residual: Residual,
-        feed_forward_residual: Residual,
-    ):
+    def __init__(self, self_attn: Attention, feed_forward: nn.Module, residuals: Sequence[Residual]):
         super().__init__()
-        self.self_attn = self_attn
-        self.feed_forward = feed_forward
-        self.self_attn_residual = self_attn_residual
-        self.feed_forward_residual = feed_forward_residual
+        self.self_attn, self.feed_forward = self_attn, feed_forward
+        self.self_attn_residual, self.feed_forward_residual = residuals
         self.out = Tap()  # (B, T, D)
 
     def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor) -> Tensor:
@@ -143,21 +103,11 @@ class DecoderLayer(nn.Module):
     """Self-attention over the target, cross-attention over the source, then feed-forward, each inside a residual."""
 
     def __init__(
-        self,
-        self_attn: Attention,
-        cross_attn: Attention,
-        feed_forward: nn.Module,
-        self_attn_residual: Residual,
-        cross_attn_residual: Residual,
-        feed_forward_residual: Residual,
+        self, self_attn: Attention, cross_attn: Attention, feed_forward: nn.Module, residuals: Sequence[Residual]
     ):
         super().__init__()
-        self.self_attn = self_attn
-        self.cross_attn = cross_attn
-        self.feed_forward = feed_forward
-        self.self_attn_residual = self_attn_residual
-        self.cross_attn_residual = cross_attn_residual
-        self.feed_forward_residual = feed_forward_residual
+        self.self_attn, self.cross_attn, self.feed_forward = self_attn, cross_attn, feed_forward
+        self.self_attn_residual, self.cross_attn_residual, self.feed_forward_residual = residuals
         self.out = Tap()  # (B, T, D)
 
     def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, source: Source) -> Tensor:

@@ -17,6 +17,11 @@ def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
+def past_mask(ids: Tensor, pad: int) -> Tensor:
+    """Tokens (B, T) attend to themselves and to those before them, not to padding: (B, 1, T, T)."""
+    return padding_mask(ids, pad) & causal_mask(ids.shape[1], ids.device)
+
+
 def position_ids_of(ids: Tensor) -> Tensor:
     """The positions of tokens (B, T) unless others are given: 0, 1, … as (1, T)."""
     return torch.arange(ids.shape[1], device=ids.device)[None]

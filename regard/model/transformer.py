@@ -1,16 +1,16 @@
 """Encoder, decoder, and the two together. Ids in, hidden states out; the loss and the search apply the projection."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.model import masks
-from regard.model.layers import DecoderLayer, EncoderLayer, Source
+from regard.model.layers import Source
 from regard.model.positions import Positions
+from regard.model.projection import Projection
 from regard.model.taps import Tap
 
 
@@ -27,18 +27,6 @@ class NoTokenTypes(nn.Module):
     def forward(self, x: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """Embeddings x (…, D) of tokens of these types (…); None: all of the first type."""
         return x
-
-
-class TokenTypes(NoTokenTypes):
-    """A vector for each token type, added to the embeddings.  Devlin et al. 2019, section 3."""
-
-    def __init__(self, count: int, dim: int):
-        super().__init__()
-        self.table = nn.Parameter(torch.empty(count, dim))
-        nn.init.normal_(self.table, std=0.02)
-
-    def forward(self, x: Tensor, token_type_ids: Tensor | None) -> Tensor:
-        return x + (self.table[0] if token_type_ids is None else self.table[token_type_ids])
 
 
 class TokenEmbedding(nn.Module):
@@ -78,9 +66,9 @@ class TokenEmbedding(nn.Module):
 
 
 class TransformerStack(nn.Module):
-    """Ids (B, T) -> states (B, T, D) by self-attention alone: an encoder, or a decoder that has no source."""
+    """Ids (B, T) -> states (B, T, D): an encoder, or a decoder with a source or without one."""
 
-    def __init__(self, embedding: TokenEmbedding, layers: Sequence[EncoderLayer], norm: nn.Module):
+    def __init__(self, embedding: TokenEmbedding, layers: Sequence[nn.Module], norm: nn.Module):
         super().__init__()
         self.embedding = embedding
         self.embed = Tap()  # (B, T, D)
@@ -88,47 +76,23 @@ class TransformerStack(nn.Module):
         self.norm = norm
 
     def forward(
-        self, ids: Tensor, attn_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor | None = None
+        self,
+        ids: Tensor,
+        attn_mask: Tensor,
+        position_ids: Tensor,
+        source: Source | None = None,
+        token_type_ids: Tensor | None = None,
     ) -> Tensor:
         x = self.embed(self.embedding(ids, position_ids, token_type_ids))
         for layer in self.layers:
-            x = layer(x, attn_mask, position_ids)
+            x = layer(x, attn_mask, position_ids) if source is None else layer(x, attn_mask, position_ids, source)
         return self.norm(x)
-
-
-class Decoder(nn.Module):
-    """Target ids (B, T) and the source -> states (B, T, D)."""
-
-    def __init__(self, embedding: TokenEmbedding, layers: Sequence[DecoderLayer], norm: nn.Module):
-        super().__init__()
-        self.embedding = embedding
-        self.embed = Tap()  # (B, T, D)
-        self.layers = nn.ModuleList(layers)
-        self.norm = norm
-
-    def forward(self, ids: Tensor, attn_mask: Tensor, position_ids: Tensor, source: Source) -> Tensor:
-        x = self.embed(self.embedding(ids, position_ids))
-        for layer in self.layers:
-            x = layer(x, attn_mask, position_ids, source)
-        return self.norm(x)
-
-
-class Projection(nn.Module):
-    """States (…, D) -> logits (…, V)."""
-
-    def __init__(self, weight: Tensor, biased: bool = False):
-        super().__init__()
-        self.weight = weight  # (V, D), the embedding table itself where they are tied
-        self.bias = nn.Parameter(torch.zeros(len(weight))) if biased else None
-
-    def forward(self, states: Tensor) -> Tensor:
-        return F.linear(states, self.weight, self.bias)
 
 
 class EncoderDecoder(nn.Module):
     """The Transformer of 2017."""
 
-    def __init__(self, encoder: TransformerStack, decoder: Decoder, output: Projection, pad: int):
+    def __init__(self, encoder: TransformerStack, decoder: TransformerStack, output: Projection, pad: int):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
@@ -148,80 +112,4 @@ class EncoderDecoder(nn.Module):
     def decode(self, target: Tensor, source: Source, position_ids: Tensor | None = None) -> Tensor:
         """States (B, T, D) of target (B, T)."""
         position_ids = masks.position_ids_of(target) if position_ids is None else position_ids
-        return self.decoder(target, _past_mask(target, self.pad), position_ids, source)
-
-
-class FirstTokenPooling(nn.Module):
-    """The state of the first token stands for the whole text: (B, T, D) -> (B, D)."""
-
-    def forward(self, states: Tensor) -> Tensor:
-        return states[:, 0]
-
-
-class Pooler(FirstTokenPooling):
-    """tanh(W · first state + b).  Devlin et al. 2019."""
-
-    def __init__(self, dim: int):
-        super().__init__()
-        self.linear = nn.Linear(dim, dim)
-
-    def forward(self, states: Tensor) -> Tensor:
-        return self.linear(super().forward(states)).tanh()
-
-
-class EncoderOnly(nn.Module):
-    """A stack in which every token attends to every other: BERT and its kin."""
-
-    def __init__(self, encoder: TransformerStack, output: Projection, pad: int, pool: FirstTokenPooling | None = None):
-        super().__init__()
-        self.encoder = encoder
-        self.output = output
-        self.pad = pad
-        self.pool = pool or FirstTokenPooling()
-
-    def forward(self, ids: Tensor, position_ids: Tensor | None = None, token_type_ids: Tensor | None = None) -> Tensor:
-        """States (B, T, D) of ids (B, T); `token_type_ids` (B, T) tells two texts apart."""
-        position_ids = masks.position_ids_of(ids) if position_ids is None else position_ids
-        return self.encoder(ids, masks.padding_mask(ids, self.pad), position_ids, token_type_ids)
-
-
-class DecoderOnly(nn.Module):
-    """A stack in which every token attends to those before it: a causal language model."""
-
-    def __init__(self, decoder: TransformerStack, output: Projection, pad: int):
-        super().__init__()
-        self.decoder = decoder
-        self.output = output
-        self.pad = pad
-
-    def forward(self, ids: Tensor, position_ids: Tensor | None = None) -> Tensor:
-        """States (B, T, D) that predict the token after each of ids (B, T)."""
-        position_ids = masks.position_ids_of(ids) if position_ids is None else position_ids
-        return self.decoder(ids, _past_mask(ids, self.pad), position_ids)
-
-
-def _past_mask(ids: Tensor, pad: int) -> Tensor:
-    """Tokens (B, T) attend to themselves and to those before them: (B, 1, T, T)."""
-    return masks.padding_mask(ids, pad) & masks.causal_mask(ids.shape[1], ids.device)
-
-
-def count_parameters(model: nn.Module) -> int:
-    """Learned parameters of a model; shared tables count once."""
-    return sum(p.numel() for p in model.parameters())
-
-
-@contextmanager
-def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """The model out of training, and afterwards as it was."""
-    training = model.training
-    if training:  # telling every module takes a while
-        model.eval()
-    try:
-        yield
-    finally:
-        if training:
-            model.train()
-
-
-def device_of(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device
+        return self.decoder(target, masks.past_mask(target, self.pad), position_ids, source)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from regard.model.layers import DecoderLayer, EncoderLayer
-from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.model.single_stack import DecoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import AttentionMask, decode_heads
 from regard.runtime.kv_cache import KVCache
 from regard.runtime.linears import LinearFactory, PreparedLinears, dense

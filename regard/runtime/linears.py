@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.kernels import feed_forward_relu
-from regard.model.layers import FeedForward, GatedFeedForward
+from regard.model.layers import FeedForward
+from regard.model.variants import GatedFeedForward
 
 LinearFunction = Callable[[Tensor], Tensor]
 """Rows (N, D) -> rows (N, E), which the caller may overwrite."""

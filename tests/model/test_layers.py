@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.model.layers import LayerNorm, RMSNorm
+from regard.model.layers import LayerNorm
+from regard.model.variants import RMSNorm
 
 
 def norm(x: Tensor, n: LayerNorm) -> Tensor:

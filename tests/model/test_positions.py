@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.errors import ModelError
-from regard.model.attention import Attention, attend, hard_attention, score
+from regard.model.attention import Attention, attend, score
 from regard.model.layers import EncoderLayer, PreNorm
 from regard.model.positions import (
     ALiBi,
@@ -26,6 +26,7 @@ from regard.model.positions import (
     relative_positions,
     sinusoid,
 )
+from regard.model.variants import hard_attention
 from tests.model.conftest import ABSOLUTE, SCHEMES, make, positions
 
 AT = torch.arange(7)[None]
@@ -235,7 +236,7 @@ def planted(layer: int, heads: int, length: int) -> EncoderLayer:
     nn.init.zeros_(attention.q_proj.weight)
     nn.init.zeros_(attention.q_proj.bias)
     residuals = (PreNorm(nn.Identity(), 0.0), PreNorm(nn.Identity(), 0.0))
-    return EncoderLayer(attention, nn.Linear(dim, dim), *residuals).double()
+    return EncoderLayer(attention, nn.Linear(dim, dim), residuals).double()
 
 
 @pytest.mark.parametrize(("heads", "depth"), [(1, 1), (1, 4), (2, 3), (3, 2), (4, 2)])

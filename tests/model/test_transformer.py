@@ -9,8 +9,9 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.tokenizer import PAD
 from regard.errors import ModelError
 from regard.model.build import build
+from regard.model.modules import count_parameters
 from regard.model.taps import record, taps
-from regard.model.transformer import EncoderDecoder, count_parameters, drop_words
+from regard.model.transformer import EncoderDecoder, drop_words
 from tests.model.conftest import SCHEMES, positions
 
 

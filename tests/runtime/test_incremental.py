@@ -7,7 +7,8 @@ from torch.testing import assert_close
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.model.build import build_decoder
-from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.model.single_stack import DecoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.runtime import attention, source_cache
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
 from regard.runtime.padding_free import PaddingFree

@@ -4,8 +4,9 @@
 caches come out right.
 """
 
-from regard.model.positions.absolute import Absolute, Concatenated, Learned, Sinusoidal, sinusoid
+from regard.model.positions.absolute import Absolute, Sinusoidal, sinusoid
 from regard.model.positions.base import Positions, relative_positions
+from regard.model.positions.learned import Concatenated, Learned
 from regard.model.positions.relative import (
     ALiBi,
     LearnedBias,
