@@ -1,7 +1,7 @@
-"""argv -> function -> print. The only room, with serve, that prints, parses and exits.
+"""The command line. Only this package and `server` parse arguments, print and exit.
 
-A command is a function: its signature is its options, its docstring its help. What is heavy is imported inside, so
-`regard --help` answers at once.
+A command is a function: its signature defines its options, its docstring is its help. Heavy modules are imported inside
+it, so that `regard --help` is fast.
 """
 
 import contextlib
@@ -52,11 +52,11 @@ COMMANDS = (
     settings.settings,
 )
 MULTI_VALUE_OPTIONS = ("--dev", "--test", "--on")
-"""Options that take one file or two: `--dev dev.en dev.fr` is read as `--dev dev.en --dev dev.fr`."""
+"""Options that take one or two files: `--dev dev.en dev.fr` is parsed as `--dev dev.en --dev dev.fr`."""
 
 app = typer.Typer(
     name="regard",
-    help="Train Transformers on your own text, on your own machine, and see what they look at.",
+    help="Train Transformers on your own text, on your own machine, and see what they attend to.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -77,21 +77,21 @@ def _print_version(value: bool) -> None:
 @app.callback()
 def regard(
     version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", is_eager=True, callback=_print_version
+        False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
     ),
 ) -> None:
     pass
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The program: every error that a person can mend is one sentence and exit code 2."""
+    """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
     arguments = repeat_options(sys.argv[1:] if argv is None else list(argv))
     try:
         app(args=arguments, prog_name="regard")
     except RegardError as error:
         fail(str(error))
     except BrokenPipeError:
-        with contextlib.suppress(OSError):  # whoever read us has gone: end quietly, and let nothing flush after
+        with contextlib.suppress(OSError):  # the reader of the pipe has gone: end quietly, and flush nothing
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def repeat_options(arguments: Sequence[str]) -> list[str]:
-    """Repeat an option before each of its values, since the parser takes one value an option."""
+    """Repeat an option before each of its values, since the parser accepts one value per option."""
     option, out = "", []
     for argument in arguments:
         if argument in MULTI_VALUE_OPTIONS:
@@ -115,7 +115,7 @@ def repeat_options(arguments: Sequence[str]) -> list[str]:
             awaiting_value = False
         out.append(argument)
     if option and awaiting_value:
-        out.append(option)  # no value followed: let the parser say so
+        out.append(option)  # no value followed: the parser reports it
     return out
 
 

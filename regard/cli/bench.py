@@ -7,13 +7,12 @@ import typer
 
 def bench(
     run: Path | None = typer.Argument(None, help="Run whose model and texts are measured; a small model if unset."),
-    seconds: float = typer.Option(5.0, min=0.0, help="How long each speed is measured."),
+    seconds: float = typer.Option(5.0, min=0.0, help="Duration of each measurement in seconds."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
-    """Measure this machine: matrix products, training, translating, and what would make them faster."""
-    from regard.jobs.bench import build_default_workload, build_run_workload
-    from regard.jobs.bench import run_benchmark as measured
+    """Measure this machine: matrix products, training and translation, and suggest what would make them faster."""
+    from regard.jobs.bench import build_default_workload, build_run_workload, run_benchmark
 
     config, workload = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
-    for line in measured(config, workload, seconds):
+    for line in run_benchmark(config, workload, seconds):
         typer.echo(line)

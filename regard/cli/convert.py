@@ -6,11 +6,11 @@ import typer
 
 
 def import_(
-    folder: Path = typer.Argument(..., help="A model folder as the transformers library writes it (OPUS-MT, BERT)."),
-    out: Path | None = typer.Option(None, help="Run folder to make; runs/<name of the folder> if unset."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+    folder: Path = typer.Argument(..., help="A model folder of the transformers library (OPUS-MT, BERT)."),
+    out: Path | None = typer.Option(None, help="Run folder to create; runs/<name of the folder> if unset."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
-    """Make a run out of a model that was trained elsewhere, as if it had been trained here."""
+    """Import a model that was trained elsewhere as a run."""
     from regard.jobs.convert import import_folder
 
     run = out or Path("runs") / folder.resolve().name
@@ -21,11 +21,11 @@ def import_(
 
 def export(
     run: Path = typer.Argument(..., help="Run folder."),
-    to: str = typer.Option(..., help="The format: marian (for the transformers library) or ctranslate2."),
-    quantize: str = typer.Option("none", help="int8: weights of eight bits (ctranslate2)."),
-    out: Path | None = typer.Option(None, help="Folder to make; <run>-<format> if unset."),
+    to: str = typer.Option(..., help="Format: marian (for the transformers library) or ctranslate2."),
+    quantize: str = typer.Option("none", help="none or int8 (only for ctranslate2)."),
+    out: Path | None = typer.Option(None, help="Folder to create; <run>-<format> if unset."),
 ) -> None:
-    """Write a run as other programs read it."""
+    """Export a run in the format of another program."""
     from regard.jobs.convert import export_run
 
     folder = out or run.with_name(f"{run.resolve().name}-{to}")

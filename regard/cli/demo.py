@@ -15,26 +15,28 @@ What to try next
   regard look {run} "The old queen gave the white horses to my brother." --out look.html
   regard heads {run} {corpus}/test.tsv
   regard evaluate {run} {corpus}/compositional.tsv
-  regard train your.en your.fr --out runs/mine       two files of your own, line by line
-  regard settings                                    all that can be changed, with --set name=value
+  regard train your.en your.fr --out runs/mine       two aligned text files of your own
+  regard settings                                    all settings, to be changed with --set name=value
 Open {report} in a browser."""
 
 
 def demo(
-    out: Path = typer.Option(Path("runs/demo"), help="Run folder to make."),
-    quick: bool = typer.Option(False, "--quick", help="A minute's walk through every part; it learns next to nothing."),
-    seed: int = typer.Option(1, help="Same seed, same machine, same corpus."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+    out: Path = typer.Option(Path("runs/demo"), help="Run folder to create."),
+    quick: bool = typer.Option(
+        False, "--quick", help="Run every part in about a minute; the model learns almost nothing."
+    ),
+    seed: int = typer.Option(1, help="Random seed of the corpus and of training."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
-    """Train a small translator on the built-in corpus, score it, and show where it looks."""
+    """Train a small translator on the built-in corpus, score it, and show its attention."""
     from regard.cli.progress import show_progress
     from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
     from regard.jobs import demo as job
     from regard.jobs.train.events import TrainingInterrupted
 
-    size = job.QUICK_PRESET if quick else job.FULL_PRESET
-    typer.echo(f"English → French from a grammar built in: {size.train_pairs:,} pairs to learn from.", err=True)
-    last = show_progress(job.run_demo(out, size, seed, overwrite, install_interrupt_handler()))
+    preset = job.QUICK_PRESET if quick else job.FULL_PRESET
+    typer.echo(f"English → French, from a built-in grammar: {preset.train_pairs:,} training pairs.", err=True)
+    last = show_progress(job.run_demo(out, preset, seed, overwrite, install_interrupt_handler()))
     if isinstance(last, TrainingInterrupted):
         raise typer.Exit(EXIT_INTERRUPTED)
     if isinstance(last, job.DemoResult):
@@ -45,15 +47,16 @@ def _print_summary(result: "DemoResult") -> None:
     from regard.report import format_alignment
 
     for example in result.translations:
-        verdict = "as the reference" if example.translation == example.reference else f"reference: {example.reference}"
+        is_equal = example.translation == example.reference
+        verdict = "equal to the reference" if is_equal else f"reference: {example.reference}"
         print(f"\n{example.translation}   ({verdict})")
         print(format_alignment(example.source_words, example.target_words, weights=example.weights))
     print("\nScores")
-    print(f"  sentences never seen:     {result.test.scores['bleu']}")
-    print(f"  combinations never seen:  {result.compositional.scores['bleu']}")
+    print(f"  unseen sentences:     {result.test.scores['bleu']}")
+    print(f"  unseen combinations:  {result.compositional.scores['bleu']}")
     (head, best), mean = result.aligners.best, result.aligners.average
     print(
-        f"  alignment error rate of the cross-attention against gold ({mean.counts.sure_links:,} links): best head "
+        f"  alignment error rate of the cross-attention ({mean.counts.sure_links:,} gold links): best head "
         f"{head} {best.counts.aer:.3f}, all heads averaged {mean.counts.aer:.3f}"
     )
     folder = result.run.folder

@@ -8,16 +8,18 @@ import typer
 
 def doctor(
     files: list[str] = typer.Argument(..., help="Training pairs: text files, .tsv, .jsonl, .po, .tmx, .xlf, folders."),
-    dev: list[str] | None = typer.Option(None, help="Pairs to choose the model on (one or two files)."),
-    test: list[str] | None = typer.Option(None, help="Pairs to score on: training must not hold their sources."),
+    dev: list[str] | None = typer.Option(
+        None, help="Validation pairs, which select the best checkpoint (one or two files)."
+    ),
+    test: list[str] | None = typer.Option(None, help="Test pairs; training pairs with the same source are dropped."),
     source: str = typer.Option("", help="Language code of the source side."),
     target: str = typer.Option("", help="Language code of the target side."),
-    fix: Path | None = typer.Option(None, help="Write a clean copy into this folder."),
-    keep: list[str] | None = typer.Option(None, help="Keep what is found under this name."),
-    drop: list[str] | None = typer.Option(None, help="Drop what is found under this name, though it is only noted."),
-    as_json: bool = typer.Option(False, "--json", help="Print the findings for a program."),
+    fix: Path | None = typer.Option(None, help="Write a clean copy of the corpus into this folder."),
+    keep: list[str] | None = typer.Option(None, help="Kind of finding to keep, although it is dropped by default."),
+    drop: list[str] | None = typer.Option(None, help="Kind of finding to drop, although it is only noted by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
-    """Say what is wrong with a corpus, where, and what to do about it."""
+    """Check a corpus: what is wrong with it, where, and what to do about it."""
     from regard import config as settings
     from regard.jobs.doctor import write_clean_corpus
     from regard.jobs.train.prepare import diagnose

@@ -1,4 +1,4 @@
-"""What was given on the command line, as settings."""
+"""Settings from the options of the command line."""
 
 import json
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def to_overrides(options: Mapping[str, object]) -> list[str]:
-    """Options as assignments of settings; those that were not given are left out."""
+    """Options as assignments of settings; options that are None are left out."""
     return [f"{name}={as_json(value)}" for name, value in options.items() if value is not None]
 
 
 def read_config(files: list[Path], overrides: list[str]) -> "tuple[Config, str]":
-    """Pairs, or a config .toml and perhaps pairs after it, with the changes; and a name for a run of it."""
+    """The config of training files, or of a config .toml and optional training files, and a name for its run."""
     from regard import config as settings
 
     if files and files[0].suffix == ".toml":

@@ -1,4 +1,4 @@
-"""Events of a long job, shown to people on stderr: a live line in a terminal, a line now and then in a file."""
+"""Events of a long job on standard error: a progress bar in a terminal, a line every ten seconds elsewhere."""
 
 import time
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ PRINT_INTERVAL_SECONDS = 10.0
 
 
 def show_progress(event_stream: Iterable[object]) -> object:
-    """Show events as they come; the last one, which may be a result that is its caller's to show."""
+    """Show events as they arrive. Returns the last one, which may be a result for the caller to print."""
     last = None
     with ProgressDisplay() as display:
         for last in event_stream:
@@ -22,7 +22,7 @@ def show_progress(event_stream: Iterable[object]) -> object:
 
 
 class ProgressDisplay:
-    """A progress bar where there is a terminal, plain lines where there is none."""
+    """A progress bar in a terminal, plain lines elsewhere."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -50,7 +50,7 @@ class ProgressDisplay:
 
     @singledispatchmethod
     def handle(self, event: object) -> None:
-        """Show an event; what is no event is not for here."""
+        """Show an event; objects of other types are ignored."""
 
     @handle.register
     def _(self, event: events.Note) -> None:
@@ -62,7 +62,7 @@ class ProgressDisplay:
 
     @handle.register
     def _(self, event: events.TrainingStarted) -> None:
-        begin = f"goes on at step {event.step:,}" if event.step else "starts"
+        begin = f"continues at step {event.step:,}" if event.step else "starts"
         self._total_steps = f"/{event.last_step:,}" if event.last_step else ""
         self.print_line(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
         self._task = self._bar.add_task("", total=1.0, numbers="")
@@ -82,17 +82,17 @@ class ProgressDisplay:
 
     @handle.register
     def _(self, event: events.ValidationFinished) -> None:
-        check = event.result
-        bleu = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
+        result = event.result
+        bleu = f"  BLEU {result.bleu.value:.1f} (greedy)" if result.bleu else ""
         star = "  * best so far" if event.is_best else ""
         self.print_line(
-            f"  dev at step {check.step:,}: loss {check.loss:.3f}  accuracy {check.accuracy:.1%}{bleu}{star}"
+            f"  validation at step {result.step:,}: loss {result.loss:.3f}  accuracy {result.accuracy:.1%}{bleu}{star}"
         )
 
     @handle.register
     def _(self, event: events.TrainingInterrupted) -> None:
         folder = event.run.folder
-        self.print_line(f"  saved at step {event.step:,}. Go on with: regard train --resume {folder}")
+        self.print_line(f"  saved at step {event.step:,}. Continue with: regard train --resume {folder}")
 
     @handle.register
     def _(self, event: events.TrainingFinished) -> None:
@@ -104,7 +104,7 @@ class ProgressDisplay:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as people read it."""
+    """A duration as h:mm:ss or m:ss."""
     if seconds == float("inf"):
         return "?"
     minutes, rest = divmod(int(seconds), 60)

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 def prune(
     run: Path = typer.Argument(..., help="Run folder."),
-    keep: str = typer.Option("50%", help="Heads to keep: a share such as 50%, or a number."),
-    dev: list[str] = typer.Option([], help="Pairs to choose and score on: two aligned files, or one .tsv."),
-    out: Path = typer.Option(..., help="Run folder to make."),
-    method: str = typer.Option("importance", help="importance (by gradients, in rounds) or gates (learned, L0)."),
+    keep: str = typer.Option("50%", help="Heads to keep: a percentage such as 50%, or a number."),
+    dev: list[str] = typer.Option([], help="Pairs to rank heads and score on: two aligned files, or one .tsv."),
+    out: Path = typer.Option(..., help="Run folder to create."),
+    method: str = typer.Option("importance", help="importance (by gradients, iteratively) or gates (learned, L0)."),
     finetune_steps: int = typer.Option(
-        600, min=0, help="Steps of training what is left, on the run's own pairs. 0: none."
+        600, min=0, help="Optimizer steps of fine-tuning after pruning, on the run's training pairs; 0: none."
     ),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
-    """Cut the least important heads out of the weights, and say what that costs: BLEU, parameters, time."""
+    """Prune the least important heads, and measure the effect on BLEU, parameters and time."""
     from regard.cli.progress import show_progress
     from regard.formats import read_pairs
     from regard.hardware import configure_cpu
@@ -39,25 +39,26 @@ def prune(
         _print_summary(last)
         test = " ".join(config.data.test) or "test.en test.fr"
         print(
-            f"dev chose what was cut, and flatters it; ask pairs that nobody has looked at: regard compare {run} {out} "
-            f"--on {test}"
+            f"dev was used to choose the heads, so its scores are optimistic; compare on unseen pairs: "
+            f"regard compare {run} {out} --on {test}"
         )
 
 
 def _print_summary(result: "PruneResult") -> None:
     before, after = result.sizes
-    print("heads left   loss   BLEU (greedily translated), the others shut and nothing mended")
+    print("heads left   loss   BLEU (greedy), the other heads masked, without fine-tuning")
     for point in result.curve:
         score = point.bleu
         print(f"{point.num_heads:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
-    print(f"before: {result.before}   (dev, greedily)")
-    recovery = f"after {result.finetune_steps} steps of mending" if result.finetune_steps else "nothing mended"
-    print(f"after:  {result.after}   (dev, greedily, {recovery})")
+    print(f"before: {result.before}   (dev, greedy)")
+    steps = result.finetune_steps
+    recovery = f"after {steps} steps of fine-tuning" if steps else "without fine-tuning"
+    print(f"after:  {result.after}   (dev, greedy, {recovery})")
     print(f"{result.difference}")
     share = result.after.value / result.before.value if result.before.value else 0.0
     print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")
     print(f"parameters {before.parameters:,} → {after.parameters:,}")
-    print(f"operations a pair {before.flops:,.0f} → {after.flops:,.0f}")
+    print(f"FLOPs per pair {before.flops:,.0f} → {after.flops:,.0f}")
     print(f"seconds to translate {before.seconds:.2f} → {after.seconds:.2f} (one measurement; see benchmarks/)")
     print(f"removed: {', '.join(result.removed) or 'nothing'}")
     print(f"written: {result.run.folder}")

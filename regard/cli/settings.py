@@ -4,7 +4,7 @@ import json
 
 
 def settings() -> None:
-    """Print every setting with its default and its meaning, as a config file to start from."""
+    """Print every setting with its default and description, as a config file to start from."""
     from regard.config import describe
 
     current_section = ""

@@ -15,18 +15,22 @@ FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text fi
 
 def train(
     files: list[Path] | None = FILES_ARGUMENT,
-    out: Path | None = typer.Option(None, help="Run folder to make; runs/<name of the first file> if unset."),
-    dev: list[str] | None = typer.Option(None, help="Pairs to choose the model on (one or two files)."),
-    test: list[str] | None = typer.Option(None, help="Pairs to score the finished model on."),
-    minutes: float | None = typer.Option(None, help="Train for so long."),
-    steps: int | None = typer.Option(None, help="Train for so many updates."),
-    seed: int | None = typer.Option(None, help="Same seed, same machine, same result."),
+    out: Path | None = typer.Option(None, help="Run folder to create; runs/<name of the first file> if unset."),
+    dev: list[str] | None = typer.Option(
+        None, help="Validation pairs, which select the best checkpoint (one or two files)."
+    ),
+    test: list[str] | None = typer.Option(None, help="Test pairs, on which the finished model is scored."),
+    minutes: float | None = typer.Option(None, help="Training time in minutes."),
+    steps: int | None = typer.Option(None, help="Number of optimizer steps."),
+    seed: int | None = typer.Option(None, help="Random seed; the same seed on the same machine gives the same result."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
     source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
     target: str | None = typer.Option(None, help="Language code of the target side."),
-    from_: Path | None = typer.Option(None, "--from", help="Begin with the tokeniser and weights of this run."),
-    resume: Path | None = typer.Option(None, help="Go on with this run where it was stopped."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the run that is there."),
+    from_: Path | None = typer.Option(
+        None, "--from", help="Initialize from the tokenizer and weights of this run (fine-tuning)."
+    ),
+    resume: Path | None = typer.Option(None, help="Continue this run where it was stopped."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
     """Train a translator on pairs of sentences."""
     options = {
@@ -40,10 +44,10 @@ def train(
     }
     overrides = to_overrides(options) + list(set_ or ())
     if resume is not None and (files or out or overwrite or from_):
-        raise ConfigError("--resume goes on with a run as it is: leave out files, --out, --from and --overwrite")
+        raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
         raise ConfigError(
-            "nothing to train on: the training files stand before --dev and --test, which take what follows"
+            "no training data: the training files come before --dev and --test, which take the files after them"
         )
     from regard.cli.progress import show_progress
     from regard.jobs.train import fit
@@ -59,7 +63,7 @@ def train(
 
 
 def install_interrupt_handler() -> Callable[[], bool]:
-    """A question whether somebody has pressed Ctrl-C: the first asks training to save and stop, the second stops it."""
+    """A function that tells whether Ctrl-C was pressed: the first makes training save and stop, the second aborts."""
     signals: list[int] = []
 
     def request_stop(number: int, frame: object) -> None:

@@ -22,59 +22,50 @@ if TYPE_CHECKING:
     from regard.jobs.translate.worker_pool import TranslationBackend
     from regard.tasks.translate import Translation
 
-REFRESH_SECONDS = 0.5  # seconds
+REFRESH_SECONDS = 0.5
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 
 
 def translate(
     run: Path = typer.Argument(..., help="Run folder."),
-    file: Path | None = typer.Argument(None, help="Text (one sentence a line), .po or .xlf; standard input if unset."),
-    out: Path | None = typer.Option(None, help="Where to write; standard output if unset."),
-    beam: int = typer.Option(5, help="Beginnings kept at each step; 1 is greedy."),
+    file: Path | None = typer.Argument(None, help="Text, one sentence per line, .po or .xlf; standard input if unset."),
+    out: Path | None = typer.Option(None, help="File to write; standard output if unset."),
+    beam: int = typer.Option(5, help="Beam width; 1 is greedy search."),
     alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
     nbest: int = typer.Option(
-        1, help="Translations of each line behind its number, best first; those cut short come last."
+        1, help="Print this many translations of each line, best first, after its number; truncated ones come last."
     ),
-    scores: bool = typer.Option(False, "--scores", help="Put the score before each translation."),
-    sample: bool = typer.Option(False, "--sample", help="Draw at random instead of searching for the best."),
-    temperature: float = typer.Option(1.0, help="Below 1 is bolder, above 1 is wilder (with --sample)."),
-    top_k: int = typer.Option(0, help="Draw from the likeliest k pieces only (with --sample)."),
-    top_p: float = typer.Option(1.0, help="Draw from the likeliest pieces that make up p (with --sample)."),
-    seed: int = typer.Option(1, help="Of the drawing (with --sample)."),
-    workers: int = typer.Option(0, min=0, help="Processes that translate; 0: one a core for a long text on a CPU."),
-    quantize: str = typer.Option("none", help="int8: weights of eight bits, faster on a CPU and nearly as good."),
-    engine: str = typer.Option("torch", help="torch, or ctranslate2 (an extra): the same weights, run elsewhere."),
+    scores: bool = typer.Option(False, "--scores", help="Print the score before each translation."),
+    sample: bool = typer.Option(False, "--sample", help="Sample from the model instead of searching for the best."),
+    temperature: float = typer.Option(1.0, help="Below 1 is more conservative, above 1 more diverse (with --sample)."),
+    top_k: int = typer.Option(0, help="Sample only from the k most probable tokens; 0: all (with --sample)."),
+    top_p: float = typer.Option(
+        1.0, help="Nucleus sampling: the smallest set with total probability p (with --sample)."
+    ),
+    seed: int = typer.Option(1, help="Random seed (with --sample)."),
+    workers: int = typer.Option(0, min=0, help="Number of processes; 0: one per core for a long text on a CPU."),
+    quantize: str = typer.Option("none", help="none or int8, which is faster on a CPU and nearly as good."),
+    engine: str = typer.Option("torch", help="torch, or ctranslate2 (an optional dependency) with the same weights."),
     long: str = typer.Option("split", help="Lines longer than in training: split at sentence ends, or refuse."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
-    """Translate text line by line, or a .po or .xlf file: an empty line stays empty, order is kept."""
-    from regard.decode import BeamSearch, GreedySearch, Sampling
-    from regard.formats import files, open_document
-    from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
+    """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept."""
+    from regard.decode import Sampling
     from regard.jobs.translate.text import LengthLimit, translate_lines
     from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
     from regard.run import open_run
 
-    search: Search
     if sample and nbest > 1:
-        raise ConfigError("--nbest needs a search; leave out --sample, or draw again with another --seed")
-    if sample:
-        search = Sampling(temperature, top_k, top_p, seed)
-    elif beam == 1 and nbest == 1:
-        search = GreedySearch(scored=scores)
-    else:
-        search = BeamSearch(beam, alpha, nbest)
+        raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
+    search = Sampling(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
     file = None if file == Path("-") else file
     data = open_run(run).load_config().data
     length_limit = LengthLimit(data.max_length, refuse=long == "refuse")
-    is_document = file is not None and files.format_suffix(file) in (*DOCUMENTS, *BILINGUAL_SUFFIXES)
-    document = open_document(file, data.source, data.target) if file is not None and is_document else None
+    document = _open_document(file, data.source, data.target)
     if document is not None and (out is None or nbest > 1 or scores):
-        problem = (
-            "say with --out where the translated file goes" if out is None else "--nbest and --scores are for text"
-        )
+        problem = "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
         raise ConfigError(f"{file}: {problem}")
     with open_translator(run, RuntimeOptions(device, workers, quantize, engine), _input_size(file)) as translator:
         if document is not None and out is not None:
@@ -87,6 +78,22 @@ def translate(
                 sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
                 sink.flush()
                 count(number)
+
+
+def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
+    from regard.decode import BeamSearch, GreedySearch
+
+    return GreedySearch(scored=scored) if beam == 1 and nbest == 1 else BeamSearch(beam, alpha, nbest)
+
+
+def _open_document(file: Path | None, source: str, target: str) -> "Document | None":
+    """A document of another format than plain text, or None."""
+    from regard.formats import files, open_document
+    from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
+
+    if file is None or files.format_suffix(file) not in (*DOCUMENTS, *BILINGUAL_SUFFIXES):
+        return None
+    return open_document(file, source, target)
 
 
 def _translate_document(
@@ -104,7 +111,7 @@ def _translate_document(
 
 
 def _input_size(file: Path | None) -> int:
-    """Bytes of a file, given or redirected here; 0 where nobody knows, as of a pipe."""
+    """Size of the input in bytes; 0 if it is unknown, as of a pipe."""
     if file is not None:
         return file.stat().st_size if file.is_file() else 0
     with contextlib.suppress(OSError, ValueError):
@@ -115,7 +122,7 @@ def _input_size(file: Path | None) -> int:
 
 @contextlib.contextmanager
 def _progress_counter(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
-    """Tells on stderr how many lines are done, to whoever sits there and does not see them anyway."""
+    """Shows the number of translated lines on a terminal, unless the lines themselves are printed there."""
     if not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
         yield lambda number: None
         return
@@ -157,7 +164,7 @@ def _decode_stdin(raw: Iterable[bytes]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _open_output(out: Path | None) -> Iterator[IO[str]]:
-    """Where translations go: a file only once all of it is there, so that the text itself may be written over."""
+    """Standard output, or a file that is replaced once it is complete, so that the input may be overwritten."""
     if out is None:
         with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as sink:
             yield sink

@@ -1,11 +1,10 @@
-"""Evaluate a run on a test set, and write and read the scores that it keeps.
+"""Evaluate a run on a test set; write and read its scores.
 
-scores/<set>.json             corpus scores, loss and baselines
-scores/<set>.sentences.tsv    one row for each sentence
+A run has two files for each set: scores/<set>.json with the scores of the corpus, the loss and the baselines, and
+scores/<set>.sentences.tsv with a row for each sentence.
 """
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from regard.decode import Search
 from regard.errors import RunError
 from regard.evaluation import METRICS, Baselines, Evaluation, PadInclusiveScores, SentenceResult, evaluate
-from regard.formats import Pair, read_pairs
+from regard.formats import Pair, read_pairs, tsv
 from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
 from regard.jobs.contamination import load_trained_sources
@@ -24,7 +23,6 @@ from regard.run import Run, open_run, write_text
 from regard.tasks.translate import Translator
 
 COLUMNS = ("source", "reference", "translation", "bleu", "chrf")
-ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[st
         "files": list(files),
     }
     run.write_json(run.scores(name), table)
-    rows = ["\t".join(COLUMNS), *map(_format_row, evaluation.sentences)]
+    rows = [tsv.format_row(COLUMNS), *map(_format_row, evaluation.sentences)]
     write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
 
 
@@ -151,7 +149,7 @@ def read_sentences(run: Run, name: str) -> list[SentenceResult]:
     """The sentences of a set with their scores, as `write_scores` wrote them."""
     path = run.sentence_scores(name)
     header, *rows = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    if tuple(header.split("\t")) != COLUMNS:
+    if tuple(tsv.parse_row(header)) != COLUMNS:
         raise RunError(f"{path}: expected the columns {', '.join(COLUMNS)}; evaluate the run again")
     return [_parse_row(row) for row in rows]
 
@@ -162,20 +160,9 @@ def _score_to_json(score: Score) -> dict[str, Any]:
 
 def _format_row(sentence: SentenceResult) -> str:
     texts = (sentence.source, sentence.reference, sentence.translation)
-    return "\t".join([*map(_escape_cell, texts), f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
+    return tsv.format_row([*texts, f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
 
 
 def _parse_row(row: str) -> SentenceResult:
-    source, reference, translation, bleu, chrf = row.split("\t")
-    texts = map(_unescape_cell, (source, reference, translation))
-    return SentenceResult(*texts, bleu=float(bleu), chrf=float(chrf))
-
-
-def _escape_cell(text: str) -> str:
-    """A text without tabs and line breaks, so that it stays one cell of one row."""
-    return text.translate(str.maketrans(ESCAPES))
-
-
-def _unescape_cell(text: str) -> str:
-    originals = {escape: character for character, escape in ESCAPES.items()}
-    return re.sub(r"\\[\\tnr]", lambda match: originals[match[0]], text)
+    source, reference, translation, bleu, chrf = tsv.parse_row(row)
+    return SentenceResult(source, reference, translation, float(bleu), float(chrf))

@@ -31,7 +31,7 @@ def run(tmp_path_factory, files: Path) -> Path:
     )  # fmt: skip
     assert out.returncode == 0, out.stderr
     assert out.stdout == ""
-    for words in ("train: 600 pairs", "parameters; training starts", "dev at step 20", "report:"):
+    for words in ("train: 600 pairs", "parameters; training starts", "validation at step 20", "report:"):
         assert words in out.stderr
     return folder
 
@@ -103,7 +103,7 @@ def test_another_engine_says_the_same(run: Path, files: Path, tmp_path: Path):
     alike = [one == other for one, other in zip(said["torch"], said["ctranslate2"], strict=True)]
     assert sum(alike) >= len(alike) - 1  # a tie may go either way
     out = regard("translate", run, files / "test.en", "--engine", "ctranslate2", "--sample")
-    assert out.returncode == 2 and "leave --engine out" in out.stderr
+    assert out.returncode == 2 and "leave out --engine" in out.stderr
 
 
 def test_eight_bits_translate_every_line(run: Path, files: Path):
@@ -189,7 +189,7 @@ def test_train_from_a_config_and_a_tsv_and_resume(files: Path, tmp_path: Path):
     again = regard("train", "--resume", "runs/my", cwd=tmp_path)
     assert again.returncode == 0 and "already finished" in again.stderr
     more = regard("train", "--resume", "runs/my", "--steps", 5, cwd=tmp_path)
-    assert more.returncode == 0 and "goes on at step 3" in more.stderr
+    assert more.returncode == 0 and "continues at step 3" in more.stderr
 
 
 def test_a_built_in_corpus_can_be_written(tmp_path: Path):
@@ -231,15 +231,15 @@ MISTAKES = {
     "missing file": (["train", "nowhere.en", "train.fr", "--out", "r"], "nowhere.en: no such file"),
     "missing config": (["train", "nowhere.toml"], "nowhere.toml: no such file"),
     "one text file": (["train", "train.en", "--out", "r"], "expected two aligned text files or one .tsv"),
-    "nothing": (["train", "--out", "r"], "nothing to train on"),
-    "files after --dev": (["train", "--dev", "train.en", "train.fr"], "the training files stand before --dev"),
+    "nothing": (["train", "--out", "r"], "no training data"),
+    "files after --dev": (["train", "--dev", "train.en", "train.fr"], "the training files come before --dev"),
     "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),
     "not a run": (["translate", "."], "not a run folder"),
     "no such run": (["translate", "nowhere"], "no such run"),
     "occupied": (["train", "train.en", "train.fr", "--out", "."], "already exists and is not a run"),
     "resume nothing": (["train", "--resume", "nowhere"], "no such run"),
     "resume and files": (["train", "train.en", "train.fr", "--resume", "x"], "leave out files"),
-    "unknown corpus": (["corpus", "klingon"], "there are: english-french, copy"),
+    "unknown corpus": (["corpus", "klingon"], "expected one of: english-french, copy"),
     "unknown command": (["trian"], "No such command 'trian'"),
     "unknown option": (["train", "--stepps", "3"], "No such option: --stepps"),
     "no value": (["train", "train.en", "train.fr", "--dev"], "requires an argument"),
