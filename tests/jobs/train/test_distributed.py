@@ -1,6 +1,5 @@
 """Several processes train what one would have trained, and go on when one of them dies."""
 
-import json
 import os
 import signal
 import subprocess
@@ -12,8 +11,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.data.batch import DataPosition
 from regard.model import weights
 from regard.run import Run
+from regard.training import log
 from tests.jobs.conftest import TINY
 
 STEPS = 20
@@ -47,11 +48,10 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     assert one.keys() == two.keys() and next(iter(one.values())).dtype == torch.float64
     for name in one:
         assert_close(two[name], one[name], rtol=0, atol=1e-9)
-    logs = [[json.loads(line) for line in Run(tmp_path / n).log.read_text().splitlines()] for n in ("one", "two")]
-    steps = [[record for record in log if record["kind"] == "step"] for log in logs]
+    steps = [log.read_steps(Run(tmp_path / name).log) for name in ("one", "two")]
     assert len(steps[1]) == STEPS  # one log, written by one of them
     for mine, theirs in zip(*steps, strict=True):
-        assert mine["tokens"] == theirs["tokens"] and mine["loss"] == pytest.approx(theirs["loss"], abs=1e-9)
+        assert mine.tokens == theirs.tokens and mine.loss == pytest.approx(theirs.loss, abs=1e-9)
     assert told.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
 
 
@@ -92,10 +92,9 @@ def test_a_run_goes_on_with_another_number_of_ranks(files: Path, tmp_path: Path,
     run(begun)
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m", "regard"]
     run([sys.executable, *several, "train", "--resume", str(out), "--steps", str(STEPS)])
-    records = [json.loads(line) for line in Run(out).log.read_text().splitlines()]
-    places = [record["place"] for record in records if record["kind"] == "step"]
-    assert len(places) == STEPS and places[half - 1] == [0, 2 * half]
-    assert places[-1] == [0, 2 * half + ranks * half]  # no batch again, and none left out
+    positions = [step.data_position for step in log.read_steps(Run(out).log)]
+    assert len(positions) == STEPS and positions[half - 1] == DataPosition(0, 2 * half)
+    assert positions[-1] == DataPosition(0, 2 * half + ranks * half)  # no batch twice, and none left out
     same = [torch.equal(last(out)[name], tensor) for name, tensor in last(tmp_path / "whole").items()]
     assert all(same) if ranks == 2 else not all(same)
 
@@ -109,7 +108,7 @@ def test_what_was_refused_is_not_taken_for_a_run_to_go_on_with(files: Path, tmp_
     done = subprocess.run(again, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.returncode != 0 and Run(out).log.read_text() == before
     assert done.stderr.count(f"error: {out}") == 2  # the first try, and the second
-    assert "the first process could not begin" in done.stderr and "gloo" not in done.stderr
+    assert "the main process could not start training" in done.stderr and "gloo" not in done.stderr
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Training as a whole: it learns, it resumes bit for bit, it leaves a folder that translates."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from regard.jobs.train import session
 from regard.jobs.train.events import Note, TrainingFinished, TrainingInterrupted, TrainingProgress, ValidationFinished
 from regard.jobs.translate.engine import open_engine
 from regard.model import weights
-from regard.run import Run
+from regard.run import TEMPORARY_SUFFIX, Run
 from regard.training import log
 
 
@@ -30,18 +29,17 @@ def train(folder: Path, config: Config) -> list[object]:
 
 def final_weights(folder: Path) -> dict[str, torch.Tensor]:
     run = Run(folder)
-    step = json.loads(run.latest.read_text())["step"]
+    step = run.read_latest().step
     tensors = {f"last/{k}": v for k, v in weights.read(run.weights(step)).items()}
     tensors |= {f"resume/{k}": v for k, v in weights.read(run.resume_tensors(step)).items()}
-    best = run.folder / json.loads(run.best.read_text())["weights"]
-    return tensors | {f"best/{k}": v for k, v in weights.read(best).items()}
+    return tensors | {f"best/{k}": v for k, v in weights.read(run.best_weights()).items()}
 
 
 def assert_same(one: Path, two: Path) -> None:
     mine, theirs = final_weights(one), final_weights(two)
     assert mine.keys() == theirs.keys()
     assert [name for name in mine if not torch.equal(mine[name], theirs[name])] == []
-    assert json.loads(Run(one).best.read_text()) == json.loads(Run(two).best.read_text())
+    assert Run(one).read_best() == Run(two).read_best()
 
 
 KINDS = {
@@ -72,6 +70,19 @@ def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_log_has_the_learning_rate_and_not_a_factor(tmp_path, tiny, optimizer):
+    rates = ("train.learning_rate=0.01", "train.muon_learning_rate=0.3", "train.warmup=5", "train.schedule=constant")
+    told = train(tmp_path / "run", tiny("train.steps=3", f"train.optimizer={optimizer}", *rates))
+    steps = log.read_steps(Run(tmp_path / "run").log)
+    assert [step.learning_rate for step in steps] == pytest.approx([0.002, 0.004, 0.006])
+    if optimizer == "muon":
+        assert [step.muon_learning_rate for step in steps] == pytest.approx([0.06, 0.12, 0.18])
+    else:
+        assert [step.muon_learning_rate for step in steps] == [None] * 3
+    assert any(event.text.endswith("float32, train.padding_free=true") for event in told if isinstance(event, Note))
+
+
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
     config = tiny("train.steps=7", "train.validate_every=2", "train.save_every=3", "train.average_checkpoints=2")
     train(tmp_path / "whole", config)
@@ -82,8 +93,7 @@ def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
         assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == step
     assert isinstance(list(job.resume_run(tmp_path / "parted", [], lambda: True))[-1], TrainingFinished)
     assert_same(tmp_path / "whole", tmp_path / "parted")
-    lines = [json.loads(line) for line in Run(tmp_path / "parted").log.read_text().split("\n") if line]
-    assert [line["number"] for line in lines if line["kind"] == "step"] == list(range(1, 8))
+    assert [step.number for step in log.read_steps(Run(tmp_path / "parted").log)] == list(range(1, 8))
 
 
 def test_same_seed_same_result_and_another_seed_another(tmp_path, tiny):
@@ -91,7 +101,7 @@ def test_same_seed_same_result_and_another_seed_another(tmp_path, tiny):
         train(tmp_path / name, tiny("train.steps=4", f"train.seed={seed}"))
     assert_same(tmp_path / "a", tmp_path / "b")
     mine, other = final_weights(tmp_path / "a"), final_weights(tmp_path / "c")
-    assert not torch.equal(mine["best/encoder.norm.gain"], other["best/encoder.norm.gain"])
+    assert not torch.equal(mine["best/encoder.norm.weight"], other["best/encoder.norm.weight"])
 
 
 def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
@@ -101,9 +111,9 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     few = f'["{tmp_path / "few.en"}", "{tmp_path / "few.fr"}"]'
     config = tiny(
         f"data.train={few}", f"data.dev={few}", f"data.test={few}", "model.dim=64", "model.ffn=128", "model.layers=2",
-        "train.steps=300", "train.learning_rate=3e-3", "train.schedule=cosine", "train.batch_tokens=1024", "train.warmup=20",
-        "train.validate_every=100", "train.save_every=100", "train.label_smoothing=0", "model.dropout=0",
-        "train.average_checkpoints=1", 'data.keep=["overlap"]',
+        "train.steps=300", "train.learning_rate=3e-3", "train.schedule=cosine", "train.batch_tokens=1024",
+        "train.warmup=20", "train.validate_every=100", "train.save_every=100", "train.label_smoothing=0",
+        "model.dropout=0", "train.average_checkpoints=1", 'data.keep=["overlap"]',
     )  # fmt: skip
     events = train(tmp_path / "run", config)
     assert [e for e in events if isinstance(e, ValidationFinished)][-1].result.loss < 0.05
@@ -154,7 +164,7 @@ def test_a_long_run_keeps_few_checkpoints(tmp_path, tiny):
     run = Run(tmp_path / "run")
     assert len(run.saved_steps()) <= 5
     assert len(list((run.folder / "resume").iterdir())) == 2
-    assert not list(run.folder.rglob("*.aside"))
+    assert not list(run.folder.rglob(f"*{TEMPORARY_SUFFIX}"))
 
 
 def test_training_stops_when_dev_gets_no_better(tmp_path, tiny):
@@ -206,13 +216,13 @@ def test_a_vocabulary_that_is_too_large_is_lowered_with_a_word(tmp_path, tiny):
         for e in train(tmp_path / "run", tiny("train.steps=1", "data.vocab_size=30000"))[:9]
         if isinstance(e, Note)
     ]
-    assert any("instead of data.vocab_size=30,000: the training text holds no more" in note for note in notes)
+    assert any("instead of data.vocab_size=30,000: the training text has no more" in note for note in notes)
 
 
 def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
-    with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change"):
+    with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change when"):
         list(job.resume_run(tmp_path / "run", ["model.dropout=0.3"], never))
     assert Run(tmp_path / "run").config.read_text() == before
 
@@ -225,7 +235,7 @@ def test_a_finished_run_says_so(tmp_path, tiny):
 
 
 def test_nothing_to_train_on_is_refused(tmp_path, tiny):
-    with pytest.raises(ConfigError, match="nothing to train on"):
+    with pytest.raises(ConfigError, match="no training data"):
         train(tmp_path / "run", tiny("data.train=[]"))
 
 
@@ -240,8 +250,7 @@ def test_a_loss_that_is_no_number_stops_training_and_keeps_the_checkpoint(tmp_pa
 def test_damage_is_named_file_by_file(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2", "train.average_checkpoints=1"))
     run = Run(tmp_path / "run")
-    best = run.folder / json.loads(run.best.read_text())["weights"]
-    for path in (best, run.tokenizer()):
+    for path in (run.best_weights(), run.tokenizer()):
         whole = path.read_bytes()
         path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
         with pytest.raises(RunError, match=rf"{path.name}: damaged: its checksum"):
@@ -249,25 +258,25 @@ def test_damage_is_named_file_by_file(tmp_path, tiny):
         path.write_bytes(whole)
     load(run.folder)
     run.best.unlink()
-    with pytest.raises(RunError, match=r"has no checked weights yet.*--resume"):
+    with pytest.raises(RunError, match=r"has no validated weights yet.*--resume"):
         load(run.folder)
 
 
 def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
     (tmp_path / "a.tsv").write_text("\tx\ny\t\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"no pair is left to train on:\ntrain: blank: 2 pairs"):
+    with pytest.raises(DataError, match=r"no pairs remain to train on:\ntrain: blank: 2 pairs"):
         train(tmp_path / "run", tiny(f'data.train=["{tmp_path / "a.tsv"}"]'))
 
 
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import batches_by_length
-    from regard.jobs.train.prepare import tokenize_corpora
+    from regard.jobs.train.training_data import open_training_data
     from regard.training.loss import LossModule
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
-    dev = tokenize_corpora(Run(tmp_path / "run"), config).dev
+    dev = open_training_data(Run(tmp_path / "run"), config).dev
     told = translator.teacher_force(dev.pairs())
     learner = LossModule(translator.model, 0.0).eval()
     sums = [learner(batch) for _, batch in batches_by_length(dev, 256)]
@@ -279,12 +288,12 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     from regard.data.batch import collate
     from regard.data.tokenizer import PAD
     from regard.evaluation import evaluate
-    from regard.jobs.train.prepare import tokenize_corpora
+    from regard.jobs.train.training_data import open_training_data
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
-    pairs = tokenize_corpora(Run(tmp_path / "run"), config).dev.pairs()[:13]
+    pairs = open_training_data(Run(tmp_path / "run"), config).dev.pairs()[:13]
     found = evaluate(lambda texts: texts, pairs, translator.teacher_force)
     encode = translator.tokenizers.source.encode
     batch = collate(encode([p.source for p in pairs]), encode([p.target for p in pairs]))
@@ -336,15 +345,15 @@ def test_a_run_that_lost_its_place_says_so(tmp_path, tiny):
 def test_stopping_early_is_said_and_training_on_begins_with_new_patience(tmp_path, tiny):
     config = tiny("train.steps=500", "train.validate_every=2", "train.patience=2", "train.learning_rate=1e-9")
     notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
-    assert any(note.startswith("stopped early: dev got no better in 2 checks") for note in notes)
+    assert any(note.startswith("stopped early: no improvement on dev in 2 validations") for note in notes)
     more = list(job.resume_run(tmp_path / "run", ["train.steps=600"], never))
     assert [e for e in more if isinstance(e, TrainingProgress)]
 
 
 def test_a_log_cut_in_the_middle_costs_no_run(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=4", "train.save_every=2"))
-    log = Run(tmp_path / "run").log
-    log.write_bytes(log.read_bytes()[:-200])
+    path = Run(tmp_path / "run").log
+    path.write_bytes(path.read_bytes()[:-200])
     assert isinstance(list(job.resume_run(tmp_path / "run", ["train.steps=6"], never))[-1], TrainingFinished)
 
 
@@ -355,7 +364,7 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
     notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
     assert any(note.startswith("train: 4") and note.endswith(" pairs") for note in notes)
     (tmp_path / "a.tsv").write_text("one\tun\n" * 50, encoding="utf-8")
-    with pytest.raises(DataError, match="1 different sources are too few to hold sentences out"):
+    with pytest.raises(DataError, match="1 different sources are too few to split dev and test off"):
         train(tmp_path / "other", config)
     assert not (tmp_path / "other").exists()
 
@@ -363,8 +372,8 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
 def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Path):
     def trained(name: str, *changes: str) -> tuple[int, int]:
         train(tmp_path / name, tiny(*changes, "train.validation_sentences=0"))
-        steps = [record for record in log.read(Run(tmp_path / name).log) if record["kind"] == "step"]
-        return len(steps), sum(step["tokens"] for step in steps)
+        steps = log.read_steps(Run(tmp_path / name).log)
+        return len(steps), sum(step.tokens for step in steps)
 
     steps, tokens = trained("one", "train.epochs=1")
     half, fewer = trained("half", f"train.tokens={tokens / 2}")
@@ -382,14 +391,16 @@ def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, t
 def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
     told = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
     notes = " ".join(event.text for event in told if isinstance(event, Note))
-    assert "on cpu with 1 thread (as asked for), bfloat16, padded batches (train.padding_free=plain)" in notes
+    assert "on cpu with 1 thread (as set), bfloat16, train.padding_free=false" in notes
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
 
 
 def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_word(tmp_path, tiny):
     told = train(tmp_path / "run", tiny("train.minutes=0.001"))
-    assert "preparing took all of the minutes" in " ".join(event.text for event in told if isinstance(event, Note))
-    assert json.loads(Run(tmp_path / "run").latest.read_text())["step"] == 1
+    assert "preparing the data took all of the time" in " ".join(
+        event.text for event in told if isinstance(event, Note)
+    )
+    assert Run(tmp_path / "run").read_latest().step == 1
     assert len(load(tmp_path / "run").translate(["The cat sleeps."])) == 1
 
 

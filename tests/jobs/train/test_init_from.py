@@ -37,11 +37,11 @@ def test_tokeniser_sizes_and_weights_are_taken_and_told(tmp_path, files, origin)
     config = bare(files, "train.steps=1", "train.learning_rate=1e-9", "train.validate_every=1")
     events = list(job.train_run(tmp_path / "run", config, False, never, origin))
     note = next(e.text for e in events if isinstance(e, Note))
-    assert note.startswith(f"from {origin}: tokenizer.model, sizes of the model, and its weights ")
+    assert note.startswith(f"initialized from {origin}: tokenizer.model, the model sizes, and the weights ")
     run, old = Run(tmp_path / "run"), Run(origin)
     assert run.tokenizer().read_bytes() == old.tokenizer().read_bytes()
     assert run.load_config().model.dim == 32 and run.load_config().data.vocab_size == 400
-    theirs = weights.read(old.folder / old.read_json(old.best)["weights"])
+    theirs = weights.read(old.best_weights())
     mine = weights.read(run.weights(1))
     assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in theirs)
     first = next(e.result for e in events if isinstance(e, ValidationFinished))
@@ -80,7 +80,7 @@ def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tm
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
-@pytest.mark.parametrize("part", ["take", "write_texts", "write_pieces"])
+@pytest.mark.parametrize("part", ["copy_init_files", "write_texts", "tokenize_corpora"])
 def test_a_kill_while_a_run_is_made_leaves_no_trace_and_no_harm(tmp_path, files, origin, monkeypatch, part):
     config = bare(files, "train.steps=3", "train.schedule=constant")
     list(job.train_run(tmp_path / "whole", config, False, never, origin))
@@ -101,7 +101,7 @@ def test_a_kill_while_a_run_is_made_leaves_no_trace_and_no_harm(tmp_path, files,
 
 
 def test_a_run_cannot_replace_what_it_begins_with(files, origin):
-    with pytest.raises(ConfigError, match="cannot begin with itself"):
+    with pytest.raises(ConfigError, match="cannot be initialized from itself"):
         list(job.train_run(origin, bare(files), True, never, origin))
     assert Run(origin).best.exists()
 
@@ -118,8 +118,9 @@ def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
 
 def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
     config = bare(
-        files, "train.steps=60", "train.learning_rate=3.0", "train.warmup=2", "train.validate_every=20", "model.norm=post",
-        "model.dim=32", "model.heads=2", "model.layers=1", "train.batch_tokens=256", "data.vocab_size=400",
+        files, "train.steps=60", "train.learning_rate=3.0", "train.warmup=2", "train.validate_every=20",
+        "model.norm=post", "model.dim=32", "model.heads=2", "model.layers=1", "train.batch_tokens=256",
+        "data.vocab_size=400",
     )  # fmt: skip
     alarms = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Alarm)]
     assert any("no better than the" in text and "Halve train.learning_rate" in text for text in alarms)

@@ -85,8 +85,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(files: Path, tmp_path: Path):
     process.send_signal(signal.SIGINT)
     error = process.communicate()[1].decode()
     assert process.returncode == 130 and "Traceback" not in error
-    assert f"Go on with: regard train --resume {tmp_path / 'run'}" in error
-    step = Run(tmp_path / "run").read_json(Run(tmp_path / "run").latest)["step"]
+    assert f"Continue with: regard train --resume {tmp_path / 'run'}" in error
+    step = Run(tmp_path / "run").read_latest().step
     assert f"saved at step {step:,}" in error
 
 
@@ -102,9 +102,9 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_going_on_is_exact(files: Path,
     command = [*START, "--resume", str(tmp_path / "full"), "--steps", "20"]
     stuck = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files)
     assert stuck.returncode == 2 and "Traceback" not in stuck.stderr
-    assert "could not be written" in stuck.stderr and "go on with --resume" in stuck.stderr
+    assert "could not be written" in stuck.stderr and "continue with --resume" in stuck.stderr
     full = Run(tmp_path / "full")
-    assert full.read_json(full.latest)["step"] == 8 and full.verify(full.weights(8))
+    assert full.read_latest().step == 8 and full.verify(full.weights(8))
     for name in ("whole", "full"):
         command = [*START, "--resume", str(tmp_path / name), "--steps", "20"]
         assert subprocess.run(command, capture_output=True).returncode == 0

@@ -1,4 +1,4 @@
-"""Memory does not grow with the corpus: neither that of training nor that of looking it over."""
+"""Memory does not grow with the corpus: neither that of training nor that of the doctor."""
 
 import json
 import random
@@ -16,8 +16,8 @@ PROBE = """
 import json, sys, threading, time
 from pathlib import Path
 from regard.config import Config, override
-from regard.jobs.train.events import Progress
-from regard.jobs.train.fit import fit
+from regard.jobs.train.events import TrainingProgress
+from regard.jobs.train.fit import train_run
 
 def anonymous():
     for line in open("/proc/self/status"):
@@ -31,8 +31,8 @@ def watch():
         peak[phase] = max(peak[phase], anonymous())
 threading.Thread(target=watch, daemon=True).start()
 config = override(Config(), json.loads(sys.argv[2]))
-for event in fit(Path(sys.argv[1]), config, False, lambda: False):
-    if isinstance(event, Progress):
+for event in train_run(Path(sys.argv[1]), config, False, lambda: False):
+    if isinstance(event, TrainingProgress):
         if phase == "before":
             peak["seconds"] = time.monotonic() - begun
         phase = "training"

@@ -6,7 +6,7 @@ from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.hardware import available_memory, measure_matmul_flops
 from regard.model.build import build
-from regard.model.transformer import count_parameters
+from regard.model.modules import count_parameters
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes, training_flops
 
 

@@ -1,0 +1,56 @@
+"""log.jsonl: what is written is read, line by line."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from regard.data.batch import DataPosition
+from regard.errors import RunError
+from regard.metrics import Score
+from regard.training.log import Log, read, read_steps, read_validations
+from regard.training.loop import Step
+from regard.training.validate import Validation
+
+STEP = Step(7, DataPosition(2, 5), 3.25, 0.5, 901, learning_rate=0.002, grad_norm=1.5, seconds=0.25)
+MUON = Step(8, DataPosition(2, 6), 3.0, 0.5, 907, 0.002, 1.25, 0.25, muon_learning_rate=0.02)
+SCORED = Validation(8, 3.5, 0.4, Score("BLEU", 21.0, 20.0, 22.0, "case:mixed"), 2.0, 5.0, 0.9, 0.01)
+UNSCORED = Validation(9, 3.5, 0.4, None, 2.0)
+
+
+def write(path: Path) -> None:
+    with closing(Log(path)) as log:
+        log.write_step(STEP)
+        log.write_step(MUON)
+        log.write_validation(SCORED)
+        log.write_validation(UNSCORED)
+
+
+def test_what_is_written_is_read(tmp_path: Path):
+    write(tmp_path / "log.jsonl")
+    assert list(read(tmp_path / "log.jsonl")) == [STEP, MUON, SCORED, UNSCORED]
+    assert read_steps(tmp_path / "log.jsonl") == [STEP, MUON]
+    assert read_validations(tmp_path / "log.jsonl") == [SCORED, UNSCORED]
+    assert read_steps(tmp_path / "none.jsonl") == [] == read_validations(tmp_path / "none.jsonl")
+
+
+def test_the_keys_are_those_of_the_documentation(tmp_path: Path):
+    write(tmp_path / "log.jsonl")
+    adamw, muon, scored, _ = map(json.loads, (tmp_path / "log.jsonl").read_text().strip().split("\n"))
+    keys = ["kind", "number", "data_position", "loss", "accuracy", "tokens", "learning_rate", "grad_norm", "seconds"]
+    assert list(adamw) == keys and list(muon) == [*keys, "muon_learning_rate"]
+    assert (adamw["kind"], adamw["data_position"], scored["kind"]) == ("step", [2, 5], "validation")
+
+
+def test_a_line_that_was_cut_is_skipped_and_one_of_another_kind_is_named(tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    write(path)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert list(read(path)) == [STEP, MUON, SCORED]
+    path.write_text('{"kind": "check", "loss": 1.0}\n')
+    with pytest.raises(RunError, match=r"log.jsonl: a line is neither a step nor a validation .*'check'"):
+        list(read(path))
+    path.write_text('{"kind": "step", "number": 1}\n')
+    with pytest.raises(RunError, match=r"log.jsonl: a line is neither .*data_position"):
+        list(read(path))
