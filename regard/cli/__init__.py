@@ -29,6 +29,7 @@ from regard.cli import (
     translate,
     tune,
 )
+from regard.cli.suggestions import suggest
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -86,6 +87,8 @@ def regard(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
     arguments = repeat_options(sys.argv[1:] if argv is None else list(argv))
+    if suggestion := suggest(arguments, command_options()):
+        fail(suggestion)
     try:
         app(args=arguments, prog_name="regard")
     except RegardError as error:
@@ -99,6 +102,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def command_options() -> dict[str, frozenset[str]]:
+    """The options of every command."""
+    commands = vars(typer.main.get_command(app))["commands"]
+    return {
+        name: frozenset({"--help", *(option for parameter in command.params for option in parameter.opts)})
+        for name, command in commands.items()
+    }
 
 
 def repeat_options(arguments: Sequence[str]) -> list[str]:

@@ -1,0 +1,64 @@
+"""Commands and options by other names, answered with ours."""
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+from regard.config.names import setting_called
+
+COMMANDS = {
+    "embed-words": "senses",
+    "eval": "evaluate",
+    "score": "evaluate",
+    "fit": "train",
+    "infer": "translate",
+    "generate": "translate",
+    "predict": "translate",
+    "benchmark": "bench",
+    "check": "doctor",
+    "config": "settings",
+    "convert": "import or export",
+    "inspect": "look",
+    "search": "tune",
+    "optimize": "tune",
+}
+OPTIONS = {
+    "--against": "--compare-with",
+    "--alone": "--keep-only",
+    "--mend": "--finetune-steps",
+    "--output": "--out",
+    "--output-dir": "--out",
+    "--save-dir": "--out",
+    "--beam-size": "--beam",
+    "--num-beams": "--beam",
+    "--config": "--set name=value for one setting, or a study file for `regard tune`",
+    "--valid": "--dev",
+    "--val": "--dev",
+    "--init-from": "--from",
+    "--from-pretrained": "--from",
+    "--continue": "--resume",
+}
+
+Options = Mapping[str, frozenset[str]]
+"""The options of each command."""
+
+
+def suggest(arguments: Sequence[str], options: Options) -> str | None:
+    """What to type instead of a command or an option that does not exist; None where there is nothing to suggest."""
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if command not in options:
+        return f"there is no command '{command}'; did you mean '{COMMANDS[command]}'?" if command in COMMANDS else None
+    for argument in takewhile(lambda argument: argument != "--", arguments):
+        option = argument.partition("=")[0]
+        if option.startswith("--") and option not in options[command] and (known := _known(option, options[command])):
+            return f"regard {command} has no option {option}; did you mean {known}?"
+    return None
+
+
+def _known(option: str, options: frozenset[str]) -> str | None:
+    if option in OPTIONS and OPTIONS[option].split()[0] in options:
+        return OPTIONS[option]
+    setting = setting_called(option.removeprefix("--"))
+    short = f"--{setting.rpartition('.')[2].replace('_', '-')}" if setting else ""
+    if short in options:
+        return short
+    return f"--set {setting}=…" if setting and "--set" in options else None

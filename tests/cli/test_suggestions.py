@@ -1,0 +1,39 @@
+"""A command or an option by another name is answered with ours; ours are left alone."""
+
+import pytest
+
+from regard.cli import command_options, main
+from regard.cli.suggestions import COMMANDS, OPTIONS, suggest
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("embed-words bank", "there is no command 'embed-words'; did you mean 'senses'?"),
+        ("look runs/x --against start", "regard look has no option --against; did you mean --compare-with?"),
+        ("heads runs/x --alone", "regard heads has no option --alone; did you mean --keep-only?"),
+        ("prune runs/x --mend=5", "regard prune has no option --mend; did you mean --finetune-steps?"),
+        ("train a.tsv --lr 0.1", "regard train has no option --lr; did you mean --set train.learning_rate=…?"),
+        ("train a.tsv --hidden-size=64", "regard train has no option --hidden-size; did you mean --set model.dim=…?"),
+        ("train a.tsv --max-steps 4", "regard train has no option --max-steps; did you mean --steps?"),
+    ],
+)
+def test_another_name_is_answered_with_ours(line: str, answer: str, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(line.split())
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == f"error: {answer}\n"
+
+
+@pytest.mark.parametrize("line", ["train a.tsv --steps 4", "train --zzz", "nonsense", "", "train -- --lr", "--version"])
+def test_what_is_ours_or_unknown_is_left_to_the_parser(line: str):
+    assert suggest(line.split(), command_options()) is None
+
+
+def test_every_answer_exists_and_no_command_is_called_foreign():
+    options = command_options()
+    assert {name for answer in COMMANDS.values() for name in answer.split(" or ")} <= options.keys()
+    assert not COMMANDS.keys() & options.keys()
+    every_option = frozenset().union(*options.values())
+    assert {answer.split()[0] for answer in OPTIONS.values()} <= every_option
+    assert not OPTIONS.keys() & every_option
