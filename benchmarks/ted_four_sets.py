@@ -28,8 +28,9 @@ from regard.run import Run, write_text
 from regard.training import log
 from regard.tuning import open_study
 from regard.tuning import study as studies
+from regard.tuning.analysis.curves import find_turning_point
 from regard.tuning.analysis.evidence import analyze_study
-from regard.tuning.analysis.findings import describe_study, find_turning_point
+from regard.tuning.analysis.findings import describe_study
 from regard.tuning.folder import is_study_folder
 from regard.tuning.measure import RunSummary, find_best_validation
 from regard.tuning.pages.study import StudyPage, write_study_page

@@ -1,4 +1,4 @@
-"""A study as it runs: a live table in a terminal, a line for every event of weight in a file."""
+"""Display of a running study: a live table in a terminal, one line per important event otherwise."""
 
 import contextlib
 import threading
@@ -16,13 +16,13 @@ from regard.cli.progress import format_duration
 from regard.jobs.train import events as inner
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
-from regard.tuning.results import TrialProgress, TrialResult
+from regard.tuning.results import FINISHED_STATES, TrialProgress, TrialResult
 from regard.tuning.study import METRIC_NAMES, format_params, format_value
 
 REFRESH_SECONDS = 0.5
-POLL_SECONDS = 3.0  # between two looks at what other workers do
-MIN_SETTINGS_WIDTH = 16  # columns in which a setting and its value can be read
-MAX_ROWS = 24  # of a table that still fits a screen; what is done and weak gives way first
+POLL_SECONDS = 3.0  # between two reads of the progress of other workers
+MIN_SETTINGS_WIDTH = 16  # characters that a setting and its value need
+MAX_ROWS = 24  # of a table that fits a screen; finished and weak trials are dropped first
 
 
 FetchResults = Callable[[], Sequence[TrialResult]]
@@ -31,7 +31,7 @@ FetchResults = Callable[[], Sequence[TrialResult]]
 def show_study(
     event_stream: Iterable[events.StudyEvent], study_folder: StudyFolder, fetch_results: FetchResults
 ) -> bool:
-    """Show a study until it ends, the trials of other workers as `peek` finds them; whether it came to its end."""
+    """Display a study until it ends, with the trials of other workers; whether all trials have ended."""
     last: events.StudyEvent | None = None
     with StudyDisplay(study_folder) as display, poll_workers(display, fetch_results):
         for last in event_stream:
@@ -43,12 +43,12 @@ def show_study(
 def poll_workers(
     display: "StudyDisplay", fetch_results: FetchResults, interval: float = POLL_SECONDS
 ) -> Iterator[None]:
-    """Look after other workers every few seconds, also while our own trial is silent: scoring dev takes minutes."""
+    """Refresh the trials of other workers every few seconds, even while this worker has no events."""
     stop = threading.Event()
 
     def poll() -> None:
         while not stop.wait(interval):
-            with contextlib.suppress(Exception):  # a table that is a moment old is no reason to end a training
+            with contextlib.suppress(Exception):  # the table stays as it was; training goes on
                 display.show_other_workers(fetch_results())
 
     thread = threading.Thread(target=poll, daemon=True)
@@ -64,7 +64,7 @@ def poll_workers(
 
 @dataclass
 class TrialRow:
-    """A line of the live table."""
+    """A row of the live table."""
 
     number: int
     name: str
@@ -89,7 +89,7 @@ class TrialRow:
 
 
 class StudyDisplay:
-    """A live table where there is a terminal, plain lines where there is none."""
+    """A live table in a terminal, plain lines elsewhere."""
 
     def __init__(self, study_folder: StudyFolder) -> None:
         self.study_folder = study_folder
@@ -98,7 +98,7 @@ class StudyDisplay:
         self.metric = "loss"
         self._last_draw = 0.0
         self._idle = False
-        self._own_trial: int | None = None  # the trial that we train, of which events tell more than the storage
+        self._own_trial: int | None = None  # the trial of this worker: its events are newer than the storage
         self._reported_failures: set[int] = set()
         self._lock = threading.Lock()
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
@@ -116,12 +116,12 @@ class StudyDisplay:
         self.console.print(text, markup=False)
 
     def show(self, event: events.StudyEvent) -> None:
-        """Show what happened here."""
+        """Display an event of this worker."""
         with self._lock:
             self.handle(event)
 
     def show_other_workers(self, results: Sequence[TrialResult]) -> None:
-        """Show what the storage says of all trials but our own."""
+        """Display all trials but that of this worker, as read from the storage."""
         with self._lock:
             for result in results:
                 if result.number != self._own_trial:
@@ -130,16 +130,16 @@ class StudyDisplay:
 
     @singledispatchmethod
     def handle(self, event: object) -> None:
-        """Show what happened."""
+        """Display an event."""
 
     @handle.register
     def _(self, event: events.StudyStarted) -> None:
         self.metric = event.metric
         for result in event.trials:
             self._update_row(result)
-        done = sum(result.state in ("complete", "pruned", "failed") for result in event.trials)
+        finished = sum(result.state in FINISHED_STATES for result in event.trials)
         self.print_line(
-            f"study {event.name}: {len(event.trials)} trials, {done} of them done; {self.study_folder.path}"
+            f"study {event.name}: {len(event.trials)} trials, {finished} finished; {self.study_folder.path}"
         )
         self._draw(force=True)
 
@@ -147,20 +147,22 @@ class StudyDisplay:
     def _(self, event: events.TrialStarted) -> None:
         self._own_trial = event.number
         self.rows[event.number] = TrialRow(event.number, event.name, format_params(event.params), "running")
-        how = "goes on" if event.resumed else "begins"
-        self._print_if_plain(f"  trial {event.number} ({event.name}) {how}: {format_params(event.params)}")
+        verb = "resumes" if event.resumed else "starts"
+        self._print_if_plain(f"  trial {event.number} ({event.name}) {verb}: {format_params(event.params)}")
         self._draw(force=True)
 
     @handle.register
     def _(self, event: events.TrialEvent) -> None:
-        row, happened = self.rows[event.number], event.event
-        row.progress = row.progress.with_event(happened)
-        if isinstance(happened, inner.ValidationFinished):
-            check = happened.result
-            score = f"  BLEU {check.bleu.value:.1f} (greedy)" if check.bleu else ""
-            self._print_if_plain(f"    trial {event.number}, step {check.step:,}: dev loss {check.loss:.3f}{score}")
-        elif isinstance(happened, inner.Alarm):
-            self.print_line(f"    trial {event.number}: ALARM: {happened.text}")
+        row, training_event = self.rows[event.number], event.event
+        row.progress = row.progress.with_event(training_event)
+        if isinstance(training_event, inner.ValidationFinished):
+            validation = training_event.result
+            score = f"  BLEU {validation.bleu.value:.1f} (greedy)" if validation.bleu else ""
+            self._print_if_plain(
+                f"    trial {event.number}, step {validation.step:,}: dev loss {validation.loss:.3f}{score}"
+            )
+        elif isinstance(training_event, inner.Alarm):
+            self.print_line(f"    trial {event.number}: ALARM: {training_event.text}")
         self._draw()
 
     @handle.register
@@ -176,12 +178,12 @@ class StudyDisplay:
         if not self._idle:
             self._idle = True
             self.print_line(
-                f"  nothing is free: {event.running_trials} trials are with other workers; waiting for them"
+                f"  no trial is free: {event.running_trials} are running on other workers; waiting for them"
             )
 
     @handle.register
     def _(self, event: events.TrialInterrupted) -> None:
-        self.print_line(f"  trial {event.number} is saved. Go on with: regard tune {self.study_folder.path}")
+        self.print_line(f"  trial {event.number} is saved. Resume with: regard tune {self.study_folder.path}")
 
     @handle.register
     def _(self, event: events.StudyFinished) -> None:
@@ -190,24 +192,24 @@ class StudyDisplay:
         self.console.print(self._table(len(self.rows)))
 
     def _print_if_plain(self, text: str) -> None:
-        if not self.console.is_terminal:  # where there is one, the table says it
+        if not self.console.is_terminal:  # a terminal shows the table instead
             self.print_line(text)
 
     def _outcome(self, result: TrialResult) -> str:
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
         if result.collapse_reason:
             return f"collapsed: {result.collapse_reason}"
-        return f"{'stopped early, ' if result.state == 'pruned' else ''}{score}"
+        return f"{'pruned, ' if result.state == 'pruned' else ''}{score}"
 
     def _update_row(self, result: TrialResult) -> None:
-        """A line of the table; why a trial failed is said above it, once, whoever trained it."""
+        """Update a row of the table; the reason of a failure is printed once, above it."""
         if result.state == "failed" and result.number not in self._reported_failures:
             self._reported_failures.add(result.number)
             self.print_line(f"  trial {result.number} ({result.name}): failed: {result.reason}")
-        state, first_measurement = "collapsed" if result.collapse_reason else result.state, result.first_summary
+        state, summary = "collapsed" if result.collapse_reason else result.state, result.first_summary
         progress = (
-            TrialProgress(first_measurement.steps, loss=first_measurement.loss, bleu=first_measurement.value("bleu"))
-            if first_measurement is not None
+            TrialProgress(summary.steps, loss=summary.loss, bleu=summary.value("bleu"))
+            if summary is not None
             else result.progress
         )
         score = format_value(result.value) if result.value is not None else ""
@@ -221,7 +223,7 @@ class StudyDisplay:
             self._live.update(self._table(MAX_ROWS), refresh=True)
 
     def _table(self, max_rows: int) -> Table:
-        """Those at work first in sight; of the others as many as fit, in order."""
+        """At most `max_rows` trials in order of their number; running ones are always among them."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("trial", "name", "settings", "state", "step", "dev loss", "BLEU", "left"):
             right_aligned = name in ("trial", "step", "dev loss", "BLEU", "left")

@@ -1,13 +1,14 @@
-"""Who works on which trial: a table beside Optuna's, in which a trial is taken by one statement or not at all.
+"""Claims: which worker runs which trial, in a table beside Optuna's.
 
-Optuna reads a waiting trial and then marks it; between the two another worker may read it too, and on SQLite nothing
-forbids that. Here a single UPDATE takes a trial, and says by the number of rows it changed whether it was ours.
+Optuna reads a waiting trial and then marks it. Between the two, another worker may read it too, and SQLite does not
+prevent that. Here a single UPDATE claims a trial, and its row count shows whether the claim succeeded.
 
-A worker that was killed leaves its trials taken. They are free again once its process is known to be gone (the same
-machine), or once its pulse has not changed for a while (another one): no clock is compared with any other. A worker
-that somebody has paused (Ctrl-Z) has no pulse either, but keeps its trials: it goes on when it is let.
+A worker that was killed leaves its trials claimed. They become free once its process is known to have ended (on the
+same machine), or once its heartbeat has not changed for a grace period (on another one). Clocks of different machines
+are never compared. A suspended worker (Ctrl-Z) sends no heartbeat either, but keeps its trials until it continues.
 """
 
+import json
 import os
 import socket
 import threading
@@ -20,6 +21,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.tuning.space import Params, params_key
+
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Table
 
@@ -29,7 +32,7 @@ WAITING, CLAIMED, FINISHED = "waiting", "claimed", "finished"
 
 
 def get_host_id() -> str:
-    """This machine, and this view of its processes: a container may share the name and not the numbers."""
+    """This machine and its process namespace: containers may share a hostname without sharing process ids."""
     parts = [socket.gethostname()]
     boot, processes = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
     parts += [boot.read_text(encoding="ascii").strip()] if boot.is_file() else []
@@ -38,7 +41,7 @@ def get_host_id() -> str:
 
 
 def _read_process_stat(pid: int) -> tuple[str, str]:
-    """In what state a process is, and when it began; both empty where nobody says, or where it has ended."""
+    """State and start time of a process; both empty if it has ended or if the system does not provide them."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return ("", "") if fields[0] in "ZX" else (fields[0], fields[19])
@@ -51,9 +54,9 @@ def new_owner() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether the owner is known to have ended: only of its own machine can anybody say so."""
+    """Whether the owner is known to have ended; that can be known on its own machine only."""
     host, pid, start_time, _ = owner.split("|")
-    if host != get_host_id() or os.name == "nt":  # where asking by a signal would end it
+    if host != get_host_id() or os.name == "nt":  # on Windows, signal 0 would terminate the process
         return False
     try:
         os.kill(int(pid), 0)
@@ -61,11 +64,11 @@ def is_dead(owner: str) -> bool:
         return True
     except PermissionError:
         return False
-    return _read_process_stat(int(pid))[1] != start_time  # a later process of the same number is not taken for it
+    return _read_process_stat(int(pid))[1] != start_time  # the id may have been reused by a later process
 
 
 def is_paused(owner: str) -> bool:
-    """Whether the owner is known to stand still, by Ctrl-Z or a debugger."""
+    """Whether the owner is known to be stopped, by Ctrl-Z or a debugger."""
     host, pid, start_time, _ = owner.split("|")
     state, process_start_time = _read_process_stat(int(pid))
     return host == get_host_id() and process_start_time == start_time and state in ("T", "t")
@@ -73,7 +76,7 @@ def is_paused(owner: str) -> bool:
 
 @dataclass
 class TrialClaims:
-    """The trials of one study, and who has them."""
+    """The trials of one study and their owners."""
 
     engine: "Engine"
     study: str
@@ -88,26 +91,19 @@ class TrialClaims:
         for table in (self.claims_table, self.params_table):
             try:
                 table.create(self.engine, checkfirst=True)
-            except SQLAlchemyError:  # another worker has just made it
+            except SQLAlchemyError:  # another worker has just created it
                 table.create(self.engine, checkfirst=True)
 
     def add_trials(self, count: int) -> None:
-        """Make sure that trials 1 … count are there, once each, whoever else does the same."""
-        from sqlalchemy.exc import IntegrityError
-
+        """Insert the missing ones of trials 1 … count; safe if other workers do the same."""
         known_numbers = {row.number for row in self.rows()}
         for number in range(1, count + 1):
-            if number in known_numbers:
-                continue
-            with self.engine.begin() as connection:
-                try:
-                    row = {"study": self.study, "number": number, "state": WAITING, "owner": "", "heartbeat": 0}
-                    connection.execute(self.claims_table.insert().values(row))
-                except IntegrityError:
-                    connection.rollback()  # somebody was faster
+            if number not in known_numbers:
+                row = {"study": self.study, "number": number, "state": WAITING, "owner": "", "heartbeat": 0}
+                self._insert(self.claims_table, row)
 
     def rows(self) -> list[Any]:
-        """Every trial in order: number, state, owner, pulse."""
+        """Every trial in order: number, state, owner, heartbeat."""
         own_rows = (
             self.claims_table.select()
             .where(self.claims_table.c.study == self.study)
@@ -117,9 +113,9 @@ class TrialClaims:
             return list(connection.execute(own_rows))
 
     def claim(self, last_number: int | None = None) -> int | None:
-        """The first trial up to `last` that is free or whose worker is gone, now ours; None if none is at the moment.
+        """Claim the first trial up to `last_number` that is waiting or whose worker is gone; None if there is none.
 
-        There may be more in the table: of a study that was to have more trials, or that somebody else has made larger.
+        The table may hold more trials, of a study that was larger before or that another worker has enlarged.
         """
         for row in self.rows()[:last_number]:
             if (row.state == WAITING or (row.state == CLAIMED and self._is_stale(row))) and self._claim(row):
@@ -127,45 +123,37 @@ class TrialClaims:
         return None
 
     def send_heartbeat(self, number: int) -> bool:
-        """Show that we are alive; False if the trial is no longer ours."""
+        """Show that this worker is alive; False if the claim is lost."""
         return self._update(number, heartbeat=self.claims_table.c.heartbeat + 1)
 
     def finish(self, number: int) -> bool:
-        """Say that a trial of ours is done; False if it is no longer ours."""
+        """Mark a claimed trial as finished; False if the claim is lost."""
         return self._update(number, state=FINISHED)
 
     def release(self, number: int) -> None:
-        """Leave a trial of ours to whoever comes next."""
+        """Return a claimed trial to the waiting ones."""
         self._update(number, state=WAITING, owner="")
 
     def has_unfinished(self, last_number: int | None = None) -> bool:
-        """Whether a trial up to `last` is not done yet, ours or not."""
+        """Whether any trial up to `last_number` is not finished."""
         return any(row.state != FINISHED for row in self.rows()[:last_number])
 
-    def reserve_params(self, number: int, params: str) -> bool:
-        """Keep a combination for a trial of ours, alone; False if another trial has it."""
-        from sqlalchemy.exc import IntegrityError
-
-        row = {"study": self.study, "params": sha256(params.encode()).hexdigest(), "number": number}
-        with self.engine.begin() as connection:
-            try:
-                connection.execute(self.params_table.insert().values(row))
-            except IntegrityError:
-                connection.rollback()
-                return False
-        return True
+    def reserve_params(self, number: int, params: Params) -> bool:
+        """Reserve a combination for one trial; False if another trial has it."""
+        digest = sha256(json.dumps(params_key(params)).encode()).hexdigest()
+        return self._insert(self.params_table, {"study": self.study, "params": digest, "number": number})
 
     def release_params(self, number: int) -> None:
-        """Let go of what was kept for a trial that came to nothing."""
+        """Drop the reservations of a trial."""
         own_params = (self.params_table.c.study == self.study) & (self.params_table.c.number == number)
         with self.engine.begin() as connection:
             connection.execute(self.params_table.delete().where(own_params))
 
     @contextmanager
     def keep_alive(self, number: int) -> Iterator[threading.Event]:
-        """Keep the pulse of a trial of ours going; the event is set if it was taken from us.
+        """Send heartbeats for a claimed trial in the background; the event is set if the claim is lost.
 
-        A storage that does not answer has taken nothing: the next beat asks again.
+        A storage that does not answer does not lose the claim: the next heartbeat tries again.
         """
         from sqlalchemy.exc import SQLAlchemyError
 
@@ -186,18 +174,16 @@ class TrialClaims:
             thread.join()
 
     def _claim(self, row: Any) -> bool:
-        """One statement: whoever changes the row as it was seen has the trial."""
+        """One statement: the worker that updates the row as it was read has the trial."""
         columns = self.claims_table.c
         unchanged = (
             (columns.study == self.study)
             & (columns.number == row.number)
             & (columns.state == row.state)
             & (columns.owner == row.owner)
+            & (columns.heartbeat == row.heartbeat)
         )
-        change = self.claims_table.update().where(unchanged & (columns.heartbeat == row.heartbeat))
-        with self.engine.begin() as connection:
-            update_result = connection.execute(change.values(state=CLAIMED, owner=self.owner, heartbeat=row.heartbeat + 1))
-            return bool(update_result.rowcount == 1)
+        return self._execute_update(unchanged, state=CLAIMED, owner=self.owner, heartbeat=row.heartbeat + 1)
 
     def _update(self, number: int, **values: Any) -> bool:
         columns = self.claims_table.c
@@ -207,11 +193,27 @@ class TrialClaims:
             & (columns.owner == self.owner)
             & (columns.state == CLAIMED)
         )
+        return self._execute_update(own_claim, **values)
+
+    def _execute_update(self, condition: Any, **values: Any) -> bool:
+        """Whether exactly one row was changed."""
         with self.engine.begin() as connection:
-            return bool(connection.execute(self.claims_table.update().where(own_claim).values(**values)).rowcount == 1)
+            return bool(connection.execute(self.claims_table.update().where(condition).values(**values)).rowcount == 1)
+
+    def _insert(self, table: "Table", row: dict[str, Any]) -> bool:
+        """Insert a row; False if another worker has inserted its key."""
+        from sqlalchemy.exc import IntegrityError
+
+        with self.engine.begin() as connection:
+            try:
+                connection.execute(table.insert().values(row))
+            except IntegrityError:
+                connection.rollback()
+                return False
+        return True
 
     def _is_stale(self, row: Any) -> bool:
-        """Whether the worker that has this trial is gone, or has shown no pulse for as long as we have looked."""
+        """Whether the owner has ended, or has sent no heartbeat during the grace period."""
         if is_dead(row.owner):
             return True
         heartbeat, since = self._heartbeats.get(row.number, (-1, 0.0))
@@ -222,7 +224,7 @@ class TrialClaims:
 
 
 def _build_tables() -> "tuple[Table, Table]":
-    """Who has which trial, and which combination is kept for which."""
+    """The owner of each trial, and the combination that is reserved for it."""
     from sqlalchemy import Column, Integer, MetaData, String, Table
 
     claims = Table(

@@ -1,42 +1,44 @@
-"""Several systems on one test set: runs, or files of translations, so that any other system can join."""
+"""Comparison of systems on one test set: runs, and files of translations by any other system."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from regard.data.unigram import unigram_loss
 from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
-from regard.evaluation import METRICS, Evaluation, evaluate
+from regard.evaluation import Evaluation, evaluate
 from regard.formats import Pair, read_lines, read_pairs
-from regard.jobs.evaluate import as_dict, evaluate_translator
+from regard.hardware import configure_cpu
+from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
-from regard.jobs.train.prepare import tokenize_corpora
+from regard.jobs.train.training_data import open_training_data
 from regard.metrics import PairedTestResult, paired_tests
 from regard.run import Run, open_run
 from regard.training import log
-from regard.tuning.measure import RunSummary, count_parameters, summarize_run
-
-SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
-LENGTH_BUCKETS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
-"""Words of the source, from and to."""
-MIN_BUCKET_SENTENCES = 5  # sentences that a bucket of lengths needs to be scored
+from regard.tuning.measure import (
+    SCORED_METRICS,
+    RunSummary,
+    compute_unigram_loss,
+    count_parameters,
+    summarize_run,
+)
 
 
 @dataclass(frozen=True)
 class System:
-    """What one system wrote, and what is known of it."""
+    """A system with its translations and scores."""
 
     name: str
     evaluation: Evaluation
     run: Run | None = None
     summary: RunSummary | None = None
-    """What it cost; unknown where only its translations are."""
+    """Cost of its training; None for a file of translations."""
 
     @cached_property
     def parameters(self) -> int | None:
-        """Of its weights, where it is a run."""
+        """Number of parameters; None for a file of translations."""
         return count_parameters(self.run) if self.run else None
 
     @property
@@ -50,7 +52,7 @@ class System:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Systems side by side; every test is against the first."""
+    """Systems side by side; every test is against the first one, the baseline."""
 
     name: str
     pairs: Sequence[Pair]
@@ -62,29 +64,48 @@ class Comparison:
     def baseline(self) -> System:
         return self.systems[0]
 
+    def as_dict(self) -> dict[str, Any]:
+        """System -> metric -> value, interval, signature and p-values against the baseline."""
+        tests = {"p_bootstrap": self.bootstrap, "p_randomized": self.randomized}
+        return {
+            system.name: {
+                name: system.evaluation.scores[name].as_dict()
+                | {
+                    kind: by_system[system.name][name].p
+                    for kind, by_system in tests.items()
+                    if system.name in by_system
+                }
+                for name in SCORED_METRICS
+            }
+            for system in self.systems
+        }
+
 
 def compare(
     paths: Sequence[Path], files: Sequence[str], search: BeamSearch | None = None, device: str = "auto"
 ) -> Comparison:
-    """Translate, score and test; the runs are left as they are."""
+    """Translate, score and test; nothing is written into the runs."""
     if not files:
-        raise DataError("nothing to compare on: give the test pairs with --on test.en test.fr")
+        raise DataError("no test pairs: give them with --on test.en test.fr")
+    configure_cpu(0)
     source, target = _languages(paths)
     pairs = list(read_pairs(files, source, target))
     name = Path(files[0]).name.partition(".")[0]
     candidates = [
-        (path, own, _read_translations(path, pairs, files[-1]))
-        for path, own in zip(paths, _system_names(paths), strict=True)
+        (path, system_name, _read_translations(path, pairs, files[-1]))
+        for path, system_name in zip(paths, _system_names(paths), strict=True)
     ]
     systems = [
-        _evaluate_run(path, own, pairs, search, device) if lines is None else _evaluate_translations(own, pairs, lines)
-        for path, own, lines in candidates
+        _evaluate_translations(system_name, pairs, lines)
+        if lines is not None
+        else _evaluate_run(path, system_name, pairs, search, device)
+        for path, system_name, lines in candidates
     ]
     return compare_systems(name, pairs, systems)
 
 
 def compare_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System]) -> Comparison:
-    """A comparison of what was already scored."""
+    """Test systems that are already scored."""
     if len(systems) < 2:
         return Comparison(name, pairs, systems)
     translations = {system.name: system.translations for system in systems}
@@ -94,7 +115,7 @@ def compare_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System])
 
 
 def _languages(paths: Sequence[Path]) -> tuple[str, str]:
-    """The languages of the first run, which some formats need to be read."""
+    """The languages of the first run; some file formats need them."""
     for path in paths:
         if path.is_dir():
             data = open_run(path).load_config().data
@@ -103,16 +124,16 @@ def _languages(paths: Sequence[Path]) -> tuple[str, str]:
 
 
 def _system_names(paths: Sequence[Path]) -> list[str]:
-    """Each system by the last part of its path, or by the whole where two would be alike."""
+    """The last part of each path, or the whole path if two systems would have the same name."""
     for n, path in enumerate(paths):
         if path.resolve() in [other.resolve() for other in paths[:n]]:
-            raise DataError(f"{path}: given twice; a system is not compared with itself")
+            raise DataError(f"{path}: given twice; a system cannot be compared with itself")
     base_names = [path.resolve().name for path in paths]
     return [name if base_names.count(name) == 1 else str(path) for name, path in zip(base_names, paths, strict=True)]
 
 
 def _read_translations(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | None:
-    """What a file of translations holds, None for a run: known to fit before anybody translates."""
+    """The lines of a file of translations, None for a run; both are checked before anything is translated."""
     if path.is_dir():
         open_run(path)
         return None
@@ -122,7 +143,7 @@ def _read_translations(path: Path, pairs: Sequence[Pair], reference: str) -> lis
     if len(lines) != len(pairs):
         raise FormatError(
             f"{path} has {len(lines)} lines, {reference} has {len(pairs)} pairs; a file of translations has one line "
-            f"for each, an empty one where there is none"
+            f"for each pair, which may be empty"
         )
     return lines
 
@@ -138,25 +159,23 @@ def _evaluate_run(path: Path, name: str, pairs: Sequence[Pair], search: BeamSear
 
 
 def summarize_training(run: Run, evaluation: Evaluation) -> RunSummary | None:
-    """What a run cost and whether it works, where its log says so; an imported run has none."""
-    if not run.log.exists() or not any(record["kind"] == "step" for record in log.read(run.log)):
+    """The summary of a run; None if it has no log of training, as an imported run."""
+    if not log.read_steps(run.log):
         return None
-    unigram = None
-    if run.tokens_manifest.exists():
-        data = tokenize_corpora(run, run.load_config())
-        unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
-    return summarize_run(run, as_dict(evaluation), unigram)
+    has_data = run.tokens_manifest.exists()
+    unigram = compute_unigram_loss(open_training_data(run, run.load_config())) if has_data else None
+    return summarize_run(run, evaluation, unigram)
 
 
 def largest_differences(comparison: Comparison, system: System, max_count: int) -> list[int]:
-    """The sentences whose chrF differs most from that of the first system, either way."""
+    """The indices of the sentences whose chrF differs most from that of the baseline."""
     sentence_pairs = zip(comparison.baseline.evaluation.sentences, system.evaluation.sentences, strict=True)
-    gaps = [abs(two.chrf - one.chrf) for one, two in sentence_pairs]
+    gaps = [abs(other.chrf - baseline.chrf) for baseline, other in sentence_pairs]
     order = sorted(range(len(gaps)), key=lambda n: -gaps[n])
     return [n for n in order[:max_count] if gaps[n] > 0]
 
 
 def length_ratio(system: System) -> float:
-    """Words written for each word of the references."""
+    """Words of the translations per word of the references."""
     sentences = system.evaluation.sentences
     return sum(len(s.translation.split()) for s in sentences) / max(1, sum(len(s.reference.split()) for s in sentences))

@@ -1,4 +1,4 @@
-"""What a study tells whoever runs it, as it goes."""
+"""Events of a study, yielded while it runs."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from regard.tuning.space import Params
 
 @dataclass(frozen=True)
 class StudyStarted:
-    """The study is ready: what is to be tried, and what is known of it already."""
+    """The study is open; `trials` has the results of earlier sessions."""
 
     name: str
     metric: str
@@ -18,7 +18,7 @@ class StudyStarted:
 
 @dataclass(frozen=True)
 class TrialStarted:
-    """A trial is ours; `again` if somebody had begun it before."""
+    """This worker has claimed a trial; `resumed` if it was started before."""
 
     number: int
     name: str
@@ -28,7 +28,7 @@ class TrialStarted:
 
 @dataclass(frozen=True)
 class TrialEvent:
-    """Something happened inside a trial."""
+    """An event of the training inside a trial."""
 
     number: int
     seed_index: int
@@ -37,28 +37,28 @@ class TrialEvent:
 
 @dataclass(frozen=True)
 class TrialFinished:
-    """A trial is over."""
+    """A trial has ended."""
 
     result: TrialResult
 
 
 @dataclass(frozen=True)
 class WorkerIdle:
-    """Nothing is free, but others are still at work."""
+    """No trial is free, but other workers are running some."""
 
     running_trials: int
 
 
 @dataclass(frozen=True)
 class TrialInterrupted:
-    """Somebody stopped us; the trial waits for whoever comes next."""
+    """The worker was stopped; the trial is free for the next one."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class StudyFinished:
-    """Every trial is over."""
+    """Every trial has ended."""
 
     trials: tuple[TrialResult, ...]
 

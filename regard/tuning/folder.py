@@ -1,9 +1,9 @@
-"""A study folder: the one place that knows the name of every file in it.
+"""Study folder: the one place that knows the name of every file in it.
 
-study.toml            what is studied, whole
-study.db              who has taken which trial, and what came of it (SQLite, unless another storage was given)
+study.toml            the complete study
+study.db              claims and results of all trials (SQLite, unless another storage is given)
 trials/0007/          the run of trial 7; trials/0007.seed2/ the same with another seed
-report.html  charts/  what people look at
+report.html  charts/  the report
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class StudyFolder:
         return self.path / "charts"
 
     def trial_folder(self, number: int, seed_index: int = 0) -> Path:
-        """The run folder of a trial; the first seed has no name of its own."""
+        """The run folder of a trial; that of the first seed has no suffix."""
         return self.path / "trials" / (f"{number:04d}.seed{seed_index + 1}" if seed_index else f"{number:04d}")
 
 

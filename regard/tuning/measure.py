@@ -1,19 +1,20 @@
-"""What a trained run is worth: its scores on dev, what it cost, and whether it works at all."""
+"""Measurements of a run: dev scores, cost, and whether the model works."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from regard.data.unigram import unigram_loss
 from regard.errors import RunError
-from regard.evaluation import METRICS
-from regard.jobs.evaluate import as_dict, score_run
+from regard.evaluation import METRICS, Evaluation
+from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
-from regard.jobs.train.prepare import tokenize_corpora
+from regard.jobs.train.training_data import TrainingData, open_training_data
 from regard.run import Run
 from regard.training import alarms, log
+from regard.training.loop import Step
 from regard.training.validate import Validation
 
 SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
@@ -21,26 +22,26 @@ SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One run in numbers. Scores are those on dev: metric -> {value, low, high, signature}."""
+    """A run in numbers. `scores` are those on dev: metric -> {value, low, high, signature}."""
 
     parameters: int
     steps: int
     epochs: float
     minutes: float
     tokens_per_second: float
-    """Target pieces a second."""
+    """Target tokens per second of training."""
     loss: float | None
     unigram_loss: float | None = None
-    """Dev loss of a model that only knows how frequent each piece is."""
+    """Dev loss of a unigram model, which knows only the frequency of each token."""
     shuffled_source_loss: float | None = None
     """Dev loss with the sources of other sentences."""
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pads_counted: Mapping[str, float] | None = None
-    """Accuracy and loss in the way that flatters, as `evaluation.PadsCounted` has them."""
+    """Accuracy and loss with padding included, as in `evaluation.PadInclusiveScores`."""
     collapse_reason: str = ""
-    """Why this is no working model; empty if it works."""
+    """Why the model does not work; empty if it works."""
     decoding_seconds: float | None = None
-    """Seconds that a dev sentence took to translate, greedily, at the looks of training (their median)."""
+    """Seconds per dev sentence of greedy decoding: the median over validations."""
 
     def value(self, metric: str) -> float | None:
         if metric == "loss":
@@ -52,79 +53,75 @@ class RunSummary:
 
 
 def measure(run: Run, max_sentences: int, device: str = "auto") -> RunSummary:
-    """Translate dev with the best weights, score it, and judge whether the model looks at its source."""
-    config = run.load_config()
-    data = tokenize_corpora(run, config)
+    """Translate dev with the best weights, score it, and check whether the model has collapsed."""
+    data = open_training_data(run, run.load_config())
     stride = -(-len(data.dev) // max_sentences)
-    pairs = data.dev.pairs()[::stride]  # spread over the whole of dev, the same for every trial
+    pairs = data.dev.pairs()[::stride]  # spread over dev, the same for every trial
     evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED_METRICS)
-    unigram = unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
-    return summarize_run(run, as_dict(evaluation), unigram)
+    return summarize_run(run, evaluation, compute_unigram_loss(data))
+
+
+def compute_unigram_loss(data: TrainingData) -> float:
+    """The dev loss of a unigram model of the training targets."""
+    return unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
 
 
 def summarize_log(run: Run) -> RunSummary:
-    """What the log alone says, of a run that was stopped early."""
-    return summarize_run(run, {}, None)
+    """The summary of a run that was stopped early, from its log alone."""
+    return summarize_run(run, None, None)
 
 
-def summarize_run(run: Run, evaluation: Mapping[str, Any], unigram: float | None) -> RunSummary:
-    """The log of a run, put together with its scores."""
-    records = list(log.read(run.log)) if run.log.exists() else []
-    steps = [record for record in records if record["kind"] == "step"]
-    validations = [parse_validation(record) for record in records if record["kind"] == "validation"]
+def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None) -> RunSummary:
+    """The log of a run combined with its scores."""
+    steps, validations = log.read_steps(run.log), log.read_validations(run.log)
     if not steps:
-        raise RunError(f"{run.folder}: its log has no step, so there is nothing to measure; train it first")
-    seconds = sum(step["seconds"] for step in steps)
+        raise RunError(f"{run.folder}: the log has no training step; train the run first")
+    seconds = sum(step.seconds for step in steps)
     validation = find_best_validation(run, validations)
-    scores, loss = evaluation.get("scores", {}), evaluation.get("loss")
-    if not scores and validation is not None:
-        scores = {"accuracy": {"value": 100 * validation.accuracy}} | (
-            {"bleu": validation.bleu.as_dict()} if validation.bleu else {}
-        )
+    loss = evaluation.loss if evaluation else None
+    pads_counted = evaluation.pads_counted if evaluation else None
+    decoding_times = [one.seconds_per_translation for one in validations if one.seconds_per_translation]
     return RunSummary(
         parameters=count_parameters(run),
         steps=len(steps),
         epochs=round(_count_epochs(steps), 2),
-        minutes=(seconds + sum(check.seconds for check in validations)) / 60,
-        tokens_per_second=sum(step["tokens"] for step in steps) / seconds,
+        minutes=(seconds + sum(one.seconds for one in validations)) / 60,
+        tokens_per_second=sum(step.tokens for step in steps) / seconds,
         loss=loss if loss is not None else validation.loss if validation else None,
         unigram_loss=unigram,
         shuffled_source_loss=validation.shuffled_source_loss if validation else None,
-        scores=scores,
-        pads_counted=evaluation.get("pads_counted"),
-        collapse_reason=diagnose_collapse(validation, unigram, scores, evaluation.get("baselines")),
-        decoding_seconds=median(decoding_times)
-        if (decoding_times := [check.seconds_per_translation for check in validations if check.seconds_per_translation])
-        else None,
+        scores=_collect_scores(evaluation, validation),
+        pads_counted=asdict(pads_counted) if pads_counted else None,
+        collapse_reason=diagnose_collapse(validation, unigram, evaluation),
+        decoding_seconds=median(decoding_times) if decoding_times else None,
     )
 
 
-def read_validations(run: Run) -> list[Validation]:
-    """Every look at dev that the log of a run holds."""
-    records = log.read(run.log) if run.log.exists() else ()
-    return [parse_validation(record) for record in records if record["kind"] == "validation"]
+def _collect_scores(evaluation: Evaluation | None, validation: Validation | None) -> dict[str, dict[str, Any]]:
+    """The scores of an evaluation; without one, those of a validation."""
+    if evaluation is not None:
+        return {name: score.as_dict() for name, score in evaluation.scores.items()}
+    if validation is None:
+        return {}
+    accuracy = {"accuracy": {"value": 100 * validation.accuracy}}
+    return accuracy | ({"bleu": validation.bleu.as_dict()} if validation.bleu else {})
 
 
 def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:
-    """The look at dev that the weights which translate had: a later one may be of weights that nobody uses.
+    """The validation of the best weights, which translate; the last one may be of weights that are not used.
 
-    The log does not hold the look at an average, which is better than every other: there the best of them stands in.
+    The log has no validation of averaged weights. Then the best validation stands in, although the average is better.
     """
-    best = run.read_json(run.best) if run.best.exists() else {}
-    same_step = [check for check in validations if check.step == best.get("step")]
-    if same_step and best["weights"] != run.average_weights.name:
+    best = run.read_best() if run.best.exists() else None
+    same_step = [one for one in validations if best and one.step == best.step]
+    if best and same_step and best.weights != run.average_weights.name:
         return same_step[-1]
-    metric = best.get("metric", "loss") if all(check.bleu for check in validations) else "loss"
-    return min(validations, key=lambda check: check.cost(metric), default=None)
+    metric = best.metric if best and all(one.bleu for one in validations) else "loss"
+    return min(validations, key=lambda one: one.cost(metric), default=None)
 
 
-def diagnose_collapse(
-    validation: Validation | None,
-    unigram: float | None,
-    scores: Mapping[str, Mapping[str, Any]],
-    baselines: Mapping[str, Any] | None,
-) -> str:
-    """Why a model does not translate, in words with numbers; empty if it does."""
+def diagnose_collapse(validation: Validation | None, unigram: float | None, evaluation: Evaluation | None) -> str:
+    """Why a model does not work, with numbers; empty if it works."""
     if validation is None:
         return ""
     reasons = []
@@ -132,70 +129,39 @@ def diagnose_collapse(
         history = alarms.TrainingHistory([validation], [0.0], unigram, warmed_up=True)
         if alarms.above_unigram(history):
             reasons.append(
-                f"its dev loss of {validation.loss:.2f} is no better than the unigram line, the {unigram:.2f} of a model "
-                f"that only knows how frequent each piece is"
+                f"its dev loss of {validation.loss:.2f} is no better than the {unigram:.2f} of a unigram model, "
+                f"which knows only the frequency of each token"
             )
-        if (
-            validation.shuffled_source_loss is not None
-            and validation.shuffled_source_loss - validation.loss <= 0.02 * validation.loss
-        ):
+        shuffled_loss = validation.shuffled_source_loss
+        if shuffled_loss is not None and shuffled_loss - validation.loss <= 0.02 * validation.loss:
             reasons.append(
-                f"it ignores its source: with the sources of other sentences its dev loss is {validation.shuffled_source_loss:.2f} "
+                f"it ignores its source: with the sources of other sentences its dev loss is {shuffled_loss:.2f} "
                 f"instead of {validation.loss:.2f}"
             )
         if alarms.repeats_output(history):
             reasons.append(
-                f"only {validation.distinct_ratio or 0:.0%} of its translations of different dev sentences differ"
+                f"only {validation.distinct_ratio or 0:.0%} of its translations of different dev sentences are distinct"
             )
-    if baselines and "bleu" in scores:
-        score, chance = scores["bleu"], baselines["shuffled_translations"]
-        if score["value"] <= chance["high"] and not reasons:
+    if evaluation and "bleu" in evaluation.scores:
+        bleu, chance = evaluation.scores["bleu"], evaluation.baselines.shuffled_translations
+        if bleu.value <= chance.high and not reasons:
             reasons.append(
-                f"its BLEU of {score['value']:.1f} is no better than the {chance['value']:.1f} that translations of "
-                f"other sentences score"
+                f"its BLEU of {bleu.value:.1f} is no better than the {chance.value:.1f} of shuffled translations"
             )
     return "; ".join(reasons)
 
 
 def count_parameters(run: Run) -> int:
-    """How many numbers the weights of a run are, read from the head of a file."""
+    """The number of parameters of a run, read from the header of its weights file."""
     from safetensors import safe_open
 
-    name = run.read_json(run.best)["weights"] if run.best.exists() else None
-    path = run.folder / name if name else run.weights(run.saved_steps()[-1])
+    path = run.best_weights() if run.best.exists() else run.weights(run.saved_steps()[-1])
     with safe_open(str(path), framework="numpy") as file:
-        return sum(_num_elements(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
+        return sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
 
 
-def _num_elements(shape: Sequence[int]) -> int:
-    size = 1
-    for dim in shape:
-        size *= dim
-    return size
-
-
-def _count_epochs(steps: Sequence[Mapping[str, Any]]) -> float:
-    """Epochs, the last one in part: as much of it as of the one before."""
-    epoch, batch = steps[-1]["data_position"]
-    epoch_length = max(step["data_position"][1] for step in steps)
-    return float(epoch + batch / max(1, epoch_length))
-
-
-def parse_validation(record: Mapping[str, Any]) -> Validation:
-    """A line of the log as the check that wrote it."""
-    from regard.metrics import Score
-
-    fields = {name: value for name, value in record.items() if name != "kind"}
-    score = fields.pop("bleu")
-    return Validation(**fields, bleu=Score("BLEU", **score) if score else None)
-
-
-def read_sentences(path: Path) -> list[dict[str, str]]:
-    """The rows of a sentences.tsv, cells as they were before they were made safe."""
-    rows = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    names = rows[0].split("\t")
-    return [dict(zip(names, map(_unescape_cell, row.split("\t")), strict=True)) for row in rows[1:]]
-
-
-def _unescape_cell(text: str) -> str:
-    return text.replace("\\\\", "\0").replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\0", "\\")
+def _count_epochs(steps: Sequence[Step]) -> float:
+    """Epochs with a fraction; the length of an epoch is that of the longest one."""
+    position = steps[-1].data_position
+    epoch_length = max(step.data_position.batch for step in steps)
+    return float(position.epoch + position.batch / max(1, epoch_length))

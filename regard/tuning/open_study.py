@@ -1,6 +1,7 @@
-"""Ways into a study: begin it, go on with it, or join it from another process or machine."""
+"""Opening a study: create it, load it, or join it from another process or machine."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError, RunError
 from regard.formats import read_pairs
@@ -13,12 +14,16 @@ from regard.tuning.storage import FOLDER_ATTR, STUDY_ATTR
 from regard.tuning.study import Study
 from regard.tuning.worker import StudyWorker
 
+if TYPE_CHECKING:
+    import optuna
+    from optuna.storages import RDBStorage
+
 MUTABLE_FIELDS = {"trials", "only", "pruner", "storage"}
-"""What a study may change when it goes on: nothing that would make its trials differ from one another."""
+"""Fields that may change when a study is resumed, because trials stay comparable."""
 
 
 def create_study(study: Study, folder: Path) -> StudyWorker:
-    """A new study in its folder, or the one that was begun there."""
+    """Create a study in its folder, or open it if the folder holds the same study."""
     study_folder = StudyFolder(folder)
     exists = _check_folder(study_folder, study)
     if not study.base.data.train:
@@ -27,8 +32,8 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
         )
     if study.seeds > 1 and not study.base.data.dev:
         raise ConfigError(
-            f"seeds = {study.seeds} without dev pairs: every seed would hold other sentences out of the training files "
-            f"and be judged on them; give --dev, or set base.data.dev"
+            f"seeds = {study.seeds} without dev pairs: each seed would hold out different sentences of the training "
+            f"files and be scored on them; give --dev, or set base.data.dev"
         )
     storage = storages.open_storage(study.storage or storages.sqlite_url(study_folder.database), create=not exists)
     stored_study = study.model_copy(
@@ -39,39 +44,14 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
     _require_unchanged(studies.loads(optuna_study.user_attrs[STUDY_ATTR], ""), study, folder)
     optuna_study.set_user_attr(STUDY_ATTR, text)
     write_text(study_folder.study_file, text)
-    return StudyWorker(study, study_folder, storage, optuna_study, TrialClaims(storage.engine, study.name))
-
-
-def _check_folder(study_folder: StudyFolder, study: Study) -> bool:
-    """Whether a folder holds this study already; another one's is refused, or its runs would be taken for ours."""
-    if is_study_folder(study_folder.path):
-        _require_unchanged(studies.load(study_folder.study_file), study, study_folder.path)
-        return True
-    if study_folder.path.exists() and not _is_unused(study_folder):
-        raise RunError(f"{study_folder.path}: already exists and is not a study. Choose another folder with --out.")
-    return False
-
-
-def require_files(study: Study) -> None:
-    """Refuse a study whose pairs are not there, before anything of it is written down."""
-    data = study.base.data
-    for paths in (data.train, data.dev, data.test):
-        if paths:
-            read_pairs(paths, data.source, data.target)  # which looks for them at once and reads later
-
-
-def _is_unused(study_folder: StudyFolder) -> bool:
-    """Whether a folder is empty, or holds no more than a kill in the first seconds leaves: the storage and its lock."""
-    return study_folder.path.is_dir() and all(
-        path.name.startswith(study_folder.database.name) for path in study_folder.path.iterdir()
-    )
+    return _build_worker(study, study_folder, storage, optuna_study)
 
 
 def load_study(folder: Path, url: str | None = None) -> StudyWorker:
-    """The study of a folder, as it is."""
+    """Open the study of a folder, unchanged."""
     study_folder = StudyFolder(folder)
     if not folder.is_dir():
-        raise RunError(f"{folder}: no such study. Begin one with `regard tune study.toml --out {folder}`.")
+        raise RunError(f"{folder}: no such study. Start one with `regard tune study.toml --out {folder}`.")
     if not is_study_folder(folder):
         raise RunError(f"{folder}: not a study folder (it has no {study_folder.study_file.name}).")
     study = studies.load(study_folder.study_file)
@@ -79,11 +59,11 @@ def load_study(folder: Path, url: str | None = None) -> StudyWorker:
     optuna_study = storages.load_optuna_study(
         storage, study.name, storages.redact_password(url or study.storage or str(study_folder.database))
     )
-    return StudyWorker(study, study_folder, storage, optuna_study, TrialClaims(storage.engine, study.name))
+    return _build_worker(study, study_folder, storage, optuna_study)
 
 
 def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
-    """A study that somebody else has begun; runs go where the others' go if that folder is here, or where we say."""
+    """Open the study of a storage. Runs go to `folder`, or to the study's own folder if it exists on this machine."""
     storage = storages.open_storage(url, create=False)
     optuna_study = storages.load_optuna_study(storage, name, storages.redact_password(url))
     study = studies.loads(optuna_study.user_attrs[STUDY_ATTR], f"{storages.redact_password(url)}: ")
@@ -94,23 +74,54 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
     if not _check_folder(study_folder, study):
         stored_study = study.model_copy(update={"storage": storages.redact_password(url)})
         write_text(study_folder.study_file, studies.dump(stored_study))
+    return _build_worker(study, study_folder, storage, optuna_study)
+
+
+def require_files(study: Study) -> None:
+    """Refuse a study whose data files are missing, before anything is written."""
+    data = study.base.data
+    for paths in (data.train, data.dev, data.test):
+        if paths:
+            read_pairs(paths, data.source, data.target)  # checks that they exist; they are read later
+
+
+def _build_worker(
+    study: Study, study_folder: StudyFolder, storage: "RDBStorage", optuna_study: "optuna.Study"
+) -> StudyWorker:
     return StudyWorker(study, study_folder, storage, optuna_study, TrialClaims(storage.engine, study.name))
 
 
+def _check_folder(study_folder: StudyFolder, study: Study) -> bool:
+    """Whether a folder holds this study already; a folder with anything else is refused."""
+    if is_study_folder(study_folder.path):
+        _require_unchanged(studies.load(study_folder.study_file), study, study_folder.path)
+        return True
+    if study_folder.path.exists() and not _is_unused(study_folder):
+        raise RunError(f"{study_folder.path}: already exists and is not a study. Choose another folder with --out.")
+    return False
+
+
+def _is_unused(study_folder: StudyFolder) -> bool:
+    """Whether a folder is empty, or holds only the storage and its lock, as after a kill in the first seconds."""
+    return study_folder.path.is_dir() and all(
+        path.name.startswith(study_folder.database.name) for path in study_folder.path.iterdir()
+    )
+
+
 def _require_unchanged(old: Study, new: Study, folder: Path) -> None:
-    """A study goes on as it was: other settings would put trials side by side that cannot be compared."""
+    """Refuse changes that would make the trials of one study incomparable."""
     old_fields, new_fields = (study.model_dump(mode="json", exclude=MUTABLE_FIELDS) for study in (old, new))
     old_sets, new_sets = list(old.select_sets()), list(new.select_sets())
     if old_fields["sets"] == new_fields["sets"] and new_sets[: len(old_sets)] != old_sets:
         raise ConfigError(
-            f"{folder}: was begun with the sets {', '.join(old_sets)}; more may follow them in the file, none may go or "
-            f"come between. Begin another study with --out."
+            f"{folder}: was created with the sets {', '.join(old_sets)}; sets may be added after them in the file, but "
+            f"not removed or inserted between them. Start another study with --out."
         )
     changed_fields = [name for name in old_fields if old_fields[name] != new_fields[name]]
     if changed_fields:
         raise ConfigError(
-            f"{folder}: holds a study with another {', '.join(changed_fields)}. It goes on as it was with "
-            f"`regard tune {folder}`; begin another one with --out."
+            f"{folder}: holds a study with another {', '.join(changed_fields)}. Resume it unchanged with "
+            f"`regard tune {folder}`, or start another study with --out."
         )
     if old.sampler == "grid" and old.predefined_params() != new.predefined_params():
-        raise ConfigError(f"{folder}: its grid has other points; begin another study with --out")
+        raise ConfigError(f"{folder}: the study has another grid; start another study with --out")

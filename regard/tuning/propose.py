@@ -1,28 +1,27 @@
-"""Which combination a trial tries: the set or grid point of its number, a random one, or the most promising."""
+"""The combination of a trial: its set or grid point, a random one, or one that TPE proposes."""
 
 import random
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
-from regard.tuning.space import Params, ParamValue, SearchSpace, make_constraint, params_key
-from regard.tuning.study import Study, to_optuna_distribution
+from regard.tuning.space import Params, ParamsKey, params_key
+from regard.tuning.study import Study
 
 if TYPE_CHECKING:
     import optuna
 
-N_STARTUP_TRIALS = 10  # trials drawn at random before TPE has something to learn from
+N_STARTUP_TRIALS = 10  # random trials before TPE starts
 MAX_ATTEMPTS = 200
-ParamsKey = tuple[tuple[str, ParamValue], ...]
 
 
 def propose(
     study: Study, number: int, past_trials: "list[optuna.trial.FrozenTrial]", reserved_keys: Collection[ParamsKey] = ()
 ) -> tuple[str, Params]:
-    """The name and the combination of trial `number`, one that no other trial has.
+    """The name and the combination of trial `number`, different from those of all other trials.
 
-    A function of the study and the number alone, except under TPE, which also looks at the past, and leaves alone what
-    others have just taken.
+    A function of the study and the number alone, except under TPE, which also depends on past trials and avoids
+    combinations that other workers have reserved.
     """
     predefined_params = study.predefined_params()
     if predefined_params is not None:
@@ -33,7 +32,7 @@ def propose(
 
 
 def _sample_random(study: Study, number: int) -> Params:
-    """The draw of this number, after those of all before it: whoever draws, and when, it is the same."""
+    """The draw of this number after all draws before it: the same on every worker and at any time."""
     used_keys: set[ParamsKey] = set()
     params: Params = {}
     for earlier in range(1, number + 1):
@@ -43,21 +42,18 @@ def _sample_random(study: Study, number: int) -> Params:
 
 
 def _sample_new(study: Study, number: int, used_keys: Collection[ParamsKey]) -> Params:
-    """A random combination that was not seen; where chance does not find one, from a list of all."""
-    rng = random.Random(f"{study.seed} {number}")  # one of its own, so that workers never draw the same
-    search_space, is_valid = (
-        SearchSpace(study.search_space(), study.conditions),
-        make_constraint(study.trial_base_config(), study.conditions),
-    )
-    is_new = lambda point: params_key(point) not in used_keys and is_valid(point)  # noqa: E731
+    """A random new combination; if sampling does not find one, a random element of the list of all new ones."""
+    rng = random.Random(f"{study.seed} {number}")  # one per trial, so that workers never draw the same
+    search_space, is_valid = study.search_space(), study.constraint()
+    is_new = lambda params: params_key(params) not in used_keys and is_valid(params)  # noqa: E731
     try:
         return search_space.sample(rng, is_new)
     except ConfigError:
         remaining_params = list(filter(is_new, search_space.all_params() or ()))
     if not remaining_params:
         raise ConfigError(
-            f"trial {number}: no combination is left that was not tried, or none is found by chance; "
-            f"widen the space, or take no more than {number - 1} trials"
+            f"trial {number}: found no combination that is still untried; "
+            f"widen the space, or use at most {number - 1} trials"
         )
     return rng.choice(remaining_params)
 
@@ -65,22 +61,21 @@ def _sample_new(study: Study, number: int, used_keys: Collection[ParamsKey]) -> 
 def _sample_tpe(
     study: Study, number: int, past_trials: "list[optuna.trial.FrozenTrial]", reserved_keys: Collection[ParamsKey]
 ) -> Params:
-    """Ask TPE, in a copy of the study, until it names a combination that is allowed and new; trials see only that."""
+    """Ask TPE, in a copy of the study, until it proposes a combination that is valid and new."""
     import optuna
 
     sampler = optuna.samplers.TPESampler(seed=study.seed * 100_003 + number, n_startup_trials=N_STARTUP_TRIALS)
-    scratch_study = optuna.create_study(direction="maximize" if study.maximize else "minimize", sampler=sampler)
+    scratch_study = optuna.create_study(direction=study.direction, sampler=sampler)
     scratch_study.add_trials(
         [trial for trial in past_trials if trial.params and trial.state != optuna.trial.TrialState.FAIL]
     )
-    distributions = {name: to_optuna_distribution(choice) for name, choice in study.search_space().items()}
-    is_valid = make_constraint(study.trial_base_config(), study.conditions)
-    used_keys = {params_key(trial.params or trial.system_attrs.get("fixed_params", {})) for trial in past_trials} | set(
-        reserved_keys
-    )
+    distributions = {name: one.to_optuna() for name, one in study.search_space().distributions.items()}
+    is_valid = study.constraint()
+    past_params = [trial.params or trial.system_attrs.get("fixed_params", {}) for trial in past_trials]
+    used_keys = set(map(params_key, past_params)) | set(reserved_keys)
     for _ in range(MAX_ATTEMPTS):
         candidate = scratch_study.ask(distributions)
         if params_key(candidate.params) not in used_keys and is_valid(candidate.params):
             return dict(candidate.params)
         scratch_study.tell(candidate, state=optuna.trial.TrialState.FAIL)
-    return _sample_new(study, number, used_keys)  # what TPE likes best is forbidden or known: anything else, then
+    return _sample_new(study, number, used_keys)  # TPE proposes only invalid or used combinations

@@ -1,4 +1,4 @@
-"""What has come of every trial, as the storage tells it."""
+"""Results of all trials, read from the storage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.jobs.train.events import TrainingEvent, TrainingProgress, ValidationFinished
+from regard.run import Run
 from regard.tuning.claims import CLAIMED, FINISHED, TrialClaims, is_dead
 from regard.tuning.folder import StudyFolder
 from regard.tuning.measure import RunSummary
@@ -15,21 +16,23 @@ from regard.tuning.study import Study
 if TYPE_CHECKING:
     import optuna
 
-NUMBER_ATTR, NAME_ATTR, PROGRESS_ATTR, OUTCOME_ATTR = "regard.number", "regard.name", "regard.progress", "regard.outcome"
+NUMBER_ATTR, NAME_ATTR = "regard.number", "regard.name"
+PROGRESS_ATTR, OUTCOME_ATTR = "regard.progress", "regard.outcome"
+FINISHED_STATES = ("complete", "pruned", "failed")
 
 
 @dataclass(frozen=True)
 class TrialProgress:
-    """How far a trial is that is being trained, as whoever looks from elsewhere sees it."""
+    """Progress of a running trial, as other workers see it."""
 
     step: int = 0
     seconds_left: float | None = None
     loss: float | None = None
-    """On dev, at the last look."""
+    """Dev loss at the last validation."""
     bleu: float | None = None
 
     def with_event(self, event: TrainingEvent) -> "TrialProgress":
-        """The same once something has happened."""
+        """The progress after an event."""
         if isinstance(event, TrainingProgress):
             return replace(self, step=event.step.number, seconds_left=event.seconds_left)
         if isinstance(event, ValidationFinished):
@@ -39,27 +42,35 @@ class TrialProgress:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial: what it tried and what came of it."""
+    """One trial: its combination and its outcome."""
 
     number: int
     name: str
     state: str
-    """waiting, running, interrupted, complete, stopped (early, by the pruner) or failed."""
+    """waiting, running, interrupted, complete, pruned or failed."""
     params: Params
     value: float | None = None
-    """The dev metric, a mean where there are several seeds."""
+    """The dev metric, averaged over seeds."""
     values: tuple[float, ...] = ()
-    """The same for each seed."""
+    """The dev metric of each seed."""
     seed_summaries: tuple[RunSummary, ...] = ()
-    """Each seed in numbers."""
     folders: tuple[Path, ...] = ()
-    """The run folders that are on this machine."""
+    """The run folders that exist on this machine."""
     reason: str = ""
     """Why it failed."""
     intermediate_values: Mapping[int, float] = field(default_factory=dict)
-    """The metric as training went, by twentieths of the budget."""
+    """The metric during training, by twentieths of the budget."""
     progress: TrialProgress = TrialProgress()
-    """How far it is, while it is running."""
+
+    @property
+    def label(self) -> str:
+        """The name for text and charts: `set 1`, or `trial 7` if the trial has a number only."""
+        return self.name if not self.name.isdigit() else f"trial {self.name}"
+
+    @property
+    def first_run(self) -> Run | None:
+        """The first of its runs on this machine."""
+        return Run(self.folders[0]) if self.folders else None
 
     @property
     def first_summary(self) -> RunSummary | None:
@@ -67,43 +78,37 @@ class TrialResult:
 
     @property
     def collapse_reason(self) -> str:
-        """Why this combination does not work: the reason of the first seed that does not."""
+        """Why the model has collapsed: the reason of the first seed that has one; empty if it works."""
         return next((one.collapse_reason for one in self.seed_summaries if one.collapse_reason), "")
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it may stand among those that work and were trained to their end."""
+        """Whether it is complete and has not collapsed."""
         return self.state == "complete" and not self.collapse_reason and self.value is not None
 
 
 def collect_results(
     study: Study, optuna_study: "optuna.Study", claims: TrialClaims, study_folder: StudyFolder
 ) -> list[TrialResult]:
-    """Every trial in order of its number, those included that nobody has begun."""
+    """Every trial in order of its number, including those that have not started."""
     frozen_trials = trials_by_number(optuna_study)
-    predefined_params = study.predefined_params()
-    predefined_trials = list(predefined_params.items()) if predefined_params is not None else []
+    predefined_trials = list((study.predefined_params() or {}).items())
     out = []
     for row in claims.rows():
         trial = frozen_trials.get(row.number)
-        name_and_params = (
+        name, params = (
             predefined_trials[row.number - 1] if row.number <= len(predefined_trials) else (f"{row.number}", {})
         )
+        state = _unfinished_state(row, started=trial is not None)
         if trial is not None:
-            out.append(
-                _build_result(
-                    row.number, trial, _unfinished_state(row, started=True), name_and_params[1], study, study_folder
-                )
-            )
-        elif row.number <= study.num_trials():  # else it was planned, and is no longer
-            out.append(
-                TrialResult(row.number, name_and_params[0], _unfinished_state(row, started=False), name_and_params[1])
-            )
+            out.append(_build_result(TrialResult(row.number, name, state, params), trial, study, study_folder))
+        elif row.number <= study.num_trials():  # otherwise the study has become smaller
+            out.append(TrialResult(row.number, name, state, params))
     return out
 
 
 def _unfinished_state(row: Any, started: bool) -> str:
-    """How a trial stands whose outcome is not known: one that nobody holds any longer was interrupted."""
+    """The state of a trial without an outcome; one that has started and has no live owner was interrupted."""
     if row.state == FINISHED:
         return "failed"
     if row.state == CLAIMED and not is_dead(row.owner):
@@ -117,25 +122,22 @@ def trials_by_number(optuna_study: "optuna.Study") -> "dict[int, optuna.trial.Fr
 
 
 def _build_result(
-    number: int, trial: "optuna.trial.FrozenTrial", state: str, params: Params, study: Study, study_folder: StudyFolder
+    result: TrialResult, trial: "optuna.trial.FrozenTrial", study: Study, study_folder: StudyFolder
 ) -> TrialResult:
+    """The result with everything that Optuna has stored of the trial."""
     outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME_ATTR, {})
-    if trial.state.is_finished():
-        state = outcome.get("state", "failed")
     summaries = tuple(RunSummary(**one) for one in outcome.get("seed_summaries", ()))
     values = tuple(value for one in summaries if (value := one.value(study.metric)) is not None)
-    folders = tuple(
-        folder for seed in range(study.seeds) if (folder := study_folder.trial_folder(number, seed)).is_dir()
-    )
-    return TrialResult(
-        number=number,
+    folders = (study_folder.trial_folder(result.number, seed_index) for seed_index in range(study.seeds))
+    return replace(
+        result,
         name=trial.user_attrs[NAME_ATTR],
-        state=state,
-        params=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or params,
+        state=outcome.get("state", "failed") if trial.state.is_finished() else result.state,
+        params=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or result.params,
         value=sum(values) / len(values) if values else None,
         values=values,
         seed_summaries=summaries,
-        folders=folders,
+        folders=tuple(folder for folder in folders if folder.is_dir()),
         reason=outcome.get("reason", ""),
         intermediate_values=dict(trial.intermediate_values),
         progress=TrialProgress(**trial.user_attrs.get(PROGRESS_ATTR, {})),
@@ -143,6 +145,6 @@ def _build_result(
 
 
 def rank_trials(study: Study, results: Sequence[TrialResult]) -> list[TrialResult]:
-    """Those that work and were trained to their end, the best on dev first."""
+    """The complete trials that have not collapsed, best on dev first."""
     working = [result for result in results if result.is_ranked]
     return sorted(working, key=lambda r: (r.value or 0.0) * (-1 if study.maximize else 1))

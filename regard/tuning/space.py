@@ -1,4 +1,4 @@
-"""What may vary: choices, ranges and log ranges of settings, and conditions between them."""
+"""Search space: the values that a setting may take, and the conditions between settings."""
 
 import ast
 import itertools
@@ -6,18 +6,21 @@ import math
 import operator
 import random
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError
 
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
 ParamValue = str | int | float | bool
 Params = dict[str, ParamValue]
-"""A combination: settings by their dotted names."""
+"""One combination: values by dotted setting name."""
+ParamsKey = tuple[tuple[str, ParamValue], ...]
 
 MAX_GRID_SIZE = 20_000
 MAX_ATTEMPTS = 2_000
@@ -34,13 +37,28 @@ class Categorical:
     def sample(self, rng: random.Random) -> ParamValue:
         return rng.choice(self.values)
 
+    def grid_values(self) -> tuple[ParamValue, ...]:
+        return self.values
+
     def all_values(self) -> tuple[ParamValue, ...]:
         return self.values
+
+    def extreme_values(self) -> tuple[ParamValue, ...]:
+        return self.values
+
+    def as_plain(self) -> list[ParamValue]:
+        """The form of a study file."""
+        return list(self.values)
+
+    def to_optuna(self) -> "BaseDistribution":
+        from optuna.distributions import CategoricalDistribution
+
+        return CategoricalDistribution(self.values)
 
 
 @dataclass(frozen=True)
 class Range:
-    """Any number between two; whole ones where ends and step are whole; by ratio instead of difference if `log`."""
+    """A number between two ends: an integer if ends and step are integers, log-uniform if `log`."""
 
     low: float
     high: float
@@ -60,14 +78,28 @@ class Range:
         return rng.randint(int(self.low), int(self.high)) if self.is_integer else rng.uniform(self.low, self.high)
 
     def grid_values(self) -> tuple[ParamValue, ...] | None:
-        """Every value, where they can be counted: by the step, or by ones."""
+        """Every value of a range with a step or of integers; None if the range has no grid."""
         return None if self.log else self.all_values()
 
     def all_values(self) -> tuple[ParamValue, ...] | None:
-        """Every value that can be drawn; None where there is no end to them."""
+        """Every value that `sample` can return; None if the range is continuous or too large to list."""
         if not (self.step or self.is_integer) or self._num_values() > MAX_GRID_SIZE:
             return None
         return tuple(self._value_at(n) for n in range(self._num_values()))
+
+    def extreme_values(self) -> tuple[ParamValue, ...]:
+        return self.low, self.high
+
+    def as_plain(self) -> dict[str, ParamValue]:
+        """The form of a study file."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def to_optuna(self) -> "BaseDistribution":
+        from optuna.distributions import FloatDistribution, IntDistribution
+
+        if self.is_integer:
+            return IntDistribution(int(self.low), int(self.high), log=self.log, step=int(self.step or 1))
+        return FloatDistribution(float(self.low), float(self.high), log=self.log, step=self.step)
 
     def _num_values(self) -> int:
         return int((self.high - self.low) / (self.step or 1) + 1e-9) + 1
@@ -81,7 +113,7 @@ Distribution = Categorical | Range
 
 
 def parse_distribution(name: str, value: Any) -> Distribution:
-    """A list, a table of low and high, or text like `0.1..0.4`, `log 1e-4..1e-2` and `2..8 by 2`."""
+    """A list, a table with low and high, or text such as `0.1..0.4`, `log 1e-4..1e-2` and `2..8 by 2`."""
     if isinstance(value, str) and (range_match := RANGE.fullmatch(value)):
         log, low, high, step = range_match.groups()
         return _build_range(
@@ -90,13 +122,13 @@ def parse_distribution(name: str, value: Any) -> Distribution:
     if isinstance(value, Mapping):
         unknown = sorted(set(value) - {"low", "high", "log", "step"})
         if unknown or not {"low", "high"} <= set(value):
-            raise ConfigError(f"space: {name}: a range has low and high, and perhaps log or step, not {dict(value)}")
+            raise ConfigError(f"space: {name}: a range has low and high, and optionally log or step, not {dict(value)}")
         return _build_range(name, value["low"], value["high"], bool(value.get("log", False)), value.get("step"))
     if isinstance(value, list) and value and all(isinstance(one, ParamValue) for one in value):
         if len(set(value)) < len(value):
-            raise ConfigError(f"space: {name}: a value comes twice in {value}; give each once")
+            raise ConfigError(f"space: {name}: a value is repeated in {value}; list each value once")
         if not all(math.isfinite(one) for one in value if isinstance(one, float)):
-            raise ConfigError(f"space: {name}: {value} has a number without end; give numbers that can be tried")
+            raise ConfigError(f"space: {name}: a value in {value} is not finite; list finite numbers only")
         return Categorical(tuple(value))
     raise ConfigError(
         f'space: {name}={value!r}: expected choices such as [2, 4, 6], a range such as "0.1..0.4", '
@@ -114,7 +146,7 @@ def parse_over(text: str) -> tuple[str, Distribution]:
         )
     if RANGE.fullmatch(values):
         return name, parse_distribution(name, values)
-    return name, parse_distribution(name, [_parse_value(one.strip()) for one in values.split(",")])
+    return name, parse_distribution(name, [settings.parse_value(one.strip()) for one in values.split(",")])
 
 
 def _build_range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
@@ -124,14 +156,14 @@ def _build_range(name: str, low: Any, high: Any, log: bool, step: Any) -> Range:
     finite = all(map(math.isfinite, ends)) and math.isfinite((high - low) / (step or 1))
     if not low < high or not finite or (log and low <= 0) or (step is not None and (step <= 0 or log)):
         raise ConfigError(
-            f"space: {name}: {'log ' if log else ''}{low}..{high}{f' by {step}' if step else ''} is no range: "
-            f"the low end comes first, both can be reached, a log range begins above 0 and has no step"
+            f"space: {name}: {'log ' if log else ''}{low}..{high}{f' by {step}' if step else ''} is not a valid range: "
+            f"both ends are finite and the lower one comes first; a log range starts above 0 and has no step"
         )
     return Range(low, high, log, step)
 
 
-def params_key(params: Params) -> tuple[tuple[str, ParamValue], ...]:
-    """What two combinations share if they are the same; numbers to ten digits, since steps add up in several ways."""
+def params_key(params: Mapping[str, ParamValue]) -> ParamsKey:
+    """Equal for equal combinations. Floats are compared to ten digits: sums of steps differ in the last ones."""
     return tuple((name, float(f"{v:.10g}") if isinstance(v, float) else v) for name, v in sorted(params.items()))
 
 
@@ -139,83 +171,69 @@ def _parse_number(text: str) -> float:
     return float(text) if re.search(r"[.eE]", text) else int(text)
 
 
-def _parse_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 @dataclass(frozen=True)
 class SearchSpace:
-    """Settings that vary, each over its choices, and what must hold between them."""
+    """The settings that vary, each with its distribution."""
 
     distributions: Mapping[str, Distribution]
-    conditions: tuple[str, ...] = ()
 
     def grid(self) -> Iterator[Params]:
         """Every combination, in order: the last setting changes fastest."""
-        values = [self._grid_values(name, choice) for name, choice in self.distributions.items()]
+        values = [self._grid_values(name, distribution) for name, distribution in self.distributions.items()]
         if math.prod(map(len, values)) > MAX_GRID_SIZE:
             raise ConfigError(
-                f'a grid of more than {MAX_GRID_SIZE:,} combinations; take fewer values, or sampler = "tpe"'
+                f'the grid has more than {MAX_GRID_SIZE:,} combinations; use fewer values, or sampler = "tpe"'
             )
-        for combination in itertools.product(*values):
-            yield dict(zip(self.distributions, combination, strict=True))
+        yield from self._combine(values)
 
     def all_params(self) -> Iterator[Params] | None:
-        """Every combination that can be drawn; None where there are too many to look at."""
-        values = [choice.all_values() for choice in self.distributions.values()]
+        """Every combination that can be sampled; None if there are too many to list."""
+        values = [distribution.all_values() for distribution in self.distributions.values()]
         finite_values = [one for one in values if one is not None]
         if len(finite_values) < len(values) or math.prod(map(len, finite_values)) > MAX_GRID_SIZE:
             return None
-        return (
-            dict(zip(self.distributions, combination, strict=True)) for combination in itertools.product(*finite_values)
-        )
+        return self._combine(finite_values)
 
     def sample(self, rng: random.Random, is_valid: Callable[[Params], bool]) -> Params:
-        """A random combination that is allowed."""
+        """A random combination that satisfies `is_valid`."""
         for _ in range(MAX_ATTEMPTS):
-            params = {name: choice.sample(rng) for name, choice in self.distributions.items()}
+            params = {name: distribution.sample(rng) for name, distribution in self.distributions.items()}
             if is_valid(params):
                 return params
-        raise ConfigError(NO_VALID_PARAMS.format(tries=f"{MAX_ATTEMPTS:,} drawn at random"))
+        raise ConfigError(NO_VALID_PARAMS.format(attempts=f"{MAX_ATTEMPTS:,} random ones"))
+
+    def _combine(self, values: Sequence[Sequence[ParamValue]]) -> Iterator[Params]:
+        for combination in itertools.product(*values):
+            yield dict(zip(self.distributions, combination, strict=True))
 
     def _grid_values(self, name: str, distribution: Distribution) -> tuple[ParamValue, ...]:
-        values = distribution.values if isinstance(distribution, Categorical) else distribution.grid_values()
+        values = distribution.grid_values()
         if values is None:
+            low, *_, high = distribution.extreme_values()
             raise ConfigError(
-                f"space: {name}: a grid needs values that can be counted; give choices, a range by steps "
-                f'("{getattr(distribution, "low", 0)}..{getattr(distribution, "high", 1)} by 0.1"), or another sampler'
+                f"space: {name}: a grid needs a finite list of values; give choices, a range with a step "
+                f'("{low}..{high} by 0.1"), or use another sampler'
             )
         return values
 
 
 NO_VALID_PARAMS = (
-    "the space has no valid combination: of {tries} none satisfies every condition and every rule of the settings "
-    "(model.heads divides model.dim, say). Widen the choices or drop a condition."
+    "the space has no valid combination: of {attempts}, none satisfies every condition and every constraint of the "
+    "settings (model.heads must divide model.dim, for example). Widen the choices or drop a condition."
 )
 
 
-def apply_params(base: Config, params: Mapping[str, ParamValue]) -> Config:
-    """The base settings with a combination put into them."""
-    table = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    for name, value in params.items():
-        settings.set_nested(table, name, value)
-    return settings.build(table)
-
-
 def make_constraint(base: Config, conditions: Sequence[str]) -> Callable[[Params], bool]:
-    """Whether a combination satisfies the conditions and makes valid settings."""
+    """A predicate: whether a combination satisfies the conditions and gives a valid config."""
     parsed_conditions = [Condition.parse(text) for text in conditions]
 
     def is_valid(params: Params) -> bool:
         try:
-            config = apply_params(base, params)
+            config = settings.with_values(base, params)
         except ConfigError:
             return False
         values = settings.flatten(config.model_dump(mode="json"))
-        return all(test.holds(values) for test in parsed_conditions)
+        return all(condition.holds(values) for condition in parsed_conditions)
 
     return is_valid
 
@@ -238,7 +256,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """An expression over settings that must be true: `model.dim % model.heads == 0`. Only arithmetic is understood."""
+    """A boolean expression over settings that must be true: `model.dim % model.heads == 0`. Arithmetic only."""
 
     text: str
     tree: ast.expr
@@ -247,8 +265,7 @@ class Condition:
     def parse(cls, text: str) -> "Condition":
         try:
             tree = ast.parse(text, mode="eval").body
-            setting_names = dict.fromkeys((setting.name for setting in settings.describe()), 1)
-            _validate_expression(tree, setting_names, text)
+            _validate_expression(tree, {setting.name for setting in settings.describe()}, text)
         except SyntaxError:
             raise ConfigError(f"condition {text!r}: not an expression; {EXPECTED_SYNTAX}") from None
         return cls(text, tree)
@@ -265,16 +282,14 @@ class Condition:
 EXPECTED_SYNTAX = 'write it like "model.dim % model.heads == 0" or "model.layers * model.dim <= 1536"'
 
 
-def _validate_expression(node: ast.expr, setting_names: Mapping[str, Any], text: str) -> None:
-    """Refuse whatever is not arithmetic over known settings, before it is ever computed."""
+def _validate_expression(node: ast.expr, setting_names: Collection[str], text: str) -> None:
+    """Refuse everything but arithmetic over known settings, before anything is evaluated."""
     match node:
         case ast.Constant(value=int() | float() | str() | bool()):
             return
         case ast.Attribute() | ast.Name():
             if ast.unparse(node) not in setting_names:
-                raise ConfigError(
-                    f"condition {text!r}: no setting is called {ast.unparse(node)!r}; see `regard settings`"
-                )
+                raise ConfigError(f"condition {text!r}: unknown setting {ast.unparse(node)!r}; see `regard settings`")
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             _validate_expression(left, setting_names, text)
             _validate_expression(right, setting_names, text)
@@ -283,11 +298,11 @@ def _validate_expression(node: ast.expr, setting_names: Mapping[str, Any], text:
         case ast.BoolOp(values=values):
             for value in values:
                 _validate_expression(value, setting_names, text)
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in OPERATORS for op in ops):
-            for value in (left, *others):
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in OPERATORS for op in ops):
+            for value in (left, *comparators):
                 _validate_expression(value, setting_names, text)
         case _:
-            raise ConfigError(f"condition {text!r}: {ast.unparse(node)!r} is not understood; {EXPECTED_SYNTAX}")
+            raise ConfigError(f"condition {text!r}: {ast.unparse(node)!r} is not supported; {EXPECTED_SYNTAX}")
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -302,8 +317,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.BoolOp(op=op, values=parts):
             combine = all if isinstance(op, ast.And) else any
             return combine(_evaluate(part, values) for part in parts)
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            part_values = [_evaluate(part, values) for part in (left, *others)]
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            part_values = [_evaluate(part, values) for part in (left, *comparators)]
             return all(
                 OPERATORS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(part_values), strict=True)
             )

@@ -1,4 +1,4 @@
-"""Where the state of a study is kept: Optuna's own tables, in a file of the study's folder or on a server."""
+"""Storage of a study: Optuna's tables, in a file of the study folder or on a server."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STUDY_ATTR, FOLDER_ATTR = "regard.study", "regard.folder"
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-SQLITE_TIMEOUT_SECONDS = 120  # that a worker waits for a file which another one is writing
+SQLITE_TIMEOUT_SECONDS = 120  # wait for a file that another worker is writing
 
 
 def sqlite_url(database: Path) -> str:
@@ -25,44 +25,48 @@ def sqlite_url(database: Path) -> str:
 
 
 def open_storage(url: str, create: bool) -> "RDBStorage":
-    """The storage behind a URL; one that cannot be reached is named in a sentence, its password left out."""
+    """Open the storage of a URL; error messages never contain its password."""
     optuna = _import_optuna()
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
     try:
         parsed_url = make_url(url)
-    except (ArgumentError, ValueError):  # the latter where a port is no number
-        redacted_url = re.sub(r"//.*@", "//…@", url)  # whatever is wrong with it, it may hold a password
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number
+        redacted_url = re.sub(r"//.*@", "//…@", url)  # may hold a password even if it is not valid
         raise ConfigError(
             f"storage {redacted_url!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
         ) from None
     driver = DRIVERS.get(parsed_url.drivername, parsed_url.drivername)
     parsed_url, safe_url = parsed_url.set(drivername=driver), redact_password(url)
-    options: dict[str, Any] = {"pool_pre_ping": True}  # a server may have closed what has been idle for long
+    options: dict[str, Any] = {"pool_pre_ping": True}  # servers close idle connections
     if driver.startswith("sqlite"):
         if not create and not Path(parsed_url.database or "").is_file():
-            raise RunError(f"storage {safe_url}: no such file. Begin a study with `regard tune study.toml`.")
+            raise RunError(f"storage {safe_url}: no such file. Start a study with `regard tune study.toml`.")
         options = {"connect_args": {"timeout": SQLITE_TIMEOUT_SECONDS}}
     try:
         with _schema_lock(parsed_url):
             return optuna.storages.RDBStorage(parsed_url.render_as_string(hide_password=False), engine_kwargs=options)
     except (SQLAlchemyError, ImportError, OSError) as error:
-        reason = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
         raise RunError(
-            f"storage {safe_url}: cannot be reached ({reason}). Check the address, and that somebody answers there."
+            f"storage {safe_url}: cannot be reached ({first_line(error)}). Check the address, and that the server runs."
         ) from None
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """What a storage raises that is gone, or does not answer."""
+    """The exceptions of a storage that does not answer."""
     from sqlalchemy.exc import SQLAlchemyError
 
     return (_import_optuna().exceptions.OptunaError, SQLAlchemyError)
 
 
+def first_line(error: Exception) -> str:
+    """The first line of an error message, without SQLAlchemy's wrapper."""
+    return str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+
+
 def redact_password(url: str) -> str:
-    """The URL as it may be shown and kept: a password belongs into PGPASSWORD or ~/.pgpass."""
+    """The URL without its password, to be printed and stored; the password belongs in PGPASSWORD or ~/.pgpass."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -74,10 +78,10 @@ def redact_password(url: str) -> str:
 
 
 def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: Path) -> "optuna.Study":
-    """The study in its storage, made there if it is new."""
-    optuna = _import_optuna()
-    direction = "maximize" if study.maximize else "minimize"
-    optuna_study = optuna.create_study(storage=storage, study_name=study.name, direction=direction, load_if_exists=True)
+    """The study in its storage, created there if it is new."""
+    optuna_study = _import_optuna().create_study(
+        storage=storage, study_name=study.name, direction=study.direction, load_if_exists=True
+    )
     if STUDY_ATTR not in optuna_study.user_attrs:
         optuna_study.set_user_attr(FOLDER_ATTR, str(folder.resolve()))
         optuna_study.set_user_attr(STUDY_ATTR, text)
@@ -85,22 +89,22 @@ def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: 
 
 
 def load_optuna_study(storage: "RDBStorage", name: str | None, safe_url: str) -> "optuna.Study":
-    """A study that somebody has begun: the one of this name, or the only one."""
+    """An existing study of the storage: the one of this name, or the only one."""
     optuna = _import_optuna()
     names = optuna.get_all_study_names(storage)
     if not names:
         raise RunError(
-            f"storage {safe_url}: holds no study yet. Begin one with `regard tune study.toml --storage URL`."
+            f"storage {safe_url}: holds no study yet. Start one with `regard tune study.toml --storage URL`."
         )
     if name is None and len(names) > 1:
         raise ConfigError(
-            f"storage {safe_url}: holds several studies, {', '.join(sorted(names))}; name one with --study"
+            f"storage {safe_url}: holds several studies, {', '.join(sorted(names))}; select one with --study"
         )
     if name is not None and name not in names:
         raise ConfigError(f"storage {safe_url}: holds no study called {name!r}; there are: {', '.join(sorted(names))}")
     optuna_study = optuna.load_study(study_name=name or names[0], storage=storage)
     if STUDY_ATTR not in optuna_study.user_attrs:
-        raise RunError(f"storage {safe_url}: the study {optuna_study.study_name!r} was not made by `regard tune`")
+        raise RunError(f"storage {safe_url}: the study {optuna_study.study_name!r} was not created by `regard tune`")
     return optuna_study
 
 
@@ -115,11 +119,11 @@ def _import_optuna() -> Any:
 
 @contextlib.contextmanager
 def _schema_lock(url: "URL") -> Iterator[None]:
-    """Workers that begin together would all make Optuna's tables: the first one makes them, the others wait."""
+    """Serialize the creation of Optuna's tables among workers that start together."""
     if url.drivername.startswith("sqlite") and url.database:
         try:
             import fcntl
-        except ImportError:  # no such thing on Windows; there workers begin one after the other
+        except ImportError:  # not available on Windows; there, start workers one after the other
             yield
             return
         lock_file = Path(f"{url.database}.lock")

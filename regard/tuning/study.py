@@ -1,11 +1,11 @@
-"""A study file: what all trials share, what varies, how it is searched, and what each trial may cost."""
+"""Study file: the settings that all trials share, the search space, the sampler, and the budget of each trial."""
 
 import fnmatch
 import functools
 import itertools
 import random
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,12 +19,9 @@ from regard.tuning.space import (
     NO_VALID_PARAMS,
     Categorical,
     Condition,
-    Distribution,
     Params,
     ParamValue,
-    Range,
     SearchSpace,
-    apply_params,
     make_constraint,
     parse_distribution,
 )
@@ -32,58 +29,59 @@ from regard.tuning.space import (
 DEFAULT_TRIALS = 16
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
 TOKENIZATION_SETTINGS = ("data.vocab_size", "data.joint_vocab", "data.tokenizer")
-"""What decides how texts are cut."""
+FIXED_SETTINGS = ("data.train", "data.dev", "data.test", "train.seed", "train.init_from")
+"""Settings that no study may vary."""
 METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
 
 class TrialBudget(Settings):
-    """What one trial may cost; the first limit that is reached counts."""
+    """The budget of one trial; the first limit that is reached ends it."""
 
     minutes: float | None = Field(default=None, gt=0)
     """Minutes of training."""
     steps: int | None = Field(default=None, ge=1)
-    """Updates."""
+    """Optimizer steps."""
     tokens: float | None = Field(default=None, ge=1)
-    """Target pieces."""
+    """Target tokens."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times through the corpus."""
+    """Passes over the corpus."""
 
     def limits(self) -> dict[str, float]:
         return self.model_dump(exclude_none=True)
 
 
 class Study(Settings):
-    """All that a study is."""
+    """A complete study."""
 
     name: str = Field(default="study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    """What the study is called in its storage; its folder is studies/<name> unless --out says otherwise."""
+    """Name in the storage; the folder is studies/<name> unless --out is given."""
     sampler: Literal["sets", "grid", "random", "tpe"] = "sets"
-    """Named sets, every combination, random ones, or such as promise most after those that were tried."""
+    """Named sets, every combination, random combinations, or the tree-structured Parzen estimator."""
     pruner: Literal["none", "halving", "median"] = "none"
-    """Whether weak trials are stopped early: never, in tournaments, or where they are worse than the median."""
+    """Early stopping of weak trials: none, successive halving, or below the median."""
     metric: Literal["loss", "bleu", "chrf", "accuracy"] = "loss"
-    """What is optimised, on dev."""
+    """The dev metric that is optimized."""
     trials: int | None = Field(default=None, ge=1)
-    """Combinations to try (random, tpe: 16 if unset; grid: all if unset)."""
+    """Number of combinations (random, tpe: 16 if unset; grid: all if unset)."""
     seeds: int = Field(default=1, ge=1)
-    """How often each combination is trained, with train.seed counted up; its score is the mean."""
+    """Runs per combination, with consecutive values of train.seed; the score is their mean."""
     seed: int = Field(default=1, ge=0)
-    """Of the sampler."""
+    """Seed of the sampler."""
     dev_sentences: int = Field(default=1000, ge=1)
-    """Dev sentences that a finished trial is scored on by beam search."""
+    """Dev sentences that a finished trial is scored on, by beam search."""
     storage: str = ""
-    """Where the state of the study is kept: an Optuna URL; unset: study.db in the study's folder."""
+    """Optuna storage URL; unset: study.db in the study folder."""
     only: tuple[str, ...] = ()
-    """Of the sets, those whose names match one of these patterns; unset: all."""
+    """Patterns for the names of sets; unset: all sets."""
     each: TrialBudget = TrialBudget()
     base: Config = Config()
     """Settings that all trials share, as in a config file."""
     sets: dict[str, dict[str, ParamValue]] = {}
     """Named combinations, each a table of settings."""
     space: dict[str, Any] = {}
-    """What varies: choices, ranges and log ranges by the names of settings."""
+    """Choices, ranges and log ranges by setting name."""
     conditions: tuple[str, ...] = ()
-    """What must hold between settings, as in "model.dim % model.heads == 0"."""
+    """Conditions between settings, as in "model.dim % model.heads == 0"."""
 
     @field_validator("sets", mode="before")
     @classmethod
@@ -106,29 +104,38 @@ class Study(Settings):
         if self.sampler == "sets" and not self.select_sets():
             raise ValueError(f"no set matches only = {list(self.only)}; there are: {', '.join(self.sets)}")
         if self.sampler != "sets" and self.only:
-            raise ValueError(f"only = {list(self.only)} is for sets; a study by {self.sampler} has none")
+            raise ValueError(f'only = {list(self.only)} needs sampler = "sets", not "{self.sampler}"')
         return self
 
     @property
     def maximize(self) -> bool:
-        """Whether a higher score is a better one."""
+        """Whether a higher value of the metric is better."""
         return HIGHER_IS_BETTER[self.metric]
+
+    @property
+    def direction(self) -> Literal["maximize", "minimize"]:
+        """Optuna's name of the direction."""
+        return "maximize" if self.maximize else "minimize"
 
     def select_sets(self) -> dict[str, Params]:
         patterns = self.only or ("*",)
         return {name: one for name, one in self.sets.items() if any(fnmatch.fnmatch(name, p) for p in patterns)}
 
-    def search_space(self) -> dict[str, Distribution]:
-        """What varies; for sets, the values that occur in any of them, since Optuna wants to know all beforehand."""
+    def search_space(self) -> SearchSpace:
+        """What varies; for sets, the values that occur in any of them, because Optuna needs all of them in advance."""
         if self.sampler != "sets":
-            return {name: parse_distribution(name, value) for name, value in self.space.items()}
+            return SearchSpace({name: parse_distribution(name, value) for name, value in self.space.items()})
         sets = self.sets.values()
         names = dict.fromkeys(name for one in sets for name in one)
         values_by_name = {n: tuple(dict.fromkeys(one[n] for one in sets if n in one)) for n in names}
-        return {name: Categorical(values) for name, values in values_by_name.items()}
+        return SearchSpace({name: Categorical(values) for name, values in values_by_name.items()})
+
+    def constraint(self) -> Callable[[Params], bool]:
+        """A predicate: whether a combination satisfies the conditions and gives a valid config."""
+        return make_constraint(self.trial_base_config(), self.conditions)
 
     def predefined_params(self) -> dict[str, Params] | None:
-        """The combinations by name, where they are known beforehand (sets, grid); None where they are drawn."""
+        """The combinations by trial name, if they are known in advance (sets, grid); None if they are sampled."""
         return self._predefined_params
 
     @functools.cached_property
@@ -137,47 +144,39 @@ class Study(Settings):
             return self.select_sets()
         if self.sampler != "grid":
             return None
-        search_space, is_valid = (
-            SearchSpace(self.search_space(), self.conditions),
-            make_constraint(self.trial_base_config(), self.conditions),
-        )
-        grid_params = list(search_space.grid())
-        valid_params = [point for point in grid_params if is_valid(point)]
+        grid_params = list(self.search_space().grid())
+        valid_params = list(filter(self.constraint(), grid_params))
         if not valid_params:
-            raise ConfigError(NO_VALID_PARAMS.format(tries=f"all {len(grid_params):,}"))
+            raise ConfigError(NO_VALID_PARAMS.format(attempts=f"all {len(grid_params):,}"))
         if self.trials and self.trials < len(valid_params):
             valid_params = random.Random(self.seed).sample(valid_params, self.trials)
-        return {f"{number}": point for number, point in enumerate(valid_params, start=1)}
+        return {f"{number}": params for number, params in enumerate(valid_params, start=1)}
 
     def num_trials(self) -> int:
-        """How many trials there are to be: no more than there are combinations, since each is tried once."""
+        """The number of trials: at most the number of combinations, because each is tried once."""
         predefined_params = self.predefined_params()
         return len(predefined_params) if predefined_params is not None else self._num_sampled_trials
 
     @functools.cached_property
     def _num_sampled_trials(self) -> int:
-        requested_trials, all_params = (
-            self.trials or DEFAULT_TRIALS,
-            SearchSpace(self.search_space(), self.conditions).all_params(),
-        )
+        requested_trials, all_params = self.trials or DEFAULT_TRIALS, self.search_space().all_params()
         if all_params is None:
             return requested_trials
-        valid_params = filter(make_constraint(self.trial_base_config(), self.conditions), all_params)
-        return sum(1 for _ in itertools.islice(valid_params, requested_trials))
+        return sum(1 for _ in itertools.islice(filter(self.constraint(), all_params), requested_trials))
 
     def trial_base_config(self) -> Config:
-        """The base settings with the budget of a trial, and the metric that chooses its checkpoint."""
-        table = self.base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-        for name, value in self.each.limits().items():
-            settings.set_nested(table, f"train.{name}", value)
+        """The base settings with the budget of a trial and the metric that selects its best checkpoint."""
+        values: dict[str, Any] = {f"train.{name}": limit for name, limit in self.each.limits().items()}
         if "train.metric" not in settings.explicit_settings(self.base) and self.metric in ("bleu", "chrf"):
-            settings.set_nested(table, "train.metric", "bleu")
-        return settings.build(table)
+            values["train.metric"] = "bleu"
+        return settings.with_values(self.base, values)
 
     def build_config(self, params: Mapping[str, ParamValue], seed_index: int = 0) -> Config:
-        """The settings of one run: a combination, and the seed after so many others."""
-        config = apply_params(self.trial_base_config(), params)
-        return settings.override(config, [f"train.seed={config.train.seed + seed_index}"]) if seed_index else config
+        """The config of one run: a combination, and a seed that is `seed_index` above that of the first run."""
+        config = settings.with_values(self.trial_base_config(), params)
+        if not seed_index:
+            return config
+        return settings.with_values(config, {"train.seed": config.train.seed + seed_index})
 
 
 def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -190,7 +189,7 @@ def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]
 
 
 def load(path: Path) -> Study:
-    """The study of a TOML file."""
+    """Read a study from a TOML file."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -207,14 +206,14 @@ def loads(text: str, error_prefix: str) -> Study:
 
 
 def dump(study: Study) -> str:
-    """The study as TOML; of the base settings only what was given, since the rest is chosen for each trial."""
+    """The study as TOML. Only explicit base settings are written; the rest is chosen for each trial."""
     table = study.model_dump(mode="json", exclude_none=True, exclude={"base"})
     base = study.base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
     return tomli_w.dumps({**{k: v for k, v in table.items() if v not in ((), [], {}, "")}, "base": base})
 
 
 def build(table: Mapping[str, Any], error_prefix: str = "") -> Study:
-    """A study out of plain values, wrong at birth or never."""
+    """A validated study from plain values."""
     try:
         study = Study.model_validate(table)
     except ValidationError as error:
@@ -223,25 +222,20 @@ def build(table: Mapping[str, Any], error_prefix: str = "") -> Study:
     return study
 
 
-def override(study: Study, assignments: Sequence[str] = (), **fields: Any) -> Study:
-    """The study with settings of its base and fields of its own replaced."""
-    base = settings.override(study.base, assignments)
+def override(study: Study, values: Mapping[str, Any], **fields: Any) -> Study:
+    """The study with other values of base settings, by dotted name, and other fields; None leaves a field as it is."""
     table = study.model_dump(mode="json", exclude_none=True, exclude={"base"})
     table |= {name: value for name, value in fields.items() if value is not None}
-    table["base"] = base.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    return build(table)
+    return build(table | {"base": settings.with_values(study.base, values)})
 
 
 def validate(study: Study, error_prefix: str = "") -> None:
-    """Try every value that can be tried before anything is trained."""
+    """Check every value that can be checked before training."""
     try:
         for condition in study.conditions:
             Condition.parse(condition)
-        for name, distribution in study.search_space().items():
-            tested_values = (
-                distribution.values if isinstance(distribution, Categorical) else (distribution.low, distribution.high)
-            )
-            for value in tested_values:
+        for name, distribution in study.search_space().distributions.items():
+            for value in distribution.extreme_values():
                 _validate_value(study, name, value)
         _require_comparable(study)
         if study.sampler == "sets":
@@ -250,69 +244,54 @@ def validate(study: Study, error_prefix: str = "") -> None:
         elif study.sampler == "grid":
             study.predefined_params()
         else:
-            search_space = SearchSpace(study.search_space(), study.conditions)
-            search_space.sample(random.Random(study.seed), make_constraint(study.trial_base_config(), study.conditions))
+            study.search_space().sample(random.Random(study.seed), study.constraint())
     except ConfigError as error:
         raise ConfigError(f"{error_prefix}{error}") from None
 
 
 def _validate_value(study: Study, name: str, value: ParamValue) -> None:
-    """A setting that does not exist, or a value that no setting of its name can have, whatever the others are."""
+    """Refuse an unknown setting, and a value that is invalid for every combination of the other settings."""
     table: dict[str, Any] = {}
     settings.set_nested(table, name, value)
-    if name.startswith(("model.heads", "model.dim")):  # which only fit or do not fit together
+    if name.startswith(("model.heads", "model.dim")):  # valid or invalid only in combination
         table["model"] = {"dim": value, "heads": 1} if name == "model.dim" else {"dim": value, "heads": value}
     settings.build(table, f"space: {name}={value}: " if study.sampler != "sets" else "sets: ")
-    if name in ("data.train", "data.dev", "data.test", "train.seed", "train.init_from"):
+    if name in FIXED_SETTINGS:
         raise ConfigError(
-            f"space: {name} cannot vary: all trials are judged on the same data, seeds are counted by seeds"
+            f"space: {name} cannot vary: all trials use the same data, and seeds are varied by the entry `seeds`"
         )
 
 
 def _require_comparable(study: Study) -> None:
-    """Loss and accuracy are those of a piece, and the pieces of a smaller vocabulary are easier to guess."""
+    """Loss and accuracy are per token, and the tokens of a smaller vocabulary are easier to predict."""
     varying_names = [name for name in TOKENIZATION_SETTINGS if _varies(study, name)]
     if varying_names and study.metric in ("loss", "accuracy"):
         raise ConfigError(
-            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: pieces differ, so their {study.metric} "
-            f"cannot be compared; use bleu or chrf"
+            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: tokens differ between trials, so "
+            f"their {study.metric} cannot be compared; use bleu or chrf"
         )
 
 
 def _varies(study: Study, name: str) -> bool:
-    """Whether two trials may differ in a setting; a set that does not give it has the value of the base."""
+    """Whether a setting may differ between two trials; a set without it has the value of the base."""
     if study.sampler != "sets":
-        distribution = study.search_space().get(name)
-        return distribution is not None and (not isinstance(distribution, Categorical) or len(distribution.values) > 1)
+        distribution = study.search_space().distributions.get(name)
+        return distribution is not None and len(distribution.extreme_values()) > 1
     base_value = settings.flatten(study.base.model_dump(mode="json", exclude_unset=True)).get(name)
-    return len({point.get(name, base_value) for point in study.select_sets().values()}) > 1
+    return len({params.get(name, base_value) for params in study.select_sets().values()}) > 1
 
 
 def _validate_set(study: Study, name: str, params: Params) -> None:
     try:
-        apply_params(study.trial_base_config(), params)
+        settings.with_values(study.trial_base_config(), params)
     except ConfigError as error:
         raise ConfigError(f"set {name!r}: {error}") from None
-    if not make_constraint(study.trial_base_config(), study.conditions)(params):
+    if not study.constraint()(params):
         raise ConfigError(f"set {name!r}: does not satisfy {' and '.join(study.conditions)}")
 
 
-def to_optuna_distribution(distribution: Distribution) -> Any:
-    """The same as Optuna says it."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    if isinstance(distribution, Categorical):
-        return CategoricalDistribution(distribution.values)
-    if distribution.is_integer:
-        low, high = int(distribution.low), int(distribution.high)
-        return IntDistribution(low, high, log=distribution.log, step=int(distribution.step or 1))
-    return FloatDistribution(
-        float(distribution.low), float(distribution.high), log=distribution.log, step=distribution.step
-    )
-
-
 def format_params(params: Mapping[str, ParamValue]) -> str:
-    """A combination in a few words: the last parts of its names."""
+    """A combination on one line, with short names."""
     return " ".join(f"{short_name(name)}={format_value(value)}" for name, value in params.items())
 
 
@@ -325,12 +304,8 @@ def format_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def is_range(distribution: Distribution) -> bool:
-    return isinstance(distribution, Range)
-
-
 def _format_error(error: Any) -> str:
-    """A complaint in the words of this program; those about base settings as `regard train` says them."""
+    """A pydantic error as one sentence; errors in base settings are worded as by `regard train`."""
     location = [str(part) for part in error["loc"]]
     if location[:1] == ["base"] and len(location) > 1:
         return settings.format_error(error | {"loc": location[1:]})

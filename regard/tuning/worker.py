@@ -1,4 +1,4 @@
-"""A worker: takes a trial, trains it as an ordinary run, says what came of it, and takes the next."""
+"""Worker: claims a trial, trains it as an ordinary run, stores its outcome, and claims the next."""
 
 import contextlib
 import time
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from regard.errors import BusyError, DataError, FormatError, RegardError, RunError
-from regard.jobs.load import pick_device
+from regard.hardware import pick_device
 from regard.jobs.train import fit as job
 from regard.jobs.train.events import (
     Alarm,
@@ -35,7 +35,7 @@ from regard.tuning.events import (
 )
 from regard.tuning.folder import StudyFolder
 from regard.tuning.measure import RunSummary, measure, summarize_log
-from regard.tuning.propose import ParamsKey, propose
+from regard.tuning.propose import propose
 from regard.tuning.results import (
     NAME_ATTR,
     NUMBER_ATTR,
@@ -46,24 +46,24 @@ from regard.tuning.results import (
     collect_results,
     trials_by_number,
 )
-from regard.tuning.space import Params, params_key
-from regard.tuning.study import Study, to_optuna_distribution
+from regard.tuning.space import Params, ParamsKey, params_key
+from regard.tuning.study import Study
 
 if TYPE_CHECKING:
     import optuna
     from optuna.storages import RDBStorage
 
 POLL_SECONDS = 2.0
-PROGRESS_SECONDS = 3.0  # between two words to the other workers about how far a trial is
-PRUNER_STEPS = 20  # looks at a trial are compared at equal shares of its budget, counted in so many parts
-STORAGE_TIMEOUT_SECONDS = 60.0  # that a storage may be silent
+PROGRESS_SECONDS = 3.0  # between two reports of progress to other workers
+PRUNER_STEPS = 20  # validations are compared at equal shares of the budget, in this many parts
+STORAGE_TIMEOUT_SECONDS = 60.0  # until a storage that does not answer is given up
 Stop = Callable[[], bool]
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
 class StudyWorker:
-    """Where a worker works: the study, its folder here, its storage, and the table of who has what."""
+    """A study as one worker sees it: the study, its folder on this machine, its storage and its claims."""
 
     study: Study
     study_folder: StudyFolder
@@ -75,32 +75,31 @@ class StudyWorker:
         return tuple(collect_results(self.study, self.optuna_study, self.claims, self.study_folder))
 
     def peek(self) -> tuple[TrialResult, ...]:
-        """The same from a thread of its own, which leaves no connection behind."""
+        """The results, from a thread of its own; no connection stays open."""
         try:
             return self.results()
         finally:
             self.storage.remove_session()
 
     def close(self) -> None:
-        """Let go of the storage."""
+        """Close the connections to the storage."""
         self.storage.remove_session()
         self.storage.engine.dispose()
 
 
 def run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
-    """Train until every trial is done, by us or by others."""
+    """Train until every trial has ended, on this worker or on others."""
     try:
         yield from _run_trials(worker, stop)
     except storages.storage_errors() as error:
-        reason = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
         raise RunError(
-            f"storage {storages.redact_password(worker.storage.url)} is gone ({reason}). What was trained is kept; "
-            f"once it is back, go on with `regard tune {worker.study_folder.path}`."
+            f"storage {storages.redact_password(worker.storage.url)} does not answer ({storages.first_line(error)}). "
+            f"All checkpoints are kept; once it is back, resume with `regard tune {worker.study_folder.path}`."
         ) from error
 
 
 def _run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
-    pick_device(worker.study.base.train.device)  # or every trial would fail that another worker could train
+    pick_device(worker.study.base.train.device)  # fails before a trial is claimed that another worker could train
     last_number = worker.study.num_trials()
     worker.claims.add_trials(last_number)
     worker.optuna_study.pruner = build_pruner(worker.study)
@@ -120,7 +119,7 @@ def _run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
 
 
 def build_pruner(study: Study) -> Any:
-    """What stops weak trials, as Optuna has it; looks are counted in parts of the budget."""
+    """Optuna's pruner; its steps are shares of the budget."""
     from optuna import pruners
 
     if study.pruner == "halving":
@@ -131,7 +130,7 @@ def build_pruner(study: Study) -> Any:
 
 
 def _wait(stop: Stop) -> bool:
-    """Wait a moment for others; whether somebody has stopped us."""
+    """Sleep for the polling interval; whether the worker was stopped meanwhile."""
     end = time.monotonic() + POLL_SECONDS
     while time.monotonic() < end:
         if stop():
@@ -141,10 +140,10 @@ def _wait(stop: Stop) -> bool:
 
 
 def _run_trial(worker: StudyWorker, number: int, stop: Stop) -> Iterator[StudyEvent]:
-    """One trial that is ours: begun or taken up, trained once for every seed, and told."""
+    """Run one claimed trial: start or resume it, train every seed, and store the outcome."""
     with worker.claims.keep_alive(number) as claim_lost:
         trial, resumed = _retry(lambda: _start_trial(worker, number))
-        if trial is None:  # it was told, and only the last word is missing
+        if trial is None:  # the outcome is stored, only the claim is still open
             worker.claims.finish(number)
             return
         params = dict(trial.params)
@@ -161,19 +160,19 @@ def _run_trial(worker: StudyWorker, number: int, stop: Stop) -> Iterator[StudyEv
             _try_release(worker, number)
             raise
         claim_held = not claim_lost.is_set() and _retry(lambda: worker.claims.send_heartbeat(number))
-        if not claim_held:  # whoever has it now tells what came of it
+        if not claim_held:  # the worker that has it now stores the outcome
             return
-        if runner.state == "":  # somebody stopped us
+        if runner.state == "":  # the worker was stopped
             worker.claims.release(number)
             yield TrialInterrupted(number)
             return
-        _retry(runner.tell)
+        _retry(runner.store_outcome)
     _retry(lambda: worker.claims.finish(number))
     yield TrialFinished(next(result for result in worker.results() if result.number == number))
 
 
 def _retry(query: Callable[[], Answer]) -> Answer:
-    """What a storage answers, asked again for a while if it does not: a server that is started anew is back soon."""
+    """Query the storage, with retries until the timeout: a server that restarts is back soon."""
     end = time.monotonic() + STORAGE_TIMEOUT_SECONDS
     while True:
         try:
@@ -185,13 +184,13 @@ def _retry(query: Callable[[], Answer]) -> Answer:
 
 
 def _try_release(worker: StudyWorker, number: int) -> None:
-    """Leave a trial to others, if the storage still answers: what went wrong before is what is to be told."""
+    """Release a trial if the storage answers; the error that led here must not be hidden by another one."""
     with contextlib.suppress(*storages.storage_errors()):
         worker.claims.release(number)
 
 
 def _start_trial(worker: StudyWorker, number: int) -> "tuple[optuna.Trial | None, bool]":
-    """Optuna's trial of this number, made if nobody has made it: only who holds the claim comes here."""
+    """Optuna's trial of this number, created if needed; None if it has ended. Requires the claim."""
     from optuna.trial import Trial, TrialState
 
     frozen = trials_by_number(worker.optuna_study).get(number)
@@ -205,28 +204,28 @@ def _start_trial(worker: StudyWorker, number: int) -> "tuple[optuna.Trial | None
     if frozen.state == TrialState.WAITING:
         worker.storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING)
     trial = Trial(worker.optuna_study, frozen._trial_id)
-    search_space = worker.study.search_space()
+    distributions = worker.study.search_space().distributions
     for setting in frozen.system_attrs.get("fixed_params", {}):
-        trial._suggest(setting, to_optuna_distribution(search_space[setting]))
+        trial._suggest(setting, distributions[setting].to_optuna())
     return trial, resumed
 
 
 def _propose_params(worker: StudyWorker, number: int) -> tuple[str, Params]:
-    """What the trial is to try; under TPE, what no other worker has come upon in the same moment."""
+    """Name and combination of a trial; under TPE, the combination is reserved against concurrent workers."""
     past_trials, reserved_keys = worker.optuna_study.get_trials(deepcopy=True), set[ParamsKey]()
     if worker.study.sampler != "tpe":
         return propose(worker.study, number, past_trials)
     worker.claims.release_params(number)
     while True:
         name, params = propose(worker.study, number, past_trials, reserved_keys)
-        if worker.claims.reserve_params(number, repr(params_key(params))):
+        if worker.claims.reserve_params(number, params):
             return name, params
         reserved_keys.add(params_key(params))
 
 
 @dataclass
 class TrialRunner:
-    """The runs of one trial, one for each seed."""
+    """The runs of one trial, one per seed."""
 
     worker: StudyWorker
     number: int
@@ -234,7 +233,7 @@ class TrialRunner:
     trial: "optuna.Trial"
     stop: Stop
     state: str = ""
-    """complete, stopped or failed; empty while it is none of them."""
+    """complete, pruned or failed; empty until then."""
     reason: str = ""
     seed_index: int = 0
     should_prune: bool = False
@@ -242,7 +241,7 @@ class TrialRunner:
     seed_summaries: tuple[RunSummary, ...] = ()
     progress: TrialProgress = field(default_factory=TrialProgress)
     progress_sent_at: float = 0.0
-    """When others were last told how far it is."""
+    """Monotonic time of the last report to other workers."""
 
     def run(self) -> Iterator[StudyEvent]:
         study = self.worker.study
@@ -254,15 +253,13 @@ class TrialRunner:
                 if isinstance(event, TrainingProgress):
                     self.pruner_step = min(PRUNER_STEPS, 1 + int(PRUNER_STEPS * event.fraction))
                 if isinstance(event, ValidationFinished) and self.seed_index == 0:
-                    with contextlib.suppress(
-                        *storages.storage_errors()
-                    ):  # one look less, if the storage does not answer
+                    with contextlib.suppress(*storages.storage_errors()):  # the pruner misses one validation
                         self._report_validation(event.result)
                 if isinstance(event, TrainingInterrupted):
                     if self.should_prune:
                         self.state, self.seed_summaries = "pruned", (*self.seed_summaries, summarize_log(Run(folder)))
                     return
-            if self.should_prune:  # its last look came too late to stop anything
+            if self.should_prune:  # training has ended anyway
                 self.should_prune = False
             yield TrialEvent(self.number, self.seed_index, Note("scoring dev"))
             self.seed_summaries = (
@@ -272,7 +269,7 @@ class TrialRunner:
         self.state = "complete"
 
     def _train_seed(self, folder: Path) -> Iterator[TrainingEvent]:
-        """Train, once nobody else does: a worker that we took for dead may still hold the run until it learns of us."""
+        """Train one seed. A worker that has lost its claim may hold the run until its next heartbeat: wait for it."""
         stop = lambda: self.should_prune or self.stop()  # noqa: E731
         for attempt in count():
             try:
@@ -285,13 +282,13 @@ class TrialRunner:
                 return
             except BusyError:
                 if attempt == 0:
-                    yield Alarm(f"another process still trains in {folder}; waiting until it ends")
+                    yield Alarm(f"another process is still training in {folder}; waiting until it ends")
                 if _wait(self.stop):
                     yield TrainingInterrupted(Run(folder), 0)
                     return
 
     def _publish_progress(self, event: TrainingEvent) -> None:
-        """Let other workers see how far it is, every few seconds; a storage that does not answer is told later."""
+        """Report progress to other workers every few seconds; a storage that does not answer gets the next report."""
         self.progress = self.progress.with_event(event)
         if time.monotonic() - self.progress_sent_at > PROGRESS_SECONDS:
             self.progress_sent_at = time.monotonic()
@@ -299,7 +296,7 @@ class TrialRunner:
                 self.trial.set_user_attr(PROGRESS_ATTR, asdict(self.progress))
 
     def _report_validation(self, validation: Validation) -> None:
-        """Tell the pruner how dev looks, and ask whether that is too weak."""
+        """Report a validation to the pruner, and ask whether to prune."""
         value = get_metric(validation, self.worker.study.metric)
         if value is None or self.pruner_step in self.trial.storage.get_trial(self.trial._trial_id).intermediate_values:
             return
@@ -307,27 +304,27 @@ class TrialRunner:
         self.should_prune = self.trial.should_prune()
 
     def is_trial_error(self, error: RegardError) -> bool:
-        """Whether an error is due to the settings of this trial; files and folders would fail all others as well."""
+        """Whether an error is due to the settings of this trial; errors of files and folders would fail all trials."""
         if isinstance(error, FormatError | RunError):
             return False
         if isinstance(error, DataError) and not is_run(
             self.worker.study_folder.trial_folder(self.number, self.seed_index)
         ):
-            return any(name.startswith("data.") for name in self.params)  # nothing else decides how texts are read
+            return any(name.startswith("data.") for name in self.params)  # only data settings change how texts are read
         return True
 
-    def tell(self) -> None:
-        """Put the outcome beside the trial, then end it: a kill between the two repeats only the last word."""
+    def store_outcome(self) -> None:
+        """Store the outcome, then end Optuna's trial: after a kill between the two, only the second is repeated."""
         from optuna.trial import TrialState
 
         outcome = {
             "state": self.state,
             "reason": self.reason,
-            "seed_summaries": [one.as_dict() for one in self.seed_summaries],
+            "seed_summaries": [summary.as_dict() for summary in self.seed_summaries],
         }
         self.trial.set_user_attr(OUTCOME_ATTR, outcome)
         metric = self.worker.study.metric
-        values = [value for one in self.seed_summaries if (value := one.value(metric)) is not None]
+        values = [value for summary in self.seed_summaries if (value := summary.value(metric)) is not None]
         if self.state == "complete" and values:
             self.worker.optuna_study.tell(self.trial, sum(values) / len(values), skip_if_finished=True)
         else:
@@ -336,7 +333,7 @@ class TrialRunner:
 
 
 def get_metric(validation: Validation, metric: str) -> float | None:
-    """The metric as a look at dev has it; chrF is not computed there, and BLEU stands in for it."""
+    """The metric of a validation; chrF is not computed there, and BLEU stands in for it."""
     if metric in ("loss", "accuracy"):
         return validation.loss if metric == "loss" else 100 * validation.accuracy
     return validation.bleu.value if validation.bleu else None

@@ -52,13 +52,13 @@ def test_a_study_leaves_runs_and_a_page(study: Path):
     for name in ("study.toml", "study.db", "report.html", "trials/0002/scores/test.sentences.tsv"):
         assert (study / name).exists()
     page = (study / "report.html").read_text(encoding="utf-8")
-    assert "What it says" in page and "collapsed" in page  # three updates teach nothing, and the page says so
-    assert "None of them is a model that works" in page
+    assert "Summary" in page and "collapsed" in page  # three steps teach nothing, and the page says so
+    assert "No trial has produced a working model" in page
 
 
 def test_it_goes_on_and_reports_as_often_as_one_likes(study: Path, files: Path, capsys):
     main_ok(["tune", str(study)])
-    assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
+    assert "2 trials, 2 finished" in " ".join(capsys.readouterr().err.split())
     (study / "report.html").unlink()
     main_ok(["report", str(study)])
     assert capsys.readouterr().out.strip() == str(study / "report.html") and (study / "report.html").exists()
@@ -72,16 +72,15 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
     assert "holds a study with another metric, seeds" in told
     assert (study / "study.toml").read_text(encoding="utf-8") == before
     main_ok(["tune", str(study), "--trials", "5"])
-    assert "2 trials, 2 of them done" in " ".join(capsys.readouterr().err.split())
+    assert "2 trials, 2 finished" in " ".join(capsys.readouterr().err.split())
     assert open_study.load_study(study).study.trials == 5
 
 
 def test_what_goes_by_steps_is_counted():
-    fields = {"trials": None}
     over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
-    found = _study_from_options([Path("a.en"), Path("a.fr")], over, [], {}, fields)
+    found = _study_from_options([Path("a.en"), Path("a.fr")], over, {}, {}, {})
     assert found.sampler == "grid" and found.num_trials() == 12
-    assert _study_from_options([Path("a.en")], ["model.dropout=0.1..0.4"], [], {}, fields).sampler == "tpe"
+    assert _study_from_options([Path("a.en")], ["model.dropout=0.1..0.4"], {}, {}, {}).sampler == "tpe"
 
 
 def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
@@ -127,7 +126,7 @@ def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path,
 MISTAKES = {
     "nothing": (["tune"], "nothing varies"),
     "nothing varies": (["tune", "train.en", "train.fr"], "say what to vary with --over"),
-    "no files": (["tune", "--over", "model.layers=1,2"], "the training files stand before --over"),
+    "no files": (["tune", "--over", "model.layers=1,2"], "put the training files before --over"),
     "no such file": (["tune", "nowhere.toml"], "nowhere.toml: no such file"),
     "broken file": (["tune", "broken.toml"], "broken.toml: not valid TOML"),
     "empty study": (["tune", "empty.toml"], 'an empty study: sampler = "sets" needs at least one'),
@@ -141,7 +140,7 @@ MISTAKES = {
     "misspelt entry": (["tune", "entry.toml"], "unknown entry 'smapler'"),
     "no valid combination": (["tune", "nothing.toml"], "the space has no valid combination"),
     "no valid combination by condition": (["tune", "never.toml"], "the space has no valid combination"),
-    "a condition that is code": (["tune", "code.toml"], "is not understood"),
+    "a condition that is code": (["tune", "code.toml"], "is not supported"),
     "absent storage": (["tune", "--worker", "sqlite:///nowhere/study.db"], "sqlite:///nowhere/study.db: no such file"),
     "absent server": (
         ["tune", "--worker", "postgresql://me:secret@127.0.0.1:1/x"],
@@ -155,21 +154,24 @@ MISTAKES = {
         ["tune", "fine.toml", "train.en", "train.fr", "--dev", "b.en", "--dev", "b.fr", "--out", "s"],
         "b.en: no such file",
     ),
-    "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is no range"),
+    "bad range": (["tune", "train.en", "train.fr", "--over", "model.dropout=0.4..0.1"], "is not a valid range"),
     "no value": (["tune", "train.en", "train.fr", "--over", "model.dropout"], "expected name=values"),
     "a range without end": (
         ["tune", "train.en", "train.fr", "--over", "train.learning_rate=0.1..1e999"],
-        "is no range",
+        "is not a valid range",
     ),
-    "a step without end": (["tune", "train.en", "train.fr", "--over", "model.layers=1..4 by 1e-320"], "is no range"),
+    "a step without end": (
+        ["tune", "train.en", "train.fr", "--over", "model.layers=1..4 by 1e-320"],
+        "is not a valid range",
+    ),
     "a choice without end": (
         ["tune", "train.en", "train.fr", "--over", "train.learning_rate=0.1,inf"],
-        "a number without end",
+        "is not finite",
     ),
     "a condition that cannot be computed": (["tune", "odd.toml"], "cannot be computed"),
     "only without sets": (
         ["tune", "train.en", "train.fr", "--over", "model.layers=1,2", "--only", "x"],
-        "only = ['x'] is for sets",
+        "only = ['x'] needs sampler",
     ),
     "a base that is no table": (["tune", "base.toml"], "base=3: "),
     "a port that is no number": (["tune", "--worker", "postgresql://me:secret@host:port/x"], "not a URL"),
@@ -177,7 +179,7 @@ MISTAKES = {
     "bad sampler": (["tune", "fine.toml", "--sampler", "luck"], "sampler='luck'"),
     "report of nothing": (["report", "nowhere"], "nowhere: no such study"),
     "report of no study": (["report", "."], "not a study folder"),
-    "compare on nothing": (["compare", "train.fr"], "give the test pairs with --on"),
+    "compare on nothing": (["compare", "train.fr"], "no test pairs: give them with --on"),
     "one line missing": (
         ["compare", "train.fr", "short.fr", "--on", "train.en", "train.fr"],
         "short.fr has 3 lines, train.fr has 4 pairs",
@@ -215,7 +217,7 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
 
 
 def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
-    found = _study_from_options([tmp_path / "données.en"], ["model.layers=1,2"], [], {}, {"trials": None})
+    found = _study_from_options([tmp_path / "données.en"], ["model.layers=1,2"], {}, {}, {})
     assert found.name == "donn-es"
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from regard import config as settings
 from regard.tuning import study as studies
 from regard.tuning.study import Study
 from tests.jobs.conftest import TINY, files
@@ -11,9 +12,7 @@ from tests.jobs.conftest import TINY, files
 __all__ = ["files"]
 
 SETS = {f"set {n}": {"model.dropout": n / 10, "model.layers": 1 + n % 2} for n in range(1, 4)}
-
-
-SETS["set 3"]["train.learning_rate"] = 1e-12  # which surely teaches nothing
+SETS["set 3"]["train.learning_rate"] = 1e-12  # too small to learn anything
 
 
 @pytest.fixture
@@ -25,8 +24,7 @@ def small(files: Path):
         if not {"sets", "space"} & fields.keys():
             table["sets"] = SETS
         changes = [c for c in TINY if not c.startswith("model.layers")]
-        return studies.override(
-            studies.build(table | fields), [*changes, "train.validate_every=2", "train.validation_sentences=0"]
-        )
+        values = settings.parse_assignments(changes) | {"train.validate_every": 2, "train.validation_sentences": 0}
+        return studies.override(studies.build(table | fields), values)
 
     return make

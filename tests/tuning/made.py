@@ -56,7 +56,13 @@ def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: in
         share = n / (checks * per)
         loss = 6.5 * math.exp(-3 * share) + 1.8 - 0.1 * good - (0.8 * share if turns else 0)
         position = [(n - 1) // per, 1 + (n - 1) % per]
-        step = {"kind": "step", "number": n, "data_position": position, "loss": loss + rng.gauss(0, 0.15), "tokens": 900}
+        step = {
+            "kind": "step",
+            "number": n,
+            "data_position": position,
+            "loss": loss + rng.gauss(0, 0.15),
+            "tokens": 900,
+        }
         lines.append(step | {"accuracy": 0.7 - loss / 12, "learning_rate": 1.0, "grad_norm": 1.0, "seconds": 0.8})
         if n % per == 0:
             dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (3 * max(0.0, share - 0.5) if turns else 0)
@@ -69,7 +75,9 @@ def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: in
                 "bleu": score,
                 "seconds": 2.0,
             }
-            lines.append(check | {"shuffled_source_loss": dev + 1.5, "distinct_ratio": 0.9, "seconds_per_translation": 0.01})
+            lines.append(
+                check | {"shuffled_source_loss": dev + 1.5, "distinct_ratio": 0.9, "seconds_per_translation": 0.01}
+            )
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -89,7 +89,7 @@ def test_tpe_goes_where_it_was_good():
     optuna = pytest.importorskip("optuna")
     study = study_of(sampler="tpe", space={"model.dropout": "0.0..0.8"}, trials=40)
     copy, drawn = optuna.create_study(), []
-    spread = {"model.dropout": studies.to_optuna_distribution(study.search_space()["model.dropout"])}
+    spread = {"model.dropout": study.search_space().distributions["model.dropout"].to_optuna()}
     for number in range(1, 31):
         point = propose(study, number, copy.get_trials())[1]
         copy.add_trial(
@@ -109,13 +109,13 @@ def test_no_combination_is_tried_twice_and_none_is_left_out(sampler: str):
     every = {(a, b, c) for a in (1, 2, 3) for b in range(2) for c in (1, 2, 3) if a + c < 5}
     assert study.num_trials() == len(every)  # no more are planned than there are
     copy, points = optuna.create_study(), []
-    spread = {name: studies.to_optuna_distribution(choice) for name, choice in study.search_space().items()}
+    spread = {name: choice.to_optuna() for name, choice in study.search_space().distributions.items()}
     for number in range(1, study.num_trials() + 1):
         points.append(propose(study, number, copy.get_trials())[1])
         worth = float(points[-1]["model.layers"])
         copy.add_trial(optuna.create_trial(params=points[-1], distributions=spread, value=worth))
     assert {(p["model.layers"], round(10 * p["model.dropout"]), p["train.warmup"]) for p in points} == every
-    with pytest.raises(ConfigError, match=rf"trial {len(every) + 1}: no combination is left that was not tried"):
+    with pytest.raises(ConfigError, match=rf"trial {len(every) + 1}: found no combination that is still untried"):
         propose(study, len(every) + 1, copy.get_trials())
 
 
@@ -124,7 +124,7 @@ def test_a_trial_that_waits_or_failed_is_not_tried_again():
     study = study_of(sampler="tpe", space={"model.layers": [1, 2, 3]}, trials=3)
     copy = optuna.create_study()
     copy.enqueue_trial({"model.layers": 1})
-    spread = {"model.layers": studies.to_optuna_distribution(study.search_space()["model.layers"])}
+    spread = {"model.layers": study.search_space().distributions["model.layers"].to_optuna()}
     state = optuna.trial.TrialState.FAIL
     copy.add_trial(optuna.create_trial(params={"model.layers": 2}, distributions=spread, state=state))
     assert {propose(study, number, copy.get_trials())[1]["model.layers"] for number in range(3, 9)} == {3}
@@ -135,7 +135,7 @@ def test_steps_between_whole_ends_need_not_be_whole():
     assert parts.grid_values() == (0.0, 0.25, 0.5, 0.75, 1.0) and not parts.is_integer
     assert {parts.sample(random.Random(n)) for n in range(60)} == set(parts.grid_values())
     pytest.importorskip("optuna")
-    assert studies.to_optuna_distribution(parts).step == 0.25
+    assert parts.to_optuna().step == 0.25
     study = study_of(sampler="tpe", space={"train.guided_alignment": "0..1 by 0.25"}, trials=5)
     assert propose(study, 1, [])[1]["train.guided_alignment"] in parts.grid_values()
 
@@ -195,7 +195,9 @@ SMALLER = {"a": {"data.vocab_size": 500}, "b": {"model.layers": 2}}
     ],
 )
 def test_losses_of_different_pieces_are_not_compared(metric: str, varies: dict):
-    with pytest.raises(ConfigError, match=r"pieces differ, so their (loss|accuracy) cannot be compared; use bleu"):
+    with pytest.raises(
+        ConfigError, match=r"tokens differ between trials, so their (loss|accuracy) cannot be compared; use bleu"
+    ):
         study_of(metric=metric, **varies)
     assert study_of(metric="bleu", **varies).num_trials() > 0
 

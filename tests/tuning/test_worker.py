@@ -42,7 +42,7 @@ def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
             and result.first_summary.parameters > 10_000
             and result.first_summary.steps == 4
         )
-    assert "no better than the unigram line" in done.trials[2].collapse_reason and not done.trials[2].is_ranked
+    assert "of a unigram model" in done.trials[2].collapse_reason and not done.trials[2].is_ranked
     again = finish(small(), tmp_path / "s")
     assert not [event for event in again if isinstance(event, TrialStarted | TrialFinished)]
 

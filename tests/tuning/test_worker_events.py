@@ -224,7 +224,7 @@ def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tm
     alarms = [
         event.event.text for event in happened if isinstance(event, TrialEvent) and isinstance(event.event, Alarm)
     ]
-    assert len(alarms) == 1 and "still trains in" in alarms[0]  # said once, however long it takes
+    assert len(alarms) == 1 and "still training in" in alarms[0]  # said once, however long it takes
     assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
     bench.close()
 
@@ -246,7 +246,7 @@ def test_a_storage_that_is_gone_is_one_sentence_and_the_trial_is_told_later(pret
     with monkeypatch.context() as broken:
         broken.setattr(claims.TrialClaims, "send_heartbeat", hiccup)
         broken.setattr(worker, "STORAGE_TIMEOUT_SECONDS", 0.0)
-        message = r"study\.db is gone \(server closed the connection\).*go on with `regard tune .*s`"
+        message = r"study\.db does not answer \(server closed the connection\).*resume with `regard tune .*s`"
         with pytest.raises(RunError, match=message):
             finish(tmp_path, sets=dropouts(0.1))
     monkeypatch.setattr(claims, "is_dead", lambda owner: True)  # the worker that had it
@@ -268,7 +268,7 @@ def test_a_study_may_grow_by_sets_that_come_last_and_by_trials(pretended, tmp_pa
     finish(tmp_path, sets=sets, only=["set 1", "set 2"])
     trials = finish(tmp_path, sets=sets)
     assert [name for name, _ in pretended] == ["0001", "0002", "0003"] and trials[2].state == "complete"
-    with pytest.raises(ConfigError, match="none may go or come between"):
+    with pytest.raises(ConfigError, match="not removed or inserted between them"):
         finish(tmp_path, sets=sets, only=["set 3"])
     with pytest.raises(ConfigError, match="another sets"):
         finish(tmp_path, sets=dropouts(0.1, 0.2, 0.4))

@@ -1,4 +1,4 @@
-"""What models cost, drawn against what they are worth."""
+"""Cost of models, plotted against their quality."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,19 @@ from regard.tuning.measure import RunSummary
 
 COST_TITLES = {
     "parameters": ("Size against quality", "parameters"),
-    "minutes": ("Time of training against quality", "minutes"),
-    "decoding": ("Time to translate against quality", "milliseconds a sentence, greedily"),
+    "minutes": ("Training time against quality", "minutes"),
+    "decoding": ("Translation time against quality", "milliseconds per sentence, greedy decoding"),
 }
 
 
 def collect_costs(summary: RunSummary) -> dict[str, Value]:
-    """Every cost of a run that is known."""
+    """Every cost of a run; None if it is not known."""
     decoding = None if summary.decoding_seconds is None else 1000 * summary.decoding_seconds
     return {"parameters": summary.parameters, "minutes": summary.minutes, "decoding": decoding}
 
 
 def draw_cost_charts(rows: Sequence[dict[str, Value]], score: str, y_title: str, higher_is_better: bool) -> list[Chart]:
-    """A chart for every cost that is known of two rows or more; each has a name, a score and its costs."""
+    """One chart for each cost that two or more rows have; every row has a name, a score and its costs."""
     charts = []
     for cost, (title, x_title) in COST_TITLES.items():
         rows_with_cost = [

@@ -1,114 +1,84 @@
-"""What a study's folders and storage say: curves from the logs, tests on the dev sentences, importances."""
+"""What the statements about a study are computed from: results, curves, significance tests and importances."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from regard.evaluation import SentenceResult
+from regard.jobs.evaluate import read_sentences
 from regard.metrics import PairedTestResult, paired_tests
-from regard.run import Run
-from regard.training import log
-from regard.tuning.analysis.findings import LossCurve, StudyAnalysis
-from regard.tuning.analysis.luck import welch_t_test
-from regard.tuning.measure import read_sentences
+from regard.metrics.statistical_tests import welch_t_test
+from regard.tuning.analysis.curves import LogCurves, LossCurve, curve_unit, read_log_curves
 from regard.tuning.results import TrialResult, rank_trials
-from regard.tuning.study import METRIC_NAMES, Study, to_optuna_distribution
+from regard.tuning.study import METRIC_NAMES, Study
 
-MAX_TESTED_TRIALS = 16  # trials that are tested against the best: a page of p-values says nothing
-MIN_TRIALS_FOR_FANOVA = 4  # trials that a forest can be grown from
+MAX_TESTED_TRIALS = 16  # trials that are tested against the best one
+MIN_TRIALS_FOR_FANOVA = 4
 
 
 @dataclass(frozen=True)
-class LogCurves:
-    """The log of a trial's first run, over steps, minutes or epochs."""
+class StudyAnalysis:
+    """A study with everything that is computed from its trials."""
 
-    steps: list[dict[str, float]]
-    validations: list[dict[str, float]]
+    study: Study
+    results: Sequence[TrialResult]
+    loss_curves: Mapping[int, LossCurve] = field(default_factory=dict)
+    """By trial number."""
+    unit: str = "steps"
+    """The x-axis of the curves."""
+    tests: Mapping[int, PairedTestResult] = field(default_factory=dict)
+    """By trial number, against the best trial: on the dev sentences, or over seeds if there are several."""
+    importances: Mapping[str, float] = field(default_factory=dict)
 
-    def loss_curve(self) -> LossCurve:
-        """Both losses at the looks at dev; that of training is a mean since the look before."""
-        train: list[float] = []
-        start = 0
-        for validation in self.validations:
-            since = [s["loss"] for s in self.steps[start:] if s["x"] <= validation["x"]]
-            start += len(since)
-            train.append(sum(since) / len(since) if since else (train[-1] if train else float("nan")))
-        return LossCurve([c["x"] for c in self.validations], train, [c["loss"] for c in self.validations])
+    @property
+    def ranking(self) -> list[TrialResult]:
+        return rank_trials(self.study, self.results)
 
-
-def curve_unit(study: Study) -> str:
-    """What curves are drawn over: what was dealt out equally."""
-    return "epochs" if study.each.epochs else "minutes" if study.each.minutes else "steps"
-
-
-def read_log_curves(result: TrialResult, unit: str) -> LogCurves | None:
-    """How a trial went, if its folder is on this machine."""
-    if not result.folders or not Run(result.folders[0]).log.exists():
-        return None
-    records = list(log.read(Run(result.folders[0]).log))
-    epoch_lengths: dict[int, int] = {}
-    for record in records:
-        if record["kind"] == "step":
-            epoch, batch = record["data_position"]
-            epoch_lengths[epoch] = max(epoch_lengths.get(epoch, 0), batch)
-    epoch_length = max(epoch_lengths.values(), default=1)
-    steps, validations, seconds, epochs_done = [], [], 0.0, 0.0
-    for record in records:
-        seconds += record["seconds"]
-        if record["kind"] == "step":
-            epochs_done = record["data_position"][0] + record["data_position"][1] / epoch_length
-        x_by_unit = {
-            "epochs": epochs_done,
-            "minutes": seconds / 60,
-            "steps": float(record.get("number", record.get("step", 0))),
-        }
-        point = {"x": x_by_unit[unit], "loss": record["loss"], "accuracy": 100 * record["accuracy"]}
-        if record["kind"] == "step":
-            steps.append(point)
-        else:
-            score = record["bleu"]
-            validations.append(point | ({"bleu": score["value"]} if score else {}))
-    return LogCurves(steps, validations)
+    @property
+    def tested_metric(self) -> str:
+        """The name of the metric that the tests compare: that of the study over seeds, BLEU on sentences."""
+        return METRIC_NAMES[self.study.metric if self.study.seeds > 1 else "bleu"]
 
 
 def analyze_study(study: Study, results: Sequence[TrialResult]) -> tuple[StudyAnalysis, dict[int, LogCurves]]:
-    """Everything that words and charts are made of."""
+    """The analysis of a study, and the curves of its trials by number."""
     unit = curve_unit(study)
-    optional_curves = {result.number: read_log_curves(result, unit) for result in results}
-    log_curves = {number: one for number, one in optional_curves.items() if one is not None}
-    loss_curves = {number: one.loss_curve() for number, one in log_curves.items() if one.validations}
+    runs = {result.number: result.first_run for result in results}
+    optional_curves = {number: read_log_curves(run, unit) for number, run in runs.items() if run is not None}
+    log_curves = {number: curves for number, curves in optional_curves.items() if curves is not None}
+    loss_curves = {number: curves.loss_curve() for number, curves in log_curves.items() if curves.validations}
     ranking = rank_trials(study, results)
     tests = compare_seeds(study, ranking) if study.seeds > 1 else compare_dev_sentences(ranking)
     return StudyAnalysis(study, results, loss_curves, unit, tests, compute_importances(study, ranking)), log_curves
 
 
-def read_dev_sentences(result: TrialResult) -> list[dict[str, str]] | None:
-    """The dev sentences of a trial's first run, as it translated them."""
-    path = Run(result.folders[0]).sentence_scores("dev") if result.folders else None
-    return read_sentences(path) if path is not None and path.exists() else None
+def read_dev_sentences(result: TrialResult) -> list[SentenceResult] | None:
+    """The dev sentences of a trial's first run, with its translations."""
+    run = result.first_run
+    return read_sentences(run, "dev") if run is not None and run.sentence_scores("dev").exists() else None
 
 
 def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
-    """Every trial against the best one by BLEU on dev, where both translated the same sentences."""
+    """Every trial against the best one by BLEU on dev, if both translated the same sentences."""
     sentences_by_trial = {
         result.number: sentences for result in ranking[:MAX_TESTED_TRIALS] if (sentences := read_dev_sentences(result))
     }
     if not ranking or ranking[0].number not in sentences_by_trial:
         return {}
     best = sentences_by_trial[ranking[0].number]
-    references = [row["reference"] for row in best]
+    references = [sentence.reference for sentence in best]
     translations = {
-        str(n): [r["translation"] for r in one]
-        for n, one in sentences_by_trial.items()
-        if [r["reference"] for r in one] == references
+        str(number): [sentence.translation for sentence in sentences]
+        for number, sentences in sentences_by_trial.items()
+        if [sentence.reference for sentence in sentences] == references
     }
     if len(translations) < 2:
         return {}
     tests = paired_tests(translations, references, "bs", ("bleu",))
-    return {int(number): sentences["bleu"] for number, sentences in tests.items() if int(number) != ranking[0].number}
+    return {int(number): by_metric["bleu"] for number, by_metric in tests.items() if int(number) != ranking[0].number}
 
 
 def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
-    """Every trial against the best one by the scores of its seeds: what they are ranked by is what is tested."""
+    """Every trial against the best one by the scores of its seeds, whose means are ranked."""
     best, name = ranking[0] if ranking else None, METRIC_NAMES[study.metric]
     return {
         result.number: PairedTestResult(
@@ -119,9 +89,15 @@ def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, Pai
     }
 
 
+def find_varying_names(study: Study, ranking: Sequence[TrialResult]) -> list[str]:
+    """The settings of the search space that differ between ranked trials."""
+    names = study.search_space().distributions
+    return [name for name in names if len({result.params.get(name) for result in ranking}) > 1]
+
+
 def compute_importances(study: Study, ranking: Sequence[TrialResult]) -> dict[str, float]:
-    """fANOVA over the trials that work: the share of the variation that each setting explains by itself."""
-    varying_names = [name for name in study.search_space() if len({result.params.get(name) for result in ranking}) > 1]
+    """fANOVA over the ranked trials: the share of the variance that each setting explains by itself."""
+    varying_names = find_varying_names(study, ranking)
     complete_trials = [result for result in ranking if all(name in result.params for name in varying_names)]
     if (
         len(complete_trials) < MIN_TRIALS_FOR_FANOVA
@@ -131,11 +107,11 @@ def compute_importances(study: Study, ranking: Sequence[TrialResult]) -> dict[st
         return {}
     import optuna
 
-    search_space = study.search_space()
-    distributions = {name: to_optuna_distribution(search_space[name]) for name in varying_names}
-    scratch_study = optuna.create_study(direction="maximize" if study.maximize else "minimize")
+    space = study.search_space().distributions
+    distributions = {name: space[name].to_optuna() for name in varying_names}
+    scratch_study = optuna.create_study(direction=study.direction)
     for result in complete_trials:
-        params: dict[str, Any] = {name: result.params[name] for name in varying_names}
+        params = {name: result.params[name] for name in varying_names}
         scratch_study.add_trial(optuna.create_trial(params=params, distributions=distributions, value=result.value))
     evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
     return {name: float(share) for name, share in evaluator.evaluate(scratch_study, params=varying_names).items()}

@@ -10,16 +10,16 @@ from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.metrics import paired_tests
 from regard.run import Run
+from regard.tuning.analysis.curves import LossCurve
+from regard.tuning.analysis.evidence import StudyAnalysis
 from regard.tuning.analysis.findings import (
-    LossCurve,
-    StudyAnalysis,
     _describe_trend,
     describe_study,
-    recommend,
     summarize_trials,
 )
-from regard.tuning.compare import SCORED_METRICS, System, compare_systems
-from regard.tuning.measure import RunSummary
+from regard.tuning.analysis.recommend import recommend
+from regard.tuning.compare import System, compare_systems
+from regard.tuning.measure import SCORED_METRICS, RunSummary
 from regard.tuning.pages.comparison import format_comparison, write_comparison
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult
@@ -42,20 +42,20 @@ def evidence(*results: TrialResult, **more) -> StudyAnalysis:
 def test_what_was_interrupted_has_neither_ended_nor_never_begun():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
     told = " ".join(describe_study(evidence(result(1, "interrupted"), result(2, "waiting"), loss_curves={1: curve})))
-    assert "1 interrupted, 1 not begun" in told and "None has come to its end" in told and "overfitting" not in told
+    assert "1 interrupted, 1 not started" in told and "no trial has finished" in told and "overfitting" not in told
 
 
 @pytest.mark.parametrize("ended", [result(1, "failed", reason="too large"), result(1, "complete", 5.0, "it is deaf")])
 def test_nothing_is_said_of_those_that_may_still_work(ended: TrialResult):
     half, whole = evidence(ended, result(2, "running"), result(3, "waiting")), evidence(ended)
-    assert "None of those that have ended is a model that works" in summarize_trials(half)
-    assert recommend(half) == "Nothing to pick: none of those that have ended is a model that works."
-    assert "None of them is a model that works" in summarize_trials(whole)
+    assert "no finished trial has produced a working model" in summarize_trials(half)
+    assert recommend(half) == "No recommendation: no finished trial has produced a working model."
+    assert "no trial has produced a working model" in summarize_trials(whole)
 
 
 def test_equal_scores_are_neither_best_nor_worst():
     told = summarize_trials(evidence(result(1, "complete", 3.0), result(2, "complete", 3.0)))
-    assert "all others that work score the same" in told and "weakest" not in told
+    assert "all other ranked trials have the same score" in told and "last of the ranking" not in told
     assert "worse" not in recommend(evidence(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
         "no worse", ""
     )
@@ -65,10 +65,10 @@ def test_a_trend_with_a_tie_is_not_steady():
     assert (
         _describe_trend([2.0, 2.0, 1.0], maximize=True)
         == _describe_trend([1.0, 2.0, 2.0], maximize=True)
-        == "no steady trend"
+        == "no monotonic trend"
     )
-    assert _describe_trend([3.0, 2.0, 1.0], maximize=False) == "more is better throughout"
-    assert _describe_trend([3.0, 2.0, 1.0], maximize=True) == "less is better throughout"
+    assert _describe_trend([3.0, 2.0, 1.0], maximize=False) == "higher is better throughout"
+    assert _describe_trend([3.0, 2.0, 1.0], maximize=True) == "lower is better throughout"
 
 
 @pytest.mark.parametrize(("differing", "real"), [(0, False), (1, False), (5, False), (6, True)])
@@ -91,8 +91,8 @@ def compared(written: list[str], folder: Path, **more) -> tuple[str, str]:
 
 def test_a_comparison_says_where_too_little_differs(tmp_path: Path):
     told, page = compared(["x y z", *REFERENCES[1:]], tmp_path)
-    assert "only 1 of the translations differ, too few to tell" in told and "significant" not in told
-    assert "of the only 1 that differ" in page and " *<" not in page
+    assert "only 1 of the translations differ, too few for a test" in told and "significant" not in told
+    assert "(sentences that differ: 1)" in page and " *<" not in page
     told, page = compared(REFERENCES, tmp_path)
     assert "the same translations" in told and "p = " not in told and "p = " not in page.split("Significance")[-1][:900]
 
@@ -108,14 +108,14 @@ def test_a_run_whose_cost_is_known_stands_beside_one_whose_is_not(tmp_path: Path
         vars(system)["parameters"] = 1000  # counted from weights, which these runs have not
         systems.append(system)
     page = write_comparison(compare_systems("test", pairs, systems), tmp_path / "out").read_text(encoding="utf-8")
-    assert "imported" in page and "Size against quality" in page and "Time of training against quality" not in page
+    assert "imported" in page and "Size against quality" in page and "Training time against quality" not in page
 
 
 def test_a_study_that_has_hardly_begun_has_a_page(tmp_path: Path):
     bench = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
     for number in (1, 2, 3, 4):
         Run(bench.study_folder.trial_folder(number)).log.write_text("")
-    assert "There is no log to draw." in write_study_page(bench).read_text(encoding="utf-8")
+    assert "There is no log of training." in write_study_page(bench).read_text(encoding="utf-8")
     bench.close()
 
 
@@ -123,7 +123,7 @@ def test_a_test_set_that_is_elsewhere_is_not_denied(tmp_path: Path):
     data = {"data": {"train": ["a.en", "a.fr"], "dev": ["b.en", "b.fr"], "test": ["c.en", "c.fr"]}}
     bench = make(study_of(sets=FOUR, metric="bleu", base=data), tmp_path / "s")
     page = write_study_page(bench).read_text(encoding="utf-8")
-    assert "What it scores on test is not known on this machine." in page and "There is no test set" not in page
+    assert "Its test scores are not on this machine." in page and "There is no test set" not in page
     bench.close()
 
 

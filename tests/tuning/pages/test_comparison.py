@@ -10,9 +10,9 @@ import pytest
 from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.run import Run
-from regard.tuning.compare import SCORED_METRICS, Comparison, System, compare_systems
+from regard.tuning.compare import Comparison, System, compare_systems
+from regard.tuning.measure import SCORED_METRICS
 from regard.tuning.pages.comparison import draw_charts, format_comparison, write_comparison
-
 from tests.tuning.made import FOUR, REFERENCES, _measured, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]

@@ -1,30 +1,33 @@
 """The page of a study and its words: every sentence follows from the numbers."""
 
-import json
+import contextlib
 import random
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from regard.data.batch import DataPosition
+from regard.evaluation import Baselines, Evaluation
+from regard.jobs.evaluate import write_scores
 from regard.metrics import PairedTestResult as Significance
+from regard.metrics import Score
 from regard.model import weights
-from regard.run import Run, write_text
+from regard.run import BestWeights, Run
+from regard.training.log import Log, read_validations
+from regard.training.loop import Step
 from regard.training.validate import Validation
-from regard.tuning.analysis.evidence import analyze_study, compare_seeds, compute_importances
+from regard.tuning.analysis.curves import LossCurve, find_turning_point
+from regard.tuning.analysis.evidence import StudyAnalysis, analyze_study, compare_seeds, compute_importances
 from regard.tuning.analysis.findings import (
-    LossCurve,
-    StudyAnalysis,
     describe_effects,
     describe_overfitting,
     describe_study,
-    find_turning_point,
 )
 from regard.tuning.analysis.findings import describe_importances as weights_told
-from regard.tuning.analysis.luck import permutation_test, two_sided_p_value, welch_t_test
-from regard.tuning.measure import RunSummary, diagnose_collapse, read_validations, summarize_run
+from regard.tuning.measure import RunSummary, diagnose_collapse, summarize_run
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult, rank_trials
 from tests.tuning.made import FOUR, make, study_of
@@ -45,11 +48,11 @@ def four(tmp_path_factory) -> Path:
 def test_the_page_holds_everything_about_a_study(four: Path):
     page = (four / "report.html").read_text(encoding="utf-8")
     for words in (
-        "Best on dev: set 4", "All trials at once", "What each setting did",
-        "Loss of every trial", "Size against quality", "Dev sentences by their BLEU", "by the length of the source",
-        "Not ranked.", "Sorted by BLEU on dev", "For quality take set 4",
-        "For speed take", "Time to translate against quality", "ms to translate a sentence",
-        "BLEU on dev, by greedy decoding",
+        "Best on dev: set 4", "Parallel coordinates of all trials", "Effect of each setting",
+        "Loss of every trial", "Size against quality", "Sentence BLEU on dev", "BLEU on dev by source length",
+        "Not ranked.", "Sorted by BLEU on dev", "For quality, choose set 4",
+        "For speed, choose", "Translation time against quality", "ms to translate a sentence",
+        "BLEU on dev, greedy decoding",
     ):  # fmt: skip
         assert words in page, words
     for name in (
@@ -86,10 +89,10 @@ def words_of(page: Path) -> str:
 def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
     bench = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
     best = rank_trials(bench.study, bench.results())[0]
-    for number, value in ((1, "31.41"), (2, "27.18")):
-        text = f'{{"scores": {{"bleu": {{"value": {value}, "low": 1.0, "high": 2.0, "signature": "s"}}}}}}'
-        path = bench.study_folder.trial_folder(number) / "scores" / "test.json"
-        path.write_text(text, encoding="utf-8")
+    for number, value in ((1, 31.41), (2, 27.18)):
+        score = Score("BLEU", value, 1.0, 2.0, "s")
+        evaluation = Evaluation({"bleu": score}, [], Baselines(score, score, 1.0))
+        write_scores(Run(bench.study_folder.trial_folder(number)), "test", evaluation)
     mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
     page = words_of(write_study_page(bench))
     assert mine in page and other not in page and "Pads counted" not in page
@@ -100,7 +103,7 @@ def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
 
 def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
     page = (four / "report.html").read_text(encoding="utf-8")
-    table = page.split("<caption>On dev; positions are those of each sentence")[1].split("</table>")[0]
+    table = page.split("<caption>On dev; positions per sentence")[1].split("</table>")[0]
     assert "set 1" in table and "set 2" in table and "61.8" in table  # the one that collapsed included
 
 
@@ -110,7 +113,7 @@ def test_a_report_of_64_trials_is_small(tmp_path: Path):
     path = write_study_page(bench)
     assert path.stat().st_size < 6 * MEGABYTE
     page = path.read_text(encoding="utf-8")
-    assert "What matters (fANOVA)" in page and "in grey: the other" in page
+    assert "Importance of settings (fANOVA)" in page and "in gray: the other" in page
     bench.close()
 
 
@@ -121,38 +124,38 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
 @pytest.mark.parametrize(
     ("seen", "reason"),
     [
-        (check(5.9, shuffled=9.0), "no better than the unigram line, the 5.80"),
+        (check(5.9, shuffled=9.0), "no better than the 5.80 of a unigram model"),
         (check(4.0, shuffled=4.05), "ignores its source: with the sources of other sentences its dev loss is 4.05"),
         (check(4.0, distinct=0.1), "only 10% of its translations"),
         (check(4.0), ""),
     ],
 )
 def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Validation, reason: str):
-    found = diagnose_collapse(seen, 5.8, {}, None)
+    found = diagnose_collapse(seen, 5.8, None)
     assert (reason in found) if reason else found == ""
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
-    scores, chance = {"bleu": {"value": 2.0}}, {"shuffled_translations": {"value": 1.9, "high": 2.1}}
-    assert "no better than the 1.9 that translations of other sentences score" in diagnose_collapse(
-        check(4.0), 5.8, scores, chance
+    chance = Score("BLEU", 1.9, 1.7, 2.1, "s")
+    bad, good = (
+        Evaluation({"bleu": replace(chance, value=value)}, [], Baselines(chance, chance, 1.0)) for value in (2.0, 20.0)
     )
-    assert diagnose_collapse(check(4.0), 5.8, {"bleu": {"value": 20.0}}, chance) == ""
+    assert "no better than the 1.9 of shuffled translations" in diagnose_collapse(check(4.0), 5.8, bad)
+    assert diagnose_collapse(check(4.0), 5.8, good) == ""
 
 
 def rising(folder: Path, best: dict) -> Run:
     """A run that learns for three looks at dev and then learns by heart, until dev is worse than the unigram line."""
     run = Run(folder)
     seen = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
-    lines = []
-    for step, loss, other, score in seen:
-        lines.append({"kind": "step", "number": step, "data_position": [0, step], "loss": 1.0, "tokens": 9, "seconds": 1.0})
-        bleu = {"value": score, "low": score, "high": score, "signature": "s"}
-        lines.append({"kind": "validation", **asdict(Validation(step, loss, 0.3, None, 1.0, other, 0.9)), "bleu": bleu})
-    write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
+    with contextlib.closing(Log(run.log)) as log:
+        for step, loss, other, score in seen:
+            log.write_step(Step(step, DataPosition(0, step), 1.0, 0.5, 9, 0.1, 1.0, seconds=1.0))
+            bleu = Score("BLEU", score, score, score, "s")
+            log.write_validation(Validation(step, loss, 0.3, bleu, 1.0, other, 0.9))
     (run.folder / "weights").mkdir()
     weights.write({"a": torch.zeros(2, 3)}, run.folder / "weights" / "000002.safetensors")
-    run.write_json(run.best, {"weights": "weights/000002.safetensors", "metric": "loss"} | best)
+    run.write_best(BestWeights(**{"weights": "weights/000002.safetensors", "metric": "loss", "cost": 1.0} | best))
     return run
 
 
@@ -164,12 +167,12 @@ def rising(folder: Path, best: dict) -> Run:
 def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
     run = rising(tmp_path, best)
     weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
-    found = summarize_run(run, {}, unigram=5.8)
+    found = summarize_run(run, None, unigram=5.8)
     assert (
         found.collapse_reason == "" and found.shuffled_source_loss == shuffled
     )  # its last look alone would say it has collapsed
-    last = read_validations(run)[-1]
-    assert "no better than the unigram line" in diagnose_collapse(last, 5.8, {}, None)
+    last = read_validations(run.log)[-1]
+    assert "of a unigram model" in diagnose_collapse(last, 5.8, None)
 
 
 def test_a_turn_needs_dev_to_rise_and_training_to_fall():
@@ -200,12 +203,11 @@ def test_significant_differences_and_noise_are_told_apart():
     text = " ".join(describe_study(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert (
-        "Noise, as far as these sentences can tell: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)"
-        in text
+        "Not significant on these sentences: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)" in text
     )
     assert (
-        "For quality take set 3" in text
-        and "For size take set 2" in text
+        "For quality, choose set 3" in text
+        and "For size, choose set 2" in text
         and "no significant difference in BLEU" in text
     )
 
@@ -224,12 +226,10 @@ def test_a_setting_that_changed_in_part_is_named_and_no_trend_is_told():
     tried = [(2, 128), (4, 128), (4, 256), (6, 128), (6, 256)]  # the shallow ones were never wide
     rows = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried)]
     depth = describe_effects(evidence(*rows))[0]
-    assert (
-        "changed together with dim: what each of them did cannot be told apart" in depth and "throughout" not in depth
-    )
+    assert "changed together with dim: their effects cannot be separated" in depth and "throughout" not in depth
     crossed = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried[1:])]
     depth = describe_effects(evidence(*crossed))[0]
-    assert "the larger value is better" in depth and "changed together" not in depth
+    assert "the higher value is better" in depth and "changed together" not in depth
 
 
 def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
@@ -258,19 +258,12 @@ def test_an_effect_is_held_against_luck():
 
     assert (
         "so it is an effect" in describe_effects(trials(5.0))[0]
-        and "so that may be noise" in describe_effects(trials(0.1))[0]
+        and "so it may be noise" in describe_effects(trials(0.1))[0]
     )
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
     assert (
-        "too few trials to hold it against luck" in describe_effects(evidence(*close))[0]
+        "too few trials for a permutation test" in describe_effects(evidence(*close))[0]
     )  # two that are close say little
-
-
-@pytest.mark.parametrize("labels", [2, 6])
-def test_luck_makes_an_effect_once_in_twenty_however_many_values_there_are(labels: int):
-    rng = random.Random(7)
-    studies = [[(n % labels, rng.gauss(0, 1)) for n in range(24)] for _ in range(300)]
-    assert 0.01 < sum(permutation_test([one]).significant for one in studies) / len(studies) < 0.09
 
 
 def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
@@ -289,15 +282,6 @@ def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
     assert "so it is an effect" in describe_effects(evidence(*alone))[0]
 
 
-def test_welch_is_that_of_scipy():
-    stats = pytest.importorskip("scipy.stats")
-    one, two = [24.1, 24.4, 23.8], [25.0, 26.1, 25.2, 25.9]
-    assert welch_t_test(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
-    assert welch_t_test([1.0, 1.0], [1.0, 1.0]) == 1.0 and welch_t_test([1.0, 1.0], [2.0, 2.0]) == 0.0
-    for t, free in ((0.3, 1.0), (4.0, 2.7), (2.0, 60.0)):
-        assert two_sided_p_value(t, free) == pytest.approx(2 * stats.t.sf(t, free))
-
-
 def test_with_several_seeds_the_seeds_decide():
     """The first seed of the second best is the best of all, and says nothing of the mean."""
     best, near, far = (
@@ -308,8 +292,8 @@ def test_with_several_seeds_the_seeds_decide():
     tests = compare_seeds(study, [best, near, far])
     assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
     text = " ".join(describe_study(evidence(best, near, far, tests=tests)))
-    assert "By dev BLEU, significantly different from set 1 (Welch's t over seeds): set 3 (-5.10, p = 0.0" in text
-    assert "Noise, as far as these seeds can tell: the difference in BLEU between set 1 and set 2 (-0.20" in text
+    assert "By dev BLEU, significantly different from set 1 (Welch's t-test over seeds): set 3 (-5.10, p = 0.0" in text
+    assert "Not significant over these seeds: the difference in BLEU between set 1 and set 2 (-0.20" in text
     assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
 
 
@@ -334,9 +318,9 @@ def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
         )
 
     noisy = told(lambda point: rng.gauss(20, 1))
-    assert "none of them explains by itself" in noisy and noisy.endswith("that is a hint, no more.")
+    assert "is explained by no setting alone" in noisy and noisy.endswith("this is only an indication.")
     clear = told(lambda point: 20.0 + point["model.layers"] + rng.gauss(0, 0.1))
-    assert "layers 100%" in clear and "hint" not in clear
+    assert "layers 100%" in clear and "indication" not in clear
     together = told(
         lambda point: 20.0 + ((point["model.layers"] == 4) == (point["model.dim"] == 64)) + rng.gauss(0, 0.1)
     )
@@ -347,14 +331,14 @@ def test_nothing_is_recommended_where_nothing_works():
     text = " ".join(
         describe_study(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
     )
-    assert "None of them is a model that works" in text and "Nothing to pick" in text and "Best on dev" not in text
+    assert "no trial has produced a working model" in text and "No recommendation" in text and "Best on dev" not in text
 
 
 def test_runs_without_a_turn_are_said_to_have_none():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    assert describe_overfitting(evidence(result(1, 20.0), loss_curves={1: curve})) == "No overfitting by the end of set 1."
+    assert describe_overfitting(evidence(result(1, 20.0), loss_curves={1: curve})) == "No overfitting in set 1."
     many = evidence(*(result(n, 20.0) for n in range(11)), loss_curves=dict.fromkeys(range(11), curve))
-    assert describe_overfitting(many) == "No overfitting by the end of any of the 11."
+    assert describe_overfitting(many) == "No overfitting in any of the 11 trials."
 
 
 def test_nothing_is_said_of_the_end_of_what_has_not_ended():
@@ -364,8 +348,8 @@ def test_nothing_is_said_of_the_end_of_what_has_not_ended():
         study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], loss_curves={1: curve}
     )
     assert describe_study(seen) == [
-        "1 trial: 0 trained to the end, 1 still running. None has come to its end, so there is no ranking.",
-        "Nothing to pick: none has come to its end.",
+        "1 trial: 0 complete, 1 still running. There is no ranking: no trial has finished.",
+        "No recommendation: no trial has finished.",
     ]
 
 

@@ -1,0 +1,89 @@
+"""Learning curves of runs, read from their logs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from regard.run import Run
+from regard.training import log
+from regard.training.loop import Step
+from regard.tuning.study import Study
+
+MIN_LOSS_RISE = 0.02  # nats: smaller rises of the dev loss are no overfitting
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A training step or a validation."""
+
+    x: float
+    """Steps, minutes or epochs since the start."""
+    loss: float
+    accuracy: float
+    """In percent."""
+    bleu: float | None = None
+
+
+@dataclass(frozen=True)
+class LossCurve:
+    """Training loss and dev loss at the validations of a run."""
+
+    x: Sequence[float]
+    train_loss: Sequence[float]
+    dev_loss: Sequence[float]
+
+
+@dataclass(frozen=True)
+class LogCurves:
+    """The log of a run, over steps, minutes or epochs."""
+
+    steps: list[CurvePoint]
+    validations: list[CurvePoint]
+
+    def loss_curve(self) -> LossCurve:
+        """Both losses at each validation; the training loss is averaged since the validation before."""
+        train: list[float] = []
+        start = 0
+        for validation in self.validations:
+            since = [step.loss for step in self.steps[start:] if step.x <= validation.x]
+            start += len(since)
+            train.append(sum(since) / len(since) if since else (train[-1] if train else float("nan")))
+        return LossCurve([point.x for point in self.validations], train, [point.loss for point in self.validations])
+
+
+def curve_unit(study: Study) -> str:
+    """The x-axis of curves: the unit of the budget that is equal for all trials."""
+    return "epochs" if study.each.epochs else "minutes" if study.each.minutes else "steps"
+
+
+def read_log_curves(run: Run, unit: str) -> LogCurves | None:
+    """The curves of a run over `unit`; None if it has no log."""
+    if not run.log.exists():
+        return None
+    records = list(log.read(run.log))
+    epoch_length = max((step.data_position.batch for step in records if isinstance(step, Step)), default=1)
+    steps: list[CurvePoint] = []
+    validations: list[CurvePoint] = []
+    seconds, epochs, number = 0.0, 0.0, 0
+    for record in records:
+        seconds += record.seconds
+        if isinstance(record, Step):
+            epochs, number = record.data_position.epoch + record.data_position.batch / epoch_length, record.number
+        else:
+            number = record.step
+        x = {"epochs": epochs, "minutes": seconds / 60, "steps": float(number)}[unit]
+        if isinstance(record, Step):
+            steps.append(CurvePoint(x, record.loss, 100 * record.accuracy))
+        else:
+            bleu = record.bleu.value if record.bleu else None
+            validations.append(CurvePoint(x, record.loss, 100 * record.accuracy, bleu))
+    return LogCurves(steps, validations)
+
+
+def find_turning_point(curve: LossCurve) -> tuple[float, float] | None:
+    """Where the dev loss was lowest and how far it rose from there, if it rose while the training loss fell."""
+    if len(curve.dev_loss) < 3:
+        return None
+    low = min(range(len(curve.dev_loss)), key=lambda n: curve.dev_loss[n])
+    rise = curve.dev_loss[-1] - curve.dev_loss[low]
+    falls = curve.train_loss[-1] < curve.train_loss[low]
+    return (curve.x[low], rise) if low < len(curve.dev_loss) - 1 and rise > MIN_LOSS_RISE and falls else None
