@@ -14,14 +14,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CALLED_BY_LIBRARIES = {"forward", "backward", "step", "log_message", "emit", "format_help", "main"}
 REGISTERED = {"command", "callback", "register", "model_validator", "field_validator", "overload"}
-    "command",
-    "callback",
-    "register",
-    "model_validator",
-    "field_validator",
-    "overload",
-    "singledispatchmethod",
-}
 
 
 def trees(*folders: str) -> Iterator[tuple[Path, ast.Module]]:

@@ -1,10 +1,11 @@
-"""Who may import whom: a room imports lower floors only. And budgets, which are aims with a little room."""
+"""The structure of the package: imports go down its layers, names are unique, files and folders stay small."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import regard
+from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
@@ -20,7 +21,8 @@ FLOORS = (
     "__init__ __main__",
 )
 FLOOR = {room: n for n, rooms in enumerate(FLOORS) for room in rooms.split()}
-LINES, STATEMENTS, PARAMETERS = 400, 60, 8
+LINES, STATEMENTS, PARAMETERS, FILES = 400, 60, 8, 12
+UNLIMITED = {"cli", "formats"}  # one file per command, one per format
 
 
 def room(path: Path) -> str:
@@ -84,6 +86,42 @@ def test_budgets_hold():
                 if parameters > PARAMETERS + ("self" in [a.arg for a in node.args.args]) and room(path) != "cli":
                     over.append(f"{path}:{node.lineno} {node.name}: too many parameters")
     assert over == []
+
+
+def test_folders_hold_few_files():
+    folders = {path.parent for path, _ in files()}
+    counts = {folder: len(list(folder.glob("*.py"))) - 1 for folder in folders if folder.name not in UNLIMITED}
+    assert {str(folder): count for folder, count in counts.items() if count > FILES} == {}
+
+
+def repeated_classes(trees: list[tuple[Path, ast.Module]]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for path, tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path}:{node.lineno}")
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def test_one_noun_names_one_class():
+    assert repeated_classes(files()) == {}
+    planted = [(Path("a.py"), ast.parse("class Memory: ...")), (Path("b.py"), ast.parse("class Memory: ..."))]
+    assert repeated_classes(planted) == {"Memory": ["a.py:1", "b.py:1"]}
+
+
+def test_nothing_is_called_by_tests_alone():
+    assert unused.unused() == []
+
+
+def test_one_forward_pass_is_a_short_read():
+    counts = forward_lines.forward_lines()
+    assert len(counts) <= 6 and sum(counts.values()) <= 300, counts
+
+
+def test_tests_stand_where_the_names_of_their_modules_say():
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path()}
+    assert [str(folder) for folder in folders if not (ROOT / folder).is_dir()] == []
 
 
 def borrowed(tree: ast.Module) -> list[int]:
