@@ -1,10 +1,10 @@
-"""Tables become pictures and pages.
+"""Charts, HTML pages and terminal views of tables.
 
-Analyses hand over a `Table` of plain values; this room draws it (`curves`, `bars`, `histogram`, `heatmap`; of many
-runs `overlay`, `panels`, `profile`, `distributions`, `slices`, `parallel`, `frontier`),
-sets it into one offline HTML file (`page` and its parts) or into a terminal (`alignment`, `sparkline`). It
-knows colours and HTML and nothing of models: no tensor comes in, no request goes out, and the same input
-gives the same bytes.
+The input is a `Table` of plain values. It is drawn as a chart (`line_chart`, `bar_chart`, `histogram`, `heatmap_chart`;
+for several runs `overlay_curves`, `small_multiples`, `category_curves`, `stacked_histograms`, `slice_plot`,
+`parallel_coordinates`, `pareto_chart`), placed into one offline HTML file (`render_page` and its parts), or printed in
+a terminal (`format_alignment`, `sparkline`). This package knows colors and HTML but no models: it takes no tensors and
+makes no network requests, and the same input gives the same bytes.
 """
 
 from regard.report.chart import Chart
@@ -15,7 +15,7 @@ from regard.report.charts.matrices import MatrixPanel, matrix_grid
 from regard.report.charts.run_curves import category_curves, overlay_curves, small_multiples, stacked_histograms
 from regard.report.charts.senses import layer_scatter
 from regard.report.charts.sweep import parallel_coordinates, pareto_chart, pareto_front, slice_plot
-from regard.report.look.page import render_look_page, render_look_page_with_notes
+from regard.report.look.page import LookPage, render_look_page
 from regard.report.page import (
     DefinitionList,
     Figure,
@@ -35,6 +35,7 @@ __all__ = [
     "Chart",
     "DefinitionList",
     "Figure",
+    "LookPage",
     "MatrixPanel",
     "PagePart",
     "Paragraph",
@@ -60,7 +61,6 @@ __all__ = [
     "pareto_chart",
     "pareto_front",
     "render_look_page",
-    "render_look_page_with_notes",
     "render_page",
     "slice_plot",
     "small_multiples",

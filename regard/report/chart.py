@@ -1,4 +1,4 @@
-"""Chart: a picture as data, drawn to SVG and PNG without a browser and without a network."""
+"""A chart as a Vega-Lite specification, drawn to SVG and PNG without a browser and without a network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TITLE_WIDTH = 84  # characters in a line of the title
 
 @dataclass(frozen=True)
 class Chart:
-    """A Vega-Lite picture with the name of its files."""
+    """A Vega-Lite chart and the name of its files."""
 
     name: str
     title: str
@@ -42,8 +42,8 @@ class Chart:
         return replace(self, name=name)
 
     def to_svg(self) -> str:
-        """The picture as an SVG element that can stand beside others on a page."""
-        # Late, here and wherever charts are built: a page of tables or a terminal view needs no engine.
+        """The chart as an SVG element that can share a page with others."""
+        # Imported late, here and wherever charts are built: a page of tables or a terminal view needs no renderer.
         import vl_convert
 
         try:
@@ -51,7 +51,7 @@ class Chart:
         except ValueError as error:
             raise RegardError(f"chart {self.name!r} could not be drawn: {error}") from error
         root = ElementTree.fromstring(svg_text)
-        for element in root.iter():  # else the writer would invent a prefix, which HTML does not understand
+        for element in root.iter():  # otherwise the writer would add a prefix, which HTML does not understand
             element.tag = element.tag.removeprefix(f"{{{SVG_NAMESPACE}}}")
         root.set("xmlns", SVG_NAMESPACE)
         _rename_ids(root, self._id_prefix())
@@ -62,12 +62,12 @@ class Chart:
     def to_png(self, scale: float = 2) -> bytes:
         import vl_convert
 
-        # The engine's own font has no U+2581, and a missing sign drags its whole word into another typeface.
+        # The renderer's font has no U+2581, and a missing character sets its whole word in another typeface.
         svg_text = self.to_svg().replace("▁", "_")
         return bytes(vl_convert.svg_to_png(svg_text, scale=scale))
 
     def save(self, folder: Path) -> tuple[Path, Path]:
-        """Write `<name>.png` and `<name>.svg` into the folder, and say where they are."""
+        """Write `<name>.png` and `<name>.svg` into the folder; returns their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         png, svg = folder / f"{self.name}.png", folder / f"{self.name}.svg"
         png.write_bytes(self.to_png())
@@ -75,7 +75,7 @@ class Chart:
         return png, svg
 
     def _id_prefix(self) -> str:
-        """Different for every chart, even when two have one name; the same whenever this one is drawn."""
+        """Unique for every chart, even if two have the same name, and the same whenever this one is drawn."""
         return f"{self.name}-{zlib.crc32(json.dumps(self.spec).encode()):08x}"
 
 
@@ -85,9 +85,9 @@ def compose_chart(
     datasets: Mapping[str, Sequence[Mapping[str, Value]]],
     note: str = "",
 ) -> Chart:
-    """A chart in the house's look.
+    """A chart with the common theme.
 
-    The layers only name their data; the values join last, past the schema's check, slow on thousands.
+    The layers only name their data. The values are added last, after the schema validation, which is slow on thousands.
     """
     spec = layers.to_dict()
     spec["config"] = CONFIG
@@ -99,15 +99,15 @@ def compose_chart(
 
 
 def label_expression(labels: Sequence[str]) -> str:
-    """A Vega expression that turns a position on an axis into its label.
+    """A Vega expression that maps a position on an axis to its label.
 
-    Axes count positions, so that two equal words stay two places.
+    Axes use positions, so that two equal words stay separate.
     """
     return json.dumps([replace_forbidden(label) for label in labels]) + "[datum.value]"
 
 
 def _clean_spec(part: Any) -> Any:
-    """The spec with clean strings throughout: at a control character the engine aborts the whole process."""
+    """The spec without control characters in its strings: they make the renderer abort the whole process."""
     if isinstance(part, str):
         return replace_forbidden(part)
     if isinstance(part, dict):
@@ -118,8 +118,8 @@ def _clean_spec(part: Any) -> Any:
 def _rename_ids(root: ElementTree.Element, prefix: str) -> None:
     """Rename every id to `<prefix>-<n>`, in order of appearance.
 
-    The engine numbers ids by what it drew before in this process: two charts would share them on one page,
-    and one chart drawn twice would differ.
+    The renderer numbers ids across all charts of a process: two charts on one page would share them, and one chart
+    drawn twice would differ.
     """
     old_ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
     new_ids = {name: f"{prefix}-{n}" for n, name in enumerate(old_ids)}

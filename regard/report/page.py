@@ -1,4 +1,4 @@
-"""One HTML file that holds its whole report and asks the network for nothing."""
+"""Reports as one HTML file that makes no network requests."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from regard.report.chart import Chart
 from regard.report.table import Table, Value
 from regard.report.text import escape_html, format_column
 
-# Belt to the braces of inlining everything: even if a link slipped in, the browser would not follow it.
+# A second safeguard besides inlining everything: even if a link slipped in, the browser would not load it.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-MAX_NOWRAP_LENGTH = 16  # letters of a text that is never broken: a number and its interval, a name
+MAX_NOWRAP_LENGTH = 16  # characters of a text that is never wrapped: a number and its interval, a name
 
 
 class PagePart(Protocol):
-    """What a section is made of: anything that can write itself as escaped HTML."""
+    """A part of a section: any object that can render itself as escaped HTML."""
 
     def html(self) -> str: ...
 
@@ -38,7 +38,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, drawn into the page, with a caption."""
+    """A chart, inlined as SVG, with a caption."""
 
     chart: Chart
     caption: str = ""
@@ -53,12 +53,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table to read: numbers to the right with their points below one another, text to the left."""
+    """A table: numbers are right-aligned at their decimal points, text is left-aligned."""
 
     table: Table
     caption: str = ""
     headings: Mapping[str, str] = field(default_factory=dict)
-    """What a column is called on the page, where its name is not good enough."""
+    """Headings of columns, if they differ from the names."""
 
     def html(self) -> str:
         names = list(self.table.columns)
@@ -90,7 +90,7 @@ class TableView:
 
 @dataclass(frozen=True)
 class DefinitionList:
-    """Settings or scores: a name and a value each."""
+    """Settings or scores: names and values."""
 
     entries: Mapping[str, Value]
 
@@ -105,18 +105,18 @@ class DefinitionList:
 
 @dataclass(frozen=True)
 class TranslationCard:
-    """A sentence, what the model made of it, and what a person did."""
+    """A sentence, its translation by the model, and its reference."""
 
     source: str
     translation: str
     reference: str = ""
     score: str = ""
-    """Written out with its metric ("chrF 61.2"): a number never travels alone."""
+    """The score with its metric ("chrF 61.2")."""
 
 
 @dataclass(frozen=True)
 class TranslationCards:
-    """A card for each translation; the languages, where known, tell a browser how to read and break it."""
+    """A card for each translation; the languages, if known, become lang attributes."""
 
     items: Sequence[TranslationCard]
     source_language: str = ""
@@ -131,7 +131,8 @@ class TranslationCards:
         lines += [("reference", item.reference, self.target_language)] if item.reference else []
         lines += [("translation", item.translation, self.target_language)]
         body = "".join(
-            f'<div class="{kind}"><dt>{kind}</dt><dd dir="auto"{_language_attribute(code)}>{escape_html(text)}</dd></div>'
+            f'<div class="{kind}"><dt>{kind}</dt>'
+            f'<dd dir="auto"{_language_attribute(code)}>{escape_html(text)}</dd></div>'
             for kind, text, code in lines
         )
         return f"<li>{score}<dl>{body}</dl></li>"
@@ -139,7 +140,7 @@ class TranslationCards:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the parts below it."""
 
     title: str
     parts: Sequence[PagePart]
@@ -153,7 +154,7 @@ class Section:
 
 
 def render_page(title: str, subtitle: str, sections: Sequence[Section], *, language: str = "en") -> str:
-    """A whole document: style inlined, charts drawn in, every request forbidden."""
+    """A complete HTML document: style and charts are inlined, requests are forbidden."""
     anchors = {f"section-{number}": section for number, section in enumerate(sections, start=1)}
     contents = "".join(f'<li><a href="#{name}">{escape_html(part.title)}</a></li>' for name, part in anchors.items())
     menu = f'<nav aria-label="Contents"><ol>{contents}</ol></nav>' if len(anchors) > 1 else ""
@@ -184,13 +185,13 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section], *, langu
 
 
 def write_page(path: Path, html: str) -> None:
-    """Write the page as UTF-8, making its folder where there is none."""
+    """Write the page as UTF-8, and create its folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html, encoding="utf-8", newline="\n")
 
 
 def read_stylesheet() -> str:
-    """The page's stylesheet, as it lies in the package."""
+    """The stylesheet of the page, a file of this package."""
     return (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8")
 
 
@@ -203,7 +204,7 @@ def _cell_attributes(numeric: bool, short: bool = False) -> str:
 
 
 def _row_attributes(text: str) -> str:
-    """A fact too long for its column gets a row of its own."""
+    """A value that is too long for its column gets a row of its own."""
     return ' class="long"' if len(text) > 22 else ""
 
 

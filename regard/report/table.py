@@ -1,4 +1,4 @@
-"""Table: the one noun that analyses hand to report."""
+"""Table: the input of charts and pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Table:
     columns: Mapping[str, Sequence[Value]]
 
     def __post_init__(self) -> None:
-        # Copied into tuples: a caller who goes on appending to its lists must not bend a checked table.
+        # Copied into tuples: a validated table must not change if the caller goes on appending to its lists.
         columns = {name: tuple(values) for name, values in self.columns.items()}
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
@@ -61,12 +61,12 @@ class Table:
             yield dict(zip(self.columns, values, strict=True))
 
     def numbers(self, name: str) -> list[float | None]:
-        """A column of numbers; what is missing or not finite (a loss that blew up) becomes None."""
+        """A column of numbers; missing and non-finite values (a diverged loss) become None."""
         return [to_number(value, f"table column {name!r}, row {row}") for row, value in enumerate(self[name])]
 
 
 def to_number(value: Value, location: str) -> float | None:
-    """The value as JSON holds it: an int stays one, NaN and infinity become None, a string is refused."""
+    """The value as a JSON number: an int stays an int, NaN and infinity become None, a string is an error."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Views for a terminal: plain text, no colour, callers print."""
+"""Views for a terminal: plain text without color, printed by the caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.report.text import display_width, replace_forbidden
 LABEL_WIDTH = 22
 SHADES = ((0.75, "█"), (0.5, "▓"), (0.25, "▒"), (0.1, "░"), (0.0, "·"))
 LEGEND = "█ 0.75 and more   ▓ 0.5   ▒ 0.25   ░ 0.1   · less"
-LINK_THRESHOLD = 0.25  # a weight from which on the word is also named at the row's end
+LINK_THRESHOLD = 0.25  # weight from which a source word is also named at the end of the row
 SPARKLINE_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -32,21 +32,21 @@ def format_alignment(
         The  █ · ·  Die
         cat  · █ ·  Katze
 
-    Give either `weights` (a row per target word, a column per source word) or `pairs` of (source, target)
-    positions from 0. Sentences too long for the width become a list of target words with the words behind.
+    Pass either `weights` (a row per target word, a column per source word) or `pairs` of (source, target)
+    positions from 0. Sentences that are too long for the width become a list of target words with their source words.
     """
     matrix = _alignment_matrix(len(source), len(target), weights, pairs)
     names = [_clip(word, LABEL_WIDTH) for word in target]
     label_width = max(map(display_width, names), default=0)
     legend = [LEGEND] if weights is not None else []
-    # Twelve cells stay free at the right: for the last source word, and for the words named at a row's end.
+    # Twelve cells stay free at the right for the last source word and for the words at the ends of rows.
     if label_width + 2 + 2 * len(source) + 12 <= width:
         return "\n".join(_draw_matrix(source, names, matrix, label_width, width) + legend)
     return "\n".join(_list_links(source, names, matrix, label_width, width))
 
 
 def sparkline(values: Sequence[float | None], width: int = 60) -> str:
-    """The course of a row of numbers in one line of blocks; a gap where there is no number."""
+    """A sequence of numbers as one line of blocks, with a gap for each missing number."""
     points = [(float(n), value if _is_finite(value) else None) for n, value in enumerate(values)]
     heights = [value for _, value in downsample_points(points, width)]
     finite = [value for value in heights if value is not None]
@@ -61,7 +61,7 @@ def sparkline(values: Sequence[float | None], width: int = 60) -> str:
 
 
 def _clip(word: str, width: int) -> str:
-    """The word on one line, cut with an ellipsis where it does not fit."""
+    """The word on one line, truncated with an ellipsis if it does not fit."""
     word = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in replace_forbidden(word))
     if display_width(word) <= width:
         return word
@@ -85,7 +85,7 @@ def _alignment_matrix(
     pairs: Iterable[tuple[int, int]] | None,
 ) -> list[list[float]]:
     if (weights is None) == (pairs is None):
-        raise RegardError("an alignment is given by weights or by pairs: one of the two")
+        raise RegardError("an alignment needs either weights or pairs")
     if weights is not None:
         sizes = {len(row) for row in weights}
         if len(weights) != targets or sizes - {sources}:
@@ -111,7 +111,7 @@ def _draw_matrix(
     label_width: int,
     width: int,
 ) -> list[str]:
-    """Source words as a staircase, each standing at the head of its own column."""
+    """Source words as a staircase, each at the top of its column."""
     lines = []
     for s, word in enumerate(source):
         stairs = " " * (label_width + 2) + "│ " * s + "┌ "
@@ -128,7 +128,7 @@ def _draw_matrix(
 def _list_links(
     source: Sequence[str], names: Sequence[str], matrix: Sequence[Sequence[float]], label_width: int, width: int
 ) -> list[str]:
-    """A target word and the numbered source words behind it, for sentences wider than the terminal."""
+    """Each target word and its numbered source words, for sentences wider than the terminal."""
     lines = []
     for name, row in zip(names, matrix, strict=True):
         line = f"{_pad(name, label_width)} ←"
@@ -143,7 +143,7 @@ def _list_links(
 
 
 def _linked_positions(row: Sequence[float]) -> list[int]:
-    """Positions worth naming, the heaviest first; the heaviest even when it is light."""
+    """Positions with at least LINK_THRESHOLD, largest weight first; the largest one in any case."""
     order = sorted((s for s, weight in enumerate(row) if weight > 0), key=lambda s: -row[s])
     return [s for s in order if row[s] >= LINK_THRESHOLD] or order[:1]
 

@@ -1,4 +1,4 @@
-"""How values are written: numbers with sensible digits, text that every XML and HTML reader accepts."""
+"""Values as text: numbers with suitable precision, text that is valid in XML and HTML."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from collections.abc import Sequence
 
 from regard.report.table import Value
 
-# What XML 1.0 (section 2.2) forbids even when escaped; lone surrogates also cannot be written as UTF-8.
+# Characters that XML 1.0 (section 2.2) forbids even if escaped; lone surrogates cannot be encoded as UTF-8 either.
 FORBIDDEN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 MISSING = "–"
 
 
 def replace_forbidden(text: str) -> str:
-    """The text with the replacement character in place of what XML forbids."""
+    """The text with characters that XML forbids replaced by U+FFFD."""
     return FORBIDDEN_XML.sub("\ufffd", text)
 
 
 def escape_html(text: str) -> str:
-    """The text as it may stand between tags or inside a quoted attribute."""
+    """The text, escaped for use between tags or inside a quoted attribute."""
     return html.escape(replace_forbidden(text), quote=True)
 
 
 def format_label(value: Value) -> str:
-    """A value as a chart's label: text as it is (a blank one made visible), a number with its digits."""
+    """A value as a label of a chart: text (blanks made visible), or a formatted number."""
     if not isinstance(value, str):
         return format_column([value])[0]
     return replace_forbidden("␣" * len(value) if value.isspace() and value.strip(" ") == "" else value)
 
 
 def display_width(text: str) -> int:
-    """Width of a text in letters: two for wide characters, none for what joins the one before."""
+    """Width of a text in terminal cells: two for wide characters, none for combining ones."""
     return sum(
         0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -42,21 +42,21 @@ def display_width(text: str) -> int:
 
 
 def slugify(title: str) -> str:
-    """A name for files and ids: lower-case ASCII words joined by hyphens, never empty."""
+    """A name for files and ids: lowercase ASCII words joined by hyphens, never empty."""
     ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     words = re.findall("[a-z0-9]+", ascii_title.lower())
     return "-".join(words)[:60].strip("-") or f"chart-{zlib.crc32(replace_forbidden(title).encode()):08x}"
 
 
 def format_column(values: Sequence[Value]) -> list[str]:
-    """A column as text: floats share one number of decimals, so that their points stand below one another."""
+    """A column as text: all floats have the same number of decimals, so that their decimal points align."""
     floats = [v for v in values if isinstance(v, float) and math.isfinite(v)]
     decimals = _column_decimals(floats)
     return [_format_value(value, decimals) for value in values]
 
 
 def _column_decimals(floats: Sequence[float]) -> int | None:
-    """Decimals that give the largest number four digits; None when only powers of ten can show it."""
+    """Decimals that give the largest number four digits; None if it needs scientific notation."""
     largest = max(map(abs, floats), default=0.0)
     if largest == 0:
         return 1

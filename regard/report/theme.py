@@ -1,23 +1,23 @@
-"""The look that all charts share: little ink, room to breathe, colours that every eye can tell apart."""
+"""The theme of all charts: little ink, generous space, and a palette that is safe for color blindness."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Liberation Sans comes with the drawing engine; Arial and Helvetica share its widths, so labels fit anywhere.
+# Liberation Sans comes with the renderer; Arial and Helvetica have the same widths, so labels fit everywhere.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
-# Okabe and Ito 2008, "Color Universal Design"; ordered so that neighbours differ in lightness too, yellow
-# darkened until it holds against white.
+# Okabe and Ito 2008, "Color Universal Design"; ordered so that neighbors differ in lightness, too, with a darker
+# yellow for contrast with white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333", "#b8a800")
 
-# One hue from paper to ink, evenly spaced in lightness: equal steps of weight look equal, also in grey print.
+# One hue, evenly spaced in lightness: equal steps of weight look equal, also in grayscale.
 SEQUENTIAL_COLORS = ("#f7f9fc", "#d3e2f0", "#a3c5e2", "#6ba3cf", "#3579b1", "#17508a", "#08295a")
 
 TEXT_COLOR = "#1f2328"
 MUTED_COLOR = "#57606a"
 GRID_COLOR = "#e7eaee"
-EMPTY_CELL_COLOR = "#e4e0da"  # a cell without a value: grey with a warmth that no shade has
+EMPTY_CELL_COLOR = "#e4e0da"  # a cell without a value: a warm gray that is not part of any scale
 
 WIDTH = 660
 HEIGHT = 320
@@ -26,7 +26,7 @@ FONT_SIZE = 12
 CONFIG: dict[str, Any] = {
     "background": "white",
     "font": FONT,
-    # Marks would otherwise each carry a label for screen readers: thousands of points, read one by one.
+    # Otherwise every mark would have a label for screen readers: thousands of points, read one by one.
     "aria": False,
     "padding": 12,
     "view": {"stroke": None},

@@ -83,8 +83,8 @@ def test_empty_sentences_are_no_trouble():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "by weights or by pairs: one of the two"),
-        ({"weights": [[1.0]], "pairs": []}, "by weights or by pairs: one of the two"),
+        ({}, "needs either weights or pairs"),
+        ({"weights": [[1.0]], "pairs": []}, "needs either weights or pairs"),
         ({"pairs": [(0, 2)]}, "pair 0-2 points outside 3 source words and 2 target words"),
         ({"pairs": [(-1, 0)]}, "pair -1-0 points outside"),
         (

@@ -1,1 +1,1 @@
-"""Charts: Tables become pictures."""
+"""Charts of tables."""

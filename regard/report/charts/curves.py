@@ -1,4 +1,4 @@
-"""Charts of a table: curves over time, bars of categories, the shape of a column."""
+"""Charts of one table: line charts, bar charts, histograms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from regard.report.theme import HEIGHT, MUTED_COLOR, PALETTE, TEXT_COLOR, WIDTH
 if TYPE_CHECKING:
     import altair as alt
 
-MAX_POINTS = 800  # more than there are pixels to show them
-MAX_DOTS = 60  # so few that each deserves its dot
+MAX_POINTS = 800  # about one for each pixel
+MAX_DOTS = 60  # points of a line up to which each is drawn as a dot, too
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2])
 
 
@@ -32,9 +32,9 @@ def line_chart(
     y_title: str,
     rules: Mapping[str, float] | None = None,
 ) -> Chart:
-    """One line per series; long ones thinned to window means, which a note tells; short ones with dots.
+    """One line per series. Long ones are downsampled to window means, which a note mentions; short ones have dots.
 
-    `rules` are labelled horizontal lines to compare with. A missing or infinite y leaves a gap in its line.
+    `rules` are labeled horizontal lines to compare with. A missing or infinite y leaves a gap in its line.
     """
     import altair as alt
 
@@ -75,10 +75,10 @@ def bar_chart(
     x_title: str,
     y_title: str,
 ) -> Chart:
-    """A bar per category of x, in the table's order, beside those of the other series, its value written out.
+    """A bar with its value for each category of x, in the table's order, grouped by series.
 
-    `interval` names the columns of the lower and upper bound, drawn as a whisker. Bars stand where all labels
-    fit beside one another, and lie where they do not.
+    `interval` names the columns of the lower and upper bound, drawn as an error bar. Bars are vertical if all labels
+    fit side by side, and horizontal otherwise.
     """
     import altair as alt
 
@@ -108,7 +108,7 @@ def histogram(
     y_title: str = "count",
     bins: int = 30,
 ) -> Chart:
-    """How often a column's values fall into equal steps with round borders; a note counts the missing."""
+    """The number of values in bins of equal width with round edges; a note counts missing values."""
     import altair as alt
 
     values = [value for value in table.numbers(column) if value is not None]
@@ -145,7 +145,7 @@ def _long_rows(lines: Mapping[str, Sequence[Point]]) -> list[dict[str, Value]]:
 
 
 def _downsampling_note(lines: Mapping[str, Sequence[Point]], downsampled: Mapping[str, Sequence[Point]]) -> str:
-    """A mean is not a measurement: a line of means says so."""
+    """A note for lines that show means instead of measurements."""
     notes = [
         f"{name + ': ' if name else ''}mean of about {len(points) / len(downsampled[name]):.0f} points at a time"
         for name, points in lines.items()
@@ -155,7 +155,7 @@ def _downsampling_note(lines: Mapping[str, Sequence[Point]], downsampled: Mappin
 
 
 def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
-    """Colour for each series; past the palette's end the colours return with dashes."""
+    """A color for each series; after the end of the palette, colors repeat with dashes."""
     import altair as alt
 
     longest = max(map(display_width, names), default=0)
@@ -195,7 +195,7 @@ def _rule_layers(up: alt.Y) -> list[alt.Chart]:
 def _bar_rows(
     table: Table, x: str, y: str, series: str | None, interval: tuple[str, str] | None
 ) -> tuple[list[dict[str, Value]], list[str], list[str]]:
-    """One row per bar, with its place among the categories and its part in the group; categories; series."""
+    """One row per bar, with the indices of its category and series; all categories; all series."""
     if not len(table):
         raise RegardError(f"bars of {y!r} over {x!r}: the table has no row to draw")
     row_categories = [format_label(value) for value in table[x]]
@@ -223,7 +223,7 @@ def _bar_rows(
 
 
 def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> dict[str, Any]:
-    """Where the bars of a category stand, and which of them comes first, whichever way they run."""
+    """The position of a bar by its category and series, for vertical and horizontal bars."""
     import altair as alt
 
     axis = alt.Axis(
@@ -243,7 +243,7 @@ def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> 
 
 
 def _value_encoding(upright: bool, title: str, start: str, stop: str | None = None) -> dict[str, Any]:
-    """A mark that begins at `start` on the axis of values and, where given, ends at `stop`."""
+    """A mark from `start` on the value axis, and to `stop` if there is one."""
     import altair as alt
 
     if upright:
@@ -257,18 +257,18 @@ def _bins(values: Sequence[float], bins: int) -> list[dict[str, Value]]:
     low, high = min(values), max(values)
     all_integers = all(isinstance(value, int) for value in values)
     step = _round_step((high - low) / max(1, bins), minimum=1 if all_integers else 0)
-    # Whole numbers counted one by one stand in the middle of their bar.
+    # Integers in bins of width 1 are centered on their bar.
     start = low - 0.5 if all_integers and step == 1 else math.floor(low / step) * step
     counts = [0] * (math.floor((high - start) / step) + 1)
     for value in values:
-        # Held inside: rounding may put the lowest value a hair below the first border.
+        # Clamped: rounding may put the lowest value slightly below the first edge.
         counts[min(len(counts) - 1, max(0, math.floor((value - start) / step)))] += 1
     borders = [float(f"{start + n * step:.12g}") for n in range(len(counts) + 1)]
     return [{"start": borders[n], "stop": borders[n + 1], "count": count} for n, count in enumerate(counts)]
 
 
 def _round_step(step: float, minimum: float) -> float:
-    """The next step of the kind that people count in: 1, 2 or 5 times a power of ten."""
+    """The next larger step that is 1, 2 or 5 times a power of ten."""
     if step <= minimum:
         return minimum or 1.0
     power = 10.0 ** math.floor(math.log10(step))

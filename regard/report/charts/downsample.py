@@ -1,4 +1,4 @@
-"""Long rows of numbers made short enough to see."""
+"""Downsampling of long curves to as many points as can be seen."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Point = tuple[float, float | None]
 
 
 def downsample_points(points: Sequence[Point], limit: int) -> list[Point]:
-    """At most `limit` points: the first as it is, then the means of equal windows, the last one standing at the end.
+    """At most `limit` points: the first one, then the means of equal windows, the last of them at the last x.
 
-    Means, not every n-th point: a noisy loss thinned by picking shows the noise of the picked steps, not its
-    course. So the end is a mean, too: it is what a reader takes for the result.
+    Means, not every n-th point: of a noisy loss, single points show the noise and not the trend. The last point is a
+    mean, too, since readers take it for the result.
     """
     if len(points) <= max(limit, 2):
         return list(points)

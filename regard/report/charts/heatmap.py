@@ -1,4 +1,4 @@
-"""Heat maps: who looks at whom."""
+"""Heat maps of attention weights."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from regard.report.theme import EMPTY_CELL_COLOR, SEQUENTIAL_COLORS, TEXT_COLOR
 if TYPE_CHECKING:
     import altair as alt
 
-DARK_THRESHOLD = 0.6  # part of the domain above which white reads better than ink
-MAX_ANNOTATED = 15  # rows and columns up to which the weights are written into the cells
+DARK_THRESHOLD = 0.6  # fraction of the domain above which text is white
+MAX_ANNOTATED = 15  # rows and columns up to which cells contain their weights as text
 
 
 def heatmap_chart(
@@ -29,11 +29,10 @@ def heatmap_chart(
     value_title: str = "weight",
     domain: tuple[float, float] = (0.0, 1.0),
 ) -> Chart:
-    """A cell per weight: rows are queries (target tokens), columns keys (source tokens), their labels on top.
+    """A cell per weight: rows are queries (target tokens), columns are keys (source tokens), their labels on top.
 
-    The shade's domain is fixed, so that two maps can be compared by eye. A `Table` gives a column per key.
-    Cells without a finite value are grey; small maps have their weights written out, but for those that would
-    read 0.00.
+    The domain of the color scale is fixed, so that two maps can be compared. A `Table` has a column per key. Cells
+    without a finite value are gray. The cells of small maps contain their weights as text, except for 0.00.
     """
     entries = _cell_entries(weights, rows, columns, domain)
     cell_size = _cell_size(len(rows), len(columns))
@@ -69,7 +68,7 @@ def _cell_entries(
 
 
 def _annotation(weight: float | None, dark: float) -> dict[str, Value]:
-    """What a cell says, and whether on dark ground."""
+    """The text of a cell, and whether its background is dark."""
     if weight is None:
         return {"text": MISSING, "dark": 0}
     text = f"{weight:.2f}"
@@ -77,7 +76,7 @@ def _annotation(weight: float | None, dark: float) -> dict[str, Value]:
 
 
 def _cell_size(rows: int, columns: int) -> int:
-    """Pixels of a cell: room for four characters where weights are written, always for a line of label."""
+    """Width of a cell in pixels: four characters if cells contain text, always the height of a label."""
     most = max(rows, columns)
     return 40 if most <= MAX_ANNOTATED else max(15, min(28, 720 // most))
 
@@ -118,7 +117,7 @@ def _axis(labels: Sequence[str], **options: Any) -> alt.Axis:
 
     return alt.Axis(
         labelExpr=label_expression([format_label(word) for word in labels]),
-        labelOverlap=False,  # every token is named, however many there are
+        labelOverlap=False,  # every token has its label
         labelLimit=240,
         labelColor=TEXT_COLOR,
         domain=False,
@@ -129,7 +128,7 @@ def _axis(labels: Sequence[str], **options: Any) -> alt.Axis:
 
 
 def _column_angle(labels: Sequence[str], cell_size: int) -> dict[str, Any]:
-    """Level where all words fit their columns, else slanted, else upright where slanted lines would touch."""
+    """Horizontal if all words fit their columns, otherwise diagonal, or vertical if diagonal lines would overlap."""
     if max(map(display_width, labels)) * 8 <= cell_size - 4:
         return {"labelAngle": 0}
     return {"labelAngle": -45 if cell_size >= 24 else -90, "labelAlign": "left", "labelBaseline": "middle"}

@@ -1,4 +1,4 @@
-"""Tiles: several signed matrices side by side, each with its own scale and nought in the middle."""
+"""Several signed matrices side by side, each with a diverging color scale around 0."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from regard.report.theme import EMPTY_CELL_COLOR
 if TYPE_CHECKING:
     import altair as alt
 
-# Blue below nought and orange above it, as light as paper between: told apart by every eye, and in grey by lightness.
+# Blue below 0, orange above, nearly white between: safe for color blindness, and readable in gray by lightness.
 DIVERGING_COLORS = ("#0b4f8a", "#5b9bd0", "#f6f6f4", "#e08a3c", "#8a3c00")
-MIN_CELL_SIZE, MAX_CELL_SIZE = 4, 9  # pixels of a cell
-PANEL_WIDTH = 300  # what a tile would like to be
-MAX_TICK_LABELS = 6  # labels on an axis, at most
+MIN_CELL_SIZE, MAX_CELL_SIZE = 4, 9  # pixels
+PANEL_WIDTH = 300  # preferred width in pixels
+MAX_TICK_LABELS = 6  # per axis
 
 
 @dataclass(frozen=True)
 class MatrixPanel:
-    """One matrix with what its rows and columns are."""
+    """One matrix with the labels of its rows and columns."""
 
     title: str
     values: Sequence[Sequence[float | None]]
@@ -33,23 +33,23 @@ class MatrixPanel:
     row_title: str
     column_title: str
     color_limit: float | None = None
-    """The value that has the strongest colour; unset: the largest of its own."""
+    """The absolute value at the ends of the color scale; unset: the largest one of the matrix."""
 
 
 def matrix_grid(title: str, lines: Sequence[Sequence[MatrixPanel]], note: str = "") -> Chart:
-    """Lines of tiles. Colours are symmetric about 0; cells without a value are grey."""
+    """Rows of panels. Colors are symmetric around 0; cells without a value are gray."""
     import altair as alt
 
     if not lines or not all(lines):
-        raise RegardError("a picture of tiles needs at least one tile in every line")
+        raise RegardError("a grid of matrices needs at least one panel in every row")
     data: dict[str, list[dict[str, Value]]] = {}
     chart_rows = []
     for r, line in enumerate(lines):
         for c, panel in enumerate(line):
-            data[f"tile{r}x{c}"] = _cells(panel)
-        # One legend serves a line whose tiles were given one top.
+            data[f"panel{r}x{c}"] = _cells(panel)
+        # One legend for a row whose panels have a common color limit.
         show_legend = [panel.color_limit is None or panel is line[-1] for panel in line]
-        charts = (_panel_chart(panel, f"tile{r}x{c}", show_legend[c]) for c, panel in enumerate(line))
+        charts = (_panel_chart(panel, f"panel{r}x{c}", show_legend[c]) for c, panel in enumerate(line))
         chart_rows.append(alt.hconcat(*charts, spacing=26))
     grid = alt.vconcat(*(line.resolve_scale(color="independent") for line in chart_rows), spacing=30)
     return compose_chart(title, grid.resolve_scale(color="independent"), data, note)
@@ -57,9 +57,9 @@ def matrix_grid(title: str, lines: Sequence[Sequence[MatrixPanel]], note: str = 
 
 def _cells(panel: MatrixPanel) -> list[dict[str, Value]]:
     if len(panel.values) != len(panel.rows) or any(len(line) != len(panel.columns) for line in panel.values):
-        raise RegardError(f"tile {panel.title!r}: expected {len(panel.rows)} rows of {len(panel.columns)} values each")
+        raise RegardError(f"panel {panel.title!r}: expected {len(panel.rows)} rows of {len(panel.columns)} values each")
     return [
-        {"row": row, "column": column, "value": to_number(value, f"tile {panel.title!r}, row {row}, column {column}")}
+        {"row": row, "column": column, "value": to_number(value, f"panel {panel.title!r}, row {row}, column {column}")}
         for row, line in zip(panel.rows, panel.values, strict=True)
         for column, value in zip(panel.columns, line, strict=True)
     ]
@@ -99,7 +99,7 @@ def _panel_chart(panel: MatrixPanel, name: str, show_legend: bool) -> alt.LayerC
 
 
 def _axis(numbers: Sequence[int], **options: Any) -> alt.Axis:
-    """A few round numbers, however many there are."""
+    """An axis with a few round numbers."""
     import altair as alt
 
     step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, 256, 10**6) if len(numbers) <= MAX_TICK_LABELS * step)

@@ -1,4 +1,4 @@
-"""Charts of many runs: curves over one another with their names at their ends, and side by side on common axes."""
+"""Charts of several runs: curves with labels at their ends, and small multiples with common axes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from regard.report.theme import MUTED_COLOR, PALETTE, TEXT_COLOR
 if TYPE_CHECKING:
     import altair as alt
 
-MAX_CURVE_POINTS = 240  # of one curve: as many as a narrow panel has pixels
-LETTER_WIDTH, LABEL_HEIGHT = 6.6, 15  # pixels that a letter of a label is wide, and a label high
+MAX_CURVE_POINTS = 240  # per curve: about one for each pixel of a narrow panel
+LETTER_WIDTH, LABEL_HEIGHT = 6.6, 15  # pixels
 PANEL_WIDTH, PANEL_HEIGHT = 300, 260
 GRAY = "#c3c9d0"
 Curves = Mapping[str, Sequence[Point]]
@@ -26,7 +26,7 @@ Curves = Mapping[str, Sequence[Point]]
 
 @dataclass(frozen=True)
 class CurveStyles:
-    """A colour and a dash for each name; names that are not among the first are grey and nameless."""
+    """A color and a dash pattern for each name; all other curves are gray and have no label."""
 
     names: Sequence[str]
 
@@ -48,9 +48,9 @@ def overlay_curves(
     y_title: str,
     highlighted: Sequence[str],
 ) -> Chart:
-    """A panel for each table, all on one vertical axis; each curve in its colour with its name at its end.
+    """A panel for each table, all with one vertical axis; each curve has its color, and its name at its end.
 
-    `named` are the curves that have a colour and a name; the others stay grey behind them.
+    `highlighted` are the curves that have a color and a name; the others are gray and behind them.
     """
     import altair as alt
 
@@ -164,7 +164,7 @@ def small_multiples(
 
 
 def stacked_histograms(table: Table, column: str, series: str, *, title: str, x_title: str, bins: int = 20) -> Chart:
-    """The shape of a column for each series, one below the other on the same axes, with a mark at the median."""
+    """A histogram of a column for each series, one below the other on the same axes, with a mark at the median."""
     import altair as alt
 
     names = list(dict.fromkeys(str(value) for value in table[series]))
@@ -220,7 +220,7 @@ def _downsample_curves(curves: Curves, limit: int = MAX_CURVE_POINTS) -> dict[st
 
 
 def _curve_rows(curves: Curves, styles: CurveStyles) -> list[dict[str, Value]]:
-    """Every point with its look; those in grey first, so that the others lie above them."""
+    """Every point with its style; gray curves first, so that the others are drawn on top."""
     order = sorted(curves, key=lambda name: name in styles.names)
     return [
         {"x": x, "y": y, "series": name, "color": styles.color(name), "dash": styles.dash(name) != [1, 0], "z": n}
@@ -254,7 +254,7 @@ def _end_labels(data: str, up: alt.Y) -> Any:
 
 
 def _place_end_labels(curves: Curves, low: float, high: float, height: float) -> list[dict[str, Value]]:
-    """Names at the heights where their curves end, moved apart until none covers another."""
+    """Labels at the heights of the ends of their curves, moved apart until they do not overlap."""
     ends = {name: last for name, points in curves.items() if (last := _last_value(points)) is not None}
     order = sorted(ends, key=lambda name: ends[name])
     gap = (high - low) * LABEL_HEIGHT / height
@@ -262,7 +262,7 @@ def _place_end_labels(curves: Curves, low: float, high: float, height: float) ->
     for name in order:
         heights.append(max(ends[name], heights[-1] + gap) if heights else ends[name])
     overflow = heights[-1] - high if heights else 0.0
-    if overflow > 0:  # too far up: move down from the top
+    if overflow > 0:  # move labels down from the top
         ceiling = high
         for n in reversed(range(len(heights))):
             heights[n] = min(heights[n], ceiling)
@@ -277,19 +277,19 @@ def _last_value(points: Sequence[Point]) -> float | None:
 def _value_range(points: Sequence[Point]) -> tuple[float, float]:
     values = [value for _, value in points if value is not None]
     if not values:
-        raise RegardError("curves of many runs: there is no finite point to draw")
+        raise RegardError("curves of several runs: there is no finite point to draw")
     margin = 0.05 * (max(values) - min(values)) or 0.5
     return min(values) - margin, max(values) + margin
 
 
 def _skip_first_points(points: Sequence[Point]) -> Sequence[Point]:
-    """A curve without its first twentieth, in which a loss falls so far that all the rest would look flat."""
+    """A curve without its first twentieth, in which a loss falls so steeply that the rest would look flat."""
     return points[len(points) // 20 :]
 
 
 def _above_note(curves: Sequence[Sequence[Point]], high: float) -> str:
     above = any(value is not None and value > high for points in curves for _, value in points)
-    return "the first moments lie above the picture" if above else ""
+    return "the first steps are above the plot" if above else ""
 
 
 def _panel_title(text: str) -> dict[str, Any]:
@@ -298,4 +298,4 @@ def _panel_title(text: str) -> dict[str, Any]:
 
 def _gray_note(panels: Mapping[str, Curves], highlighted: Sequence[str]) -> str:
     gray_names = {name for curves in panels.values() for name in curves} - set(highlighted)
-    return f"in grey: the other {len(gray_names)}" if gray_names else ""
+    return f"in gray: the other {len(gray_names)}" if gray_names else ""

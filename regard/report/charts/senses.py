@@ -1,4 +1,4 @@
-"""A word on its way through the layers: points that stay together or part."""
+"""Scatter plots of the vectors of one word in all layers, colored by sense."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SHAPES = ("circle", "triangle-up", "square", "diamond", "cross")
 
 
 def layer_scatter(table: Table, *, title: str) -> Chart:
-    """A small picture for each layer of a table with columns layer, x, y and sense; senses differ in colour and shape.
+    """A scatter plot for each layer of a table with columns layer, x, y and sense; senses differ in color and shape.
 
-    Each layer has axes of its own: what counts is who stands with whom, not how far apart.
+    Each layer has axes of its own: clusters matter, not distances.
     """
     import altair as alt
 

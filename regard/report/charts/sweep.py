@@ -1,4 +1,4 @@
-"""Charts of combinations: what each setting did, all settings at once, and cost against quality."""
+"""Charts of hyperparameter studies: slice plots, parallel coordinates, and the Pareto front of cost and quality."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BEST_COLOR = PALETTE[1]
 DOT_SIZE = 70
-MAX_LABELED_DOTS = 12  # dots that can stand together without covering one another, and be named
+MAX_LABELED_DOTS = 12  # dots that can be labeled without overlap
 
 
 def slice_plot(
@@ -34,64 +34,63 @@ def slice_plot(
     import altair as alt
 
     names = [name for name in settings if len(set(table[name])) > 1] or list(settings)
+    if not names:
+        raise RegardError("slice plot: no setting varies, so there is nothing to draw")
     scores = table.numbers(value)
+    score_domain = _score_range([score for score in scores if score is not None])
     panels: list[Any] = []
     datasets: dict[str, list[dict[str, Value]]] = {}
-    low, high = _score_range([score for score in scores if score is not None])
-    crowded = len(table) > MAX_LABELED_DOTS
     for number, name in enumerate(names):
         column = table[name]
-        continuous = _is_continuous(column)
-        order = sorted(set(column), key=_sort_key)
-        scored_trials = [
-            (setting_value, score, n)
-            for n, (setting_value, score) in enumerate(zip(column, scores, strict=True))
-            if score is not None
-        ]
-        datasets[f"slice{number}"] = [
-            {
-                "x": setting_value if continuous else order.index(setting_value) + (0.3 * _jitter(n) if crowded else 0),
-                "y": score,
-                "best": n == best,
-            }
-            for setting_value, score, n in scored_trials
-        ]
-        scores_by_value = {
-            setting_value: [score for other, score, _ in scored_trials if other == setting_value]
-            for setting_value in order
-        }
-        datasets[f"mean{number}"] = [
-            {"x": order.index(setting_value), "y": sum(value_scores) / len(value_scores)}
-            for setting_value, value_scores in scores_by_value.items()
-            if value_scores
-        ]
-        log = name in log_scaled
-        scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
-        across = (
-            alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
-            if continuous
-            else alt.X(
-                "x:Q",
-                title=name,
-                scale=alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False),
-                axis=_category_axis(order),
-            )
-        )
-        up = alt.Y("y:Q", title=y_title if number % 3 == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
+        datasets[f"slice{number}"], datasets[f"mean{number}"] = _slice_rows(column, scores, best)
+        across = _slice_axis(column, name, log=name in log_scaled)
+        up_title = y_title if number % 3 == 0 else None
+        up = alt.Y("y:Q", title=up_title, scale=alt.Scale(domain=list(score_domain), nice=False))
         color = alt.condition("datum.best", alt.value(BEST_COLOR), alt.value(PALETTE[0]))
         mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT_SIZE, opacity=0.75)
         dots = mark.encode(across, up, color=color)
-        if not continuous:  # a bar at the mean of each value
+        if not _is_continuous(column):  # a bar at the mean of each value
             bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(
                 orient="horizontal", color=TEXT_COLOR, thickness=2, size=34
             )
             dots = alt.layer(dots, bar.encode(across, up))
         panels.append(dots.properties(width=190, height=180))
-    if not panels:
-        raise RegardError("slices: no setting varies, so there is nothing to draw")
     picture = alt.concat(*panels, columns=3, spacing=18)
     note = "orange: the best trial; black bars: means" if best is not None else "black bars: means"
     return compose_chart(title, picture, datasets, note=note)
+
+
+def _slice_rows(
+    column: Sequence[Value], scores: Sequence[float | None], best: int | None
+) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
+    """The dots of a panel, and the mean score of each value of its setting."""
+    order, continuous = sorted(set(column), key=_sort_key), _is_continuous(column)
+    crowded = len(column) > MAX_LABELED_DOTS
+    dots: list[dict[str, Value]] = []
+    scores_by_value: dict[Value, list[float]] = {setting_value: [] for setting_value in order}
+    for n, (setting_value, score) in enumerate(zip(column, scores, strict=True)):
+        if score is not None:
+            offset = 0.3 * _jitter(n) if crowded else 0
+            x = setting_value if continuous else order.index(setting_value) + offset
+            dots.append({"x": x, "y": score, "best": n == best})
+            scores_by_value[setting_value].append(score)
+    means: list[dict[str, Value]] = [
+        {"x": order.index(setting_value), "y": sum(value_scores) / len(value_scores)}
+        for setting_value, value_scores in scores_by_value.items()
+        if value_scores
+    ]
+    return dots, means
+
+
+def _slice_axis(column: Sequence[Value], name: str, log: bool) -> alt.X:
+    import altair as alt
+
+    if _is_continuous(column):
+        scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
+        return alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
+    order = sorted(set(column), key=_sort_key)
+    scale = alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False)
+    return alt.X("x:Q", title=name, scale=scale, axis=_category_axis(order))
 
 
 def parallel_coordinates(
@@ -105,7 +104,7 @@ def parallel_coordinates(
     best: int | None,
     log_scaled: Sequence[str] = (),
 ) -> Chart:
-    """A line for each trial through its value of every setting to its score; dark is good, the best in orange."""
+    """A line for each trial through its value of every setting to its score; darker is better, the best is orange."""
     import altair as alt
 
     axes = [*settings, value]
@@ -125,24 +124,7 @@ def parallel_coordinates(
         )
         rows += [{"axis": i, "y": heights[name][n], "z": rank, "color": shade} for i, name in enumerate(axes)]
     width = max(120, min(WIDTH, 150 * (len(axes) - 1)))
-    across = alt.X(
-        "axis:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, max(1, len(axes) - 1)], nice=False),
-        axis=alt.Axis(
-            values=list(range(len(axes))),
-            labelExpr=label_expression([*settings, value_title]),
-            orient="top",
-            domain=False,
-            ticks=False,
-            grid=True,
-            gridColor="#9aa3ad",
-            labelFontSize=12,
-            labelColor=TEXT_COLOR,
-            labelFontWeight=600,
-            labelOverlap=False,
-        ),
-    )
+    across = _parallel_axis([*settings, value_title])
     up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.08, 1.08], nice=False))
     line = alt.Chart(alt.NamedData("lines")).mark_line(opacity=0.85, strokeWidth=1.6, strokeJoin="round")
     text = alt.Chart(alt.NamedData("ticks")).mark_text(align="left", dx=6, fontSize=11, color=TEXT_COLOR)
@@ -158,10 +140,30 @@ def parallel_coordinates(
     return compose_chart(title, layers, {"lines": rows, "ticks": ticks}, note=note)
 
 
+def _parallel_axis(titles: Sequence[str]) -> alt.X:
+    import altair as alt
+
+    axis = alt.Axis(
+        values=list(range(len(titles))),
+        labelExpr=label_expression(titles),
+        orient="top",
+        domain=False,
+        ticks=False,
+        grid=True,
+        gridColor="#9aa3ad",
+        labelFontSize=12,
+        labelColor=TEXT_COLOR,
+        labelFontWeight=600,
+        labelOverlap=False,
+    )
+    scale = alt.Scale(domain=[0, max(1, len(titles) - 1)], nice=False)
+    return alt.X("axis:Q", title=None, scale=scale, axis=axis)
+
+
 def pareto_chart(
     table: Table, x: str, y: str, name: str, *, title: str, x_title: str, y_title: str, higher_is_better: bool
 ) -> Chart:
-    """Cost against quality: every system a dot with its name, those that none beats in both joined by a line."""
+    """Cost and quality of systems: a labeled dot each, and a line through the Pareto front."""
     import altair as alt
 
     points = [
@@ -170,7 +172,7 @@ def pareto_chart(
         if a is not None and b is not None
     ]
     if not points:
-        raise RegardError(f"frontier {title!r}: there is no finite point to draw")
+        raise RegardError(f"Pareto chart {title!r}: there is no finite point to draw")
     front = pareto_front([(a, b) for a, b, _ in points], higher_is_better)
     label_all = len(points) <= MAX_LABELED_DOTS
     rows: list[dict[str, Value]] = [
@@ -203,7 +205,7 @@ def pareto_chart(
 
 
 def pareto_front(points: Sequence[tuple[float, float]], higher_is_better: bool) -> list[int]:
-    """The points that none beats in cost and in quality, cheapest first."""
+    """The points that no other point beats in both cost and quality, cheapest first."""
     sign = -1 if higher_is_better else 1
     order = sorted(range(len(points)), key=lambda n: (points[n][0], sign * points[n][1]))
     front: list[int] = []
@@ -214,7 +216,7 @@ def pareto_front(points: Sequence[tuple[float, float]], higher_is_better: bool) 
 
 
 def _category_axis(order: Sequence[Value]) -> alt.Axis:
-    """An axis whose values stand at equal distances."""
+    """An axis with values at equal distances."""
     import altair as alt
 
     labels = format_column(order)
@@ -223,12 +225,12 @@ def _category_axis(order: Sequence[Value]) -> alt.Axis:
 
 
 def _jitter(n: int) -> float:
-    """How far from the middle the n-th dot stands: no two neighbours alike, and the same every time."""
+    """The offset of the n-th dot from the middle: different for neighbors, and deterministic."""
     return 0.8 * (2 * ((n * 0.618034) % 1) - 1)
 
 
 def _is_continuous(column: Sequence[Value]) -> bool:
-    """Whether values are drawn to scale: fractions of which there are many; others stand at equal distances."""
+    """Whether values are drawn to scale: floats with many distinct values. Others are drawn at equal distances."""
     return all(isinstance(value, float) for value in column) and len(set(column)) > 6
 
 
@@ -239,7 +241,7 @@ def _sort_key(value: Value) -> tuple[bool, float, str]:
 def _axis_heights(
     column: Sequence[Value], log: bool, max_categories: int
 ) -> tuple[list[float | None], list[tuple[float, str]]]:
-    """A column as heights from 0 to 1, and where its labels stand; a few values evenly, equal ones a little apart."""
+    """A column as heights from 0 to 1, and the heights of its labels; a few values are spaced evenly and jittered."""
     numbers = [float(v) for v in column if isinstance(v, float)]
     if len(set(numbers)) > max_categories:
         low, high = min(numbers), max(numbers)
@@ -266,6 +268,6 @@ def _from_unit_interval(share: float, low: float, high: float, log: bool) -> flo
 
 def _score_range(values: Sequence[float]) -> tuple[float, float]:
     if not values:
-        raise RegardError("slices: no trial has a score to draw")
+        raise RegardError("slice plot: no trial has a score to draw")
     margin = 0.08 * (max(values) - min(values)) or 0.5
     return min(values) - margin, max(values) + margin

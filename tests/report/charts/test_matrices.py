@@ -46,11 +46,11 @@ def test_a_cell_without_a_value_is_grey_and_every_title_is_there():
 @pytest.mark.parametrize(
     ("lines", "match"),
     [
-        ([], "at least one tile in every line"),
-        ([[tile()], []], "at least one tile in every line"),
+        ([], "at least one panel in every row"),
+        ([[tile()], []], "at least one panel in every row"),
         (
             [[MatrixPanel("odd", [[1.0, 2.0]], [0], [0, 1, 2], "a", "b")]],
-            "tile 'odd': expected 1 rows of 3 values each",
+            "panel 'odd': expected 1 rows of 3 values each",
         ),
     ],
 )

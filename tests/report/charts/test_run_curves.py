@@ -33,7 +33,7 @@ def test_curves_carry_their_names_at_their_ends_and_the_rest_is_grey():
     )
     svg = chart.to_svg()
     assert svg.count(">run 0<") == svg.count(">run 2<") == 2 and ">run 3<" not in svg
-    assert "in grey: the other 8" in svg
+    assert "in gray: the other 8" in svg
 
 
 def test_panels_share_their_axes():
@@ -50,11 +50,11 @@ def test_a_loss_that_falls_at_first_leaves_the_picture_to_what_follows():
         {"dev": Table.from_rows(rows)}, "x", "y", "run", title="T", x_title="x", y_title="y", highlighted=["a"]
     )
     low, high = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert 2.3 < low < 2.5 and 2.97 < high < 4 and "the first moments lie above the picture" in chart.to_svg()
+    assert 2.3 < low < 2.5 and 2.97 < high < 4 and "the first steps are above the plot" in chart.to_svg()
     short = overlay_curves(
         {"dev": Table.from_rows(rows[:9])}, "x", "y", "run", title="T", x_title="x", y_title="y", highlighted=["a"]
     )
-    assert short.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 9 and "lie above" not in short.to_svg()
+    assert short.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 9 and "are above" not in short.to_svg()
 
 
 def test_names_never_cover_one_another():
