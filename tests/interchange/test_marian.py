@@ -42,8 +42,10 @@ SIZES = {
     "d_model": 33, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 3,
     "decoder_attention_heads": 3, "encoder_ffn_dim": 13, "decoder_ffn_dim": 13,
 }  # fmt: skip
-LONGEST = 47
-OPEN = Limits(factor=0.0, extra=LONGEST, loop_repeats=10**6)  # no guard of ours that theirs has not
+MAX_LENGTH = 47
+UNLIMITED = Limits(
+    factor=0.0, extra=MAX_LENGTH, loop_repeats=10**6
+)  # none of the limits that transformers does not have
 
 
 def spm(texts: list[str], size: int) -> bytes:
@@ -60,13 +62,13 @@ def make(folder: Path, **changes: object) -> Path:
     """A Marian folder by the transformers library: random weights that end their sentences now and then."""
     torch.manual_seed(11)
     folder.mkdir()
-    pieces: dict[str, None] = {}
+    tokens: dict[str, None] = {}
     for side, size in (("source", 211), ("target", 223)):
         model = spm([getattr(pair, side) for pair in SPLITS.train], size)
         (folder / f"{side}.spm").write_bytes(model)
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        pieces |= dict.fromkeys(processor.id_to_piece(i) for i in range(size))
-    vocabulary = {piece: i for i, piece in enumerate([*pieces, "<pad>"])}
+        tokens |= dict.fromkeys(processor.id_to_piece(i) for i in range(size))
+    vocabulary = {token: i for i, token in enumerate([*tokens, "<pad>"])}
     (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
     last = len(vocabulary) - 1
     given = {"activation_function": "swish", "scale_embedding": True, "max_position_embeddings": 64, **changes}
@@ -116,7 +118,7 @@ def generated(theirs, tokenizer, texts: list[str], beams: int) -> list[tuple[lis
     c = theirs.config
     # Theirs counts padding's probability, then forbids it; ours never counts it, which is what renormalising says.
     out = theirs.generate(
-        **given, num_beams=beams, max_length=LONGEST + 1, do_sample=False, renormalize_logits=True,
+        **given, num_beams=beams, max_length=MAX_LENGTH + 1, do_sample=False, renormalize_logits=True,
         bad_words_ids=[[c.pad_token_id]], forced_eos_token_id=None,
     )  # fmt: skip
     marks = (c.pad_token_id, c.eos_token_id)
@@ -139,7 +141,7 @@ def same(folder: Path, translator: Translator, beams: int, texts: list[str] = TE
     tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
     translator.model.double()
     ours = numbers(folder)
-    found = searched(translator, texts, GreedySearch(OPEN) if beams == 1 else BeamSearch(beams, limits=OPEN))
+    found = searched(translator, texts, GreedySearch(UNLIMITED) if beams == 1 else BeamSearch(beams, limits=UNLIMITED))
     pairs = list(zip(generated(theirs, tokenizer, texts, beams), found, strict=True))
     compared = [(ours[ids].tolist(), mine) for (ids, ended), mine in pairs if ended or beams == 1]
     assert [ids for ids, _ in compared] == [mine for _, mine in compared]
@@ -168,12 +170,12 @@ def agree(folder: Path, translator: Translator) -> torch.Tensor:
         decoder_attention_mask=keep[1].long(),
         output_hidden_states=True,
     )
-    with record(model, "*.embed", "*.out") as seen:
+    with record(model, "*.embed", "*.out") as activations:
         logits = model.output(model(source, target))
     for side, states, real in zip(
         ("encoder", "decoder"), (out.encoder_hidden_states, out.decoder_hidden_states), keep, strict=True
     ):
-        mine = [seen[f"{side}.embed"], *(seen[f"{side}.layers.{i}.out"] for i in range(len(states) - 1))]
+        mine = [activations[f"{side}.embed"], *(activations[f"{side}.layers.{i}.out"] for i in range(len(states) - 1))]
         for one, other in zip(mine, states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
     assert_close(logits[keep[1]][:, write], out.logits[keep[1]], rtol=0, atol=1e-10)
@@ -276,10 +278,10 @@ def test_a_run_trained_here_is_read_by_transformers(tmp_path, joint: bool):
     theirs = transformers.MarianMTModel.from_pretrained(tmp_path / "out").eval()
     tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "out")
     given = tokenizer(TEXTS, return_tensors="pt", padding=True)
-    out = theirs.generate(**given, num_beams=1, max_length=LONGEST + 1, do_sample=False)
+    out = theirs.generate(**given, num_beams=1, max_length=MAX_LENGTH + 1, do_sample=False)
     texts = tokenizer.batch_decode(out, skip_special_tokens=True, use_source_tokenizer=False)
     assert [text.strip() for text in texts] == [
-        text.strip() for text in translator.translate(TEXTS, GreedySearch(OPEN))
+        text.strip() for text in translator.translate(TEXTS, GreedySearch(UNLIMITED))
     ]
     agree(tmp_path / "out", translator)
     import_folder(tmp_path / "out", tmp_path / "again")

@@ -21,7 +21,7 @@ transformers = pytest.importorskip("transformers", reason=HF)
 LENGTHS = [3, 11, 7]
 
 
-def given(ours: nn.Module, tensors: Mapping[str, Tensor]) -> nn.Module:
+def load_weights(ours: nn.Module, tensors: Mapping[str, Tensor]) -> nn.Module:
     """Our model with their weights, every one of them."""
     ours = ours.double().eval()
     weights.load_into(ours, tensors, "theirs")
@@ -42,18 +42,22 @@ def norm(prefix: str, module: nn.Module) -> dict[str, Tensor]:
     return {f"{prefix}.weight": module.weight, f"{prefix}.bias": module.bias}
 
 
-def agree(ours: nn.Module, theirs: nn.Module, exact: float) -> None:
-    """All hidden states and the logits of real tokens, padded on the right; and on the left, where places say so."""
+def assert_same_states(ours: nn.Module, theirs: nn.Module, exact: float) -> None:
+    """All hidden states and the logits of real tokens, padded on the right; and on the left, by explicit position ids."""
     ids = padded(LENGTHS)
     left = torch.stack([row.roll(int((row == PAD).sum())) for row in ids])
     for text in (ids, left):
         real = text != PAD
         at = (real.cumsum(1) - 1).clamp(min=0)
-        places = {} if theirs.config.model_type == "bloom" else {"position_ids": at}  # BLOOM reads them off the mask
-        out = theirs(input_ids=text, attention_mask=real.long(), output_hidden_states=True, use_cache=False, **places)
-        with record(ours, "decoder.embed", "decoder.layers.*.out") as seen:
+        position_args = (
+            {} if theirs.config.model_type == "bloom" else {"position_ids": at}
+        )  # BLOOM reads them off the mask
+        out = theirs(
+            input_ids=text, attention_mask=real.long(), output_hidden_states=True, use_cache=False, **position_args
+        )
+        with record(ours, "decoder.embed", "decoder.layers.*.out") as activations:
             states = ours(text, position_ids=at)
-        mine = [seen["decoder.embed"], *(seen[f"decoder.layers.{i}.out"] for i in range(2)), states]
+        mine = [activations["decoder.embed"], *(activations[f"decoder.layers.{i}.out"] for i in range(2)), states]
         assert len(mine) == len(out.hidden_states) == 4  # their last one is normalised
         for one, other in zip(mine, out.hidden_states, strict=True):
             assert_close(one[real], other[real].double(), rtol=0, atol=exact)
@@ -87,7 +91,7 @@ def test_learned_positions_are_those_of_gpt2():
         dim=33, heads=3, ffn=13, layers=3, activation="gelu-tanh", scale_embeddings=False,
         positions={"kind": "learned", "length": 29},
     )  # fmt: skip
-    agree(given(build_decoder(config, V, PAD), tensors), theirs, 1e-10)
+    assert_same_states(load_weights(build_decoder(config, V, PAD), tensors), theirs, 1e-10)
 
 
 def test_rotary_positions_are_those_of_llama():
@@ -119,7 +123,7 @@ def test_rotary_positions_are_those_of_llama():
         dim=42, heads=3, ffn=13, layers=3, activation="swiglu", norm_kind="rms", norm_epsilon=1e-4, bias=False,
         tie_embeddings=False, scale_embeddings=False, positions={"kind": "rotary"},
     )  # fmt: skip
-    agree(given(build_decoder(config, V, PAD), tensors), theirs, 1e-5)  # its angles and norms are float32, always
+    assert_same_states(load_weights(build_decoder(config, V, PAD), tensors), theirs, 1e-5)  # float32 angles and norms
 
 
 def test_slopes_are_those_of_bloom():
@@ -159,7 +163,7 @@ def test_alibi_is_that_of_bloom(heads: int):
         dim=dim, heads=heads, ffn=4 * dim, layers=3, activation="gelu-tanh", scale_embeddings=False,
         embedding_norm=True, positions={"kind": "alibi"},
     )  # fmt: skip
-    agree(given(build_decoder(mine, V, PAD), tensors), theirs, 1e-5)
+    assert_same_states(load_weights(build_decoder(mine, V, PAD), tensors), theirs, 1e-5)
 
 
 def test_buckets_and_their_shared_table_are_those_of_t5():
@@ -199,7 +203,7 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
         dim=33, heads=3, ffn=13, encoder_layers=2, decoder_layers=3, norm_kind="rms", norm_epsilon=1e-4, bias=False,
         tie_embeddings=False, scale_embeddings=False, positions={"kind": "t5", "buckets": 8, "max_distance": 11},
     )  # fmt: skip
-    ours = given(build(config, V, V, joint=True, pad=PAD), tensors)
+    ours = load_weights(build(config, V, V, joint=True, pad=PAD), tensors)
     source, target = padded([3, 11, 7]), padded([5, 2, 13])
     out = theirs(
         input_ids=source,
@@ -208,11 +212,13 @@ def test_buckets_and_their_shared_table_are_those_of_t5():
         decoder_attention_mask=(target != PAD).long(),
         output_hidden_states=True,
     )
-    with record(ours, "*.out") as seen:
+    with record(ours, "*.out") as activations:
         states = ours(source, target)
     close = {"rtol": 0, "atol": 1e-5}  # its norms and softmax are float32, always
-    assert_close(seen["encoder.layers.0.out"][source != PAD], out.encoder_hidden_states[1][source != PAD], **close)
+    assert_close(
+        activations["encoder.layers.0.out"][source != PAD], out.encoder_hidden_states[1][source != PAD], **close
+    )
     for i in range(2):
         there = out.decoder_hidden_states[i + 1]
-        assert_close(seen[f"decoder.layers.{i}.out"][target != PAD], there[target != PAD], **close)
+        assert_close(activations[f"decoder.layers.{i}.out"][target != PAD], there[target != PAD], **close)
     assert_close(ours.output(states)[target != PAD], out.logits[target != PAD], **close)

@@ -61,8 +61,8 @@ def test_bleu_of_other_habits_is_the_commands_and_is_not_called_bleu(tmp_path, l
     hypotheses = [h.upper() if i % 5 == 0 else h for i, h in enumerate(HYPOTHESES)]
     (tmp_path / "ref").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8")
     (tmp_path / "hyp").write_text("\n".join(hypotheses) + "\n", encoding="utf-8")
-    habits = ["-tok", tokenize, "--force", *(["-lc"] if lowercase else [])]
-    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-w", "8", *habits]
+    options = ["-tok", tokenize, "--force", *(["-lc"] if lowercase else [])]
+    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-w", "8", *options]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     ours, plain = make_bleu_metric(lowercase, tokenize)(hypotheses, REFERENCES), corpus_bleu(hypotheses, REFERENCES)
     assert ours.value == pytest.approx(json.loads(out.stdout)["score"], abs=1e-5)
@@ -96,15 +96,15 @@ def test_a_score_never_travels_without_its_signature():
 
 def test_any_function_can_be_evaluated():
     pairs = [Pair(h, r) for h, r in zip(HYPOTHESES, REFERENCES, strict=True)]
-    found = evaluate(lambda texts: texts, pairs)
-    assert found.scores["bleu"] == corpus_bleu(HYPOTHESES, REFERENCES)
-    assert found.scores["chrf"] == corpus_chrf(HYPOTHESES, REFERENCES)
-    assert set(found.scores) == {"bleu", "chrf", "ter", "rouge"} and found.loss is None
-    assert found.baselines.copied_source == found.scores["bleu"]  # this system copies
-    assert found.baselines.shuffled_translations.value < found.scores["bleu"].value
-    assert found.baselines.length_ratio == pytest.approx(sum(map(len, HYPOTHESES)) / sum(map(len, REFERENCES)))
-    assert [s.translation for s in found.sentences] == HYPOTHESES
-    assert found.sentences[0].bleu == sentence_bleu(HYPOTHESES[0], REFERENCES[0])
+    evaluation = evaluate(lambda texts: texts, pairs)
+    assert evaluation.scores["bleu"] == corpus_bleu(HYPOTHESES, REFERENCES)
+    assert evaluation.scores["chrf"] == corpus_chrf(HYPOTHESES, REFERENCES)
+    assert set(evaluation.scores) == {"bleu", "chrf", "ter", "rouge"} and evaluation.loss is None
+    assert evaluation.baselines.copied_source == evaluation.scores["bleu"]  # this system copies
+    assert evaluation.baselines.shuffled_translations.value < evaluation.scores["bleu"].value
+    assert evaluation.baselines.length_ratio == pytest.approx(sum(map(len, HYPOTHESES)) / sum(map(len, REFERENCES)))
+    assert [s.translation for s in evaluation.sentences] == HYPOTHESES
+    assert evaluation.sentences[0].bleu == sentence_bleu(HYPOTHESES[0], REFERENCES[0])
 
 
 def test_rouge_is_the_longest_common_subsequence():

@@ -52,14 +52,14 @@ def test_they_agree_with_the_sacrebleu_command(kind: str, seed: str, tmp_path: P
     for name, lines in (SYSTEMS | {"ref": REFERENCES}).items():
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
-    def told(*options: str) -> str:
+    def run_sacrebleu(*options: str) -> str:
         command = [sys.executable, "-m", "sacrebleu", "ref", "-i", *SYSTEMS, f"--paired-{kind}", *options]
         out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=dict(os.environ))
         return out.stdout
 
     ours = paired_tests(SYSTEMS, REFERENCES, kind)
     compared = 0
-    for row in json.loads(told("-f", "json", "-m", "bleu")):
+    for row in json.loads(run_sacrebleu("-f", "json", "-m", "bleu")):
         name = row["system"].removeprefix("Baseline: ")
         for metric, title in (("bleu", "BLEU"),):
             test = ours[name][metric]
@@ -70,7 +70,7 @@ def test_they_agree_with_the_sacrebleu_command(kind: str, seed: str, tmp_path: P
                 compared += 1
     assert compared == 2
     # As JSON the command cannot write chrF and TER: their bootstrap numbers have another type.
-    text = told("-f", "text", "-m", "chrf", "ter")
+    text = run_sacrebleu("-f", "text", "-m", "chrf", "ter")
     chances = [float(p) for p in re.findall(r"p = ([0-9.]+)\)", text)]
     assert chances == [round(ours[s][m].p, 4) for s in ("second", "third") for m in ("chrf", "ter")]
     assert ours["second"]["bleu"].p != ours["third"]["bleu"].p  # else the comparison would say nothing
