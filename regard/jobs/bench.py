@@ -1,4 +1,4 @@
-"""How fast this machine trains and translates, how near that is to its limit, and what would make it faster."""
+"""Benchmark of this machine: speed of training and translation, utilization, and suggestions for more speed."""
 
 import importlib.util
 import os
@@ -28,14 +28,14 @@ from regard.training import optim
 from regard.training.loss import LossModule
 from regard.training.planning.cost import MeanLengths, training_flops
 
-DECODING_SENTENCES = 128  # to translate
+DECODING_SENTENCES = 128
 DEFAULT_LENGTHS = MeanLengths(15.0, 16.0)
-SATURATION_RATIO = 0.95  # of a speed that is as good as the whole
+SATURATION_RATIO = 0.95  # of the full speed, from which on half the threads are as good as all
 
 
 @dataclass(frozen=True)
 class BenchmarkWorkload:
-    """What is measured: a model, and texts of made-up pieces in lengths like those of real sentences."""
+    """What is measured: a model, and sentences of random tokens with realistic lengths."""
 
     model_config: ModelConfig
     vocab_size: int = 8000
@@ -52,14 +52,14 @@ class BenchmarkWorkload:
 
 
 def build_default_workload(overrides: Sequence[str]) -> tuple[Config, BenchmarkWorkload]:
-    """A small model, or the one that the settings describe."""
+    """A small model, or the model of the settings."""
     small_config = Config(model=ModelConfig(dim=256, layers=3, heads=4, ffn=1024))
     config = settings.override(small_config, overrides)
     return config, BenchmarkWorkload(config.model)
 
 
 def build_run_workload(folder: Path, overrides: Sequence[str]) -> tuple[Config, BenchmarkWorkload]:
-    """The model of a run, with as many pieces as it has, and sentences as long as those it was trained on."""
+    """The model of a run with its vocabulary size, and sentences as long as its training sentences."""
     run = open_run(folder)
     config = settings.override(run.load_config(), overrides)
     data = open_training_data(run, config)
@@ -69,31 +69,34 @@ def build_run_workload(folder: Path, overrides: Sequence[str]) -> tuple[Config, 
 
 
 def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 10.0) -> Iterator[str]:
-    """Lines for people, as they are found. `seconds` is how long each speed is measured."""
+    """Results as lines of text, as they become known. `seconds` is the duration of each measurement."""
     load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     threads = configure_cpu(config.train.threads)
     half_threads_flops = _with_threads(max(1, threads // 2), measure_matmul_flops)
     matmul_flops = measure_matmul_flops()
     yield _describe_hardware(threads)
-    yield f"matrix products: {matmul_flops / 1e9:,.0f} GFLOP a second in float32"
+    yield f"matrix products: {matmul_flops / 1e9:,.0f} GFLOP per second in float32"
     tokens_per_second, utilization = measure_training(config, workload, seconds)
     m, parameters = workload.model_config, sum(p.numel() for p in workload.build_model().parameters())
     yield f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
     batch_tokens = config.train.batch_tokens
-    yield f"training: {tokens_per_second:,.0f} target pieces a second in batches of {batch_tokens:,}, {utilization:.2f} of what products allow"
+    yield (
+        f"training: {tokens_per_second:,.0f} target tokens per second in batches of {batch_tokens:,}, "
+        f"{utilization:.2f} of the speed of matrix products"
+    )
     speeds: dict[str, float] = {}
     for quantize in LINEAR_FACTORIES:
         for name, search in (("greedy", GreedySearch(scored=False)), ("beam 5", BeamSearch())):
             speeds[quantize] = measure_decoding(workload, quantize, search, seconds)
             dtype = "float32" if quantize == "none" else quantize
-            yield f"translating, {name}, {dtype}: {speeds[quantize]:,.0f} pieces a second on each core"
+            yield f"translation, {name}, {dtype}: {speeds[quantize]:,.0f} tokens per second on each core"
     yield from suggest_speedups(
         threads, load_average, half_threads_flops / matmul_flops, speeds["int8"] / speeds["none"]
     )
 
 
 def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float) -> tuple[float, float]:
-    """Target pieces a second, and the share of the rate that matrix products reach in between."""
+    """Target tokens per second, and the utilization: FLOPs per second relative to plain matrix products."""
     c = config.train
     model = workload.build_model()
     learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free is not False)
@@ -109,19 +112,19 @@ def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float
         optimizers.step(0.01)
         times.append(time.perf_counter() - start)
         matmul_flops.append(measure_matmul_flops(tries=1))
-    step_seconds = statistics.median(times[2:])  # the first ones make room
+    step_seconds = statistics.median(times[2:])  # the first ones allocate memory
     return batch.num_tokens / step_seconds, batch_flops / step_seconds / statistics.median(matmul_flops)
 
 
 def measure_decoding(
     workload: BenchmarkWorkload, quantize: str, search: GreedySearch | BeamSearch, seconds: float
 ) -> float:
-    """Pieces a second that one thread writes."""
+    """Tokens per second that one thread generates."""
     incremental_decoder = IncrementalDecoder(workload.build_model().eval(), LINEAR_FACTORIES[quantize])
     sources = workload.sentences(DECODING_SENTENCES, workload.lengths.source)
     search = replace(
         search, limits=Limits(factor=1.0, extra=0, loop_repeats=1000)
-    )  # what learnt nothing never ends by itself
+    )  # an untrained model never generates EOS
 
     def measure() -> float:
         speeds: list[float] = []
@@ -139,15 +142,15 @@ def measure_decoding(
 def suggest_speedups(
     threads: int, load_average: float, half_threads_ratio: float, int8_speedup: float
 ) -> Iterator[str]:
-    """What would make it faster here."""
+    """Suggestions that would make this machine faster."""
     if count_cores() < (os.cpu_count() or 1):
         yield f"! this process may use {count_cores()} of the machine's {os.cpu_count()} cores"
     if load_average > 0.5:
-        yield f"! other programs keep {load_average:.1f} cores busy: without them these numbers are higher"
+        yield f"! other programs keep {load_average:.1f} cores busy: without them, these numbers would be higher"
     elif threads > 1 and half_threads_ratio > SATURATION_RATIO:
         yield f"! {threads // 2} threads multiply as fast as {threads}: try train.threads={threads // 2}"
     if torch.cuda.is_available() or torch.backends.mps.is_available():
-        yield "! there is a GPU, which train.device=auto uses; these numbers are the CPU's"
+        yield "! there is a GPU, which train.device=auto uses; these numbers are for the CPU"
     if int8_speedup > 1.1:
         yield f"! regard translate --quantize int8 is {int8_speedup:.1f} times as fast with a beam"
     install = "" if importlib.util.find_spec("ctranslate2") else " (pip install 'regard[ctranslate2]')"
@@ -162,10 +165,10 @@ def _describe_hardware(threads: int) -> str:
 
 
 def _make_batch(workload: BenchmarkWorkload, tokens: int) -> Batch:
-    """A batch of so many tokens, of sentences of usual and nearly one length, as training makes them."""
+    """A batch of about `tokens` tokens, of sentences of typical and similar length, as in training."""
     max_mean_length = max(workload.lengths.source, workload.lengths.target)
     count = max(1, int(tokens / max_mean_length))
-    middle = slice(2 * count, 3 * count)  # of the longest first
+    middle = slice(2 * count, 3 * count)  # sentences are sorted, longest first
     sources, targets = (
         workload.sentences(5 * count, mean)[middle] for mean in (workload.lengths.source, workload.lengths.target)
     )

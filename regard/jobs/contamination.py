@@ -1,4 +1,4 @@
-"""What a model has been trained on, so that nobody is flattered by sentences it remembers."""
+"""The sources that a model was trained on, to detect test sentences that it may have memorized."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,11 +9,11 @@ from regard.data.split import digest
 from regard.data.store import Texts
 from regard.run import Run, is_run
 
-DIGEST_SEED = 0  # of digests that are compared with each other and nothing else
+DIGEST_SEED = 0  # these digests are compared only with each other
 
 
 class TrainedSources:
-    """The sources that a run was trained on, and the runs that it began with: eight bytes for each."""
+    """The sources that a run was trained on, and the runs that it was initialized from: eight bytes each."""
 
     def __init__(self, sources: Iterable[str]):
         self._digests = np.unique(np.fromiter((digest(source, DIGEST_SEED) for source in sources), np.uint64))
@@ -30,12 +30,12 @@ class TrainedSources:
 
 
 def load_trained_sources(folder: str | Path) -> TrainedSources:
-    """By the run in a folder; an imported one does not tell what it was trained on."""
+    """The training sources of the run in a folder; those of an imported run are unknown."""
     return TrainedSources(source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
 
 
 def _ancestor_runs(folder: Path) -> list[Run]:
-    """A run and those before it, as far as they are still there."""
+    """A run and the runs that it was initialized from, as far as they still exist."""
     ancestors: list[Run] = []
     name = str(folder)
     while name and is_run(Path(name)) and Path(name) not in [run.folder for run in ancestors]:

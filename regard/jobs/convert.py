@@ -1,4 +1,4 @@
-"""Import a model that was trained elsewhere as a run; export a run for other programs."""
+"""Import a model that was trained elsewhere as a run; export a run to other programs."""
 
 import shutil
 from pathlib import Path
@@ -11,12 +11,14 @@ from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedTranslator
 from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
 from regard.model import weights
-from regard.model.transformer import EncoderDecoder, EncoderOnly, count_parameters
+from regard.model.modules import count_parameters
+from regard.model.single_stack import EncoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.run import BestWeights, Run
 
 
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
-    """A run out of somebody else's folder, as if it had been trained here; what there is to say about it."""
+    """Import a model folder as a run; returns notes for the user."""
     runs.require_free(folder, overwrite)
     model_folder = open_model_folder(path)
     imported_model = get_importer(model_folder)(model_folder)
@@ -44,21 +46,21 @@ def _write_run(run: Run, imported_model: TrainedTranslator | TrainedEncoder, loc
             imported_model.tokenizer.vocab_size,
         )
         save_wordpiece(run, imported_model.tokenizer)
-    weights.load_into(model, imported_model.tensors, location)  # whatever does not fit is named here
+    weights.load_into(model, imported_model.tensors, location)  # reports tensors that do not fit
     runs.write_text(run.config, settings.dump(imported_model.config))
     with runs.atomic_write(run.weights(0)) as temporary:
         weights.write(weights.tensors_of(model), temporary)
     run.record_checksums(run.weights(0))
     run.write_best(BestWeights(f"weights/{run.weights(0).name}", step=0, cost=None, metric="loss"))
     capability = "translates" if isinstance(imported_model, TrainedTranslator) else "embeds text"
-    return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} pieces; it {capability}"]
+    return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} tokens; it {capability}"]
 
 
 def export_run(folder: Path, target_format: str, out: Path, quantize: str = "none") -> None:
-    """A run as a folder that other programs read; it appears whole or not at all."""
+    """Write a run as a folder for other programs; it is created completely or not at all."""
     write = get_exporter(target_format, quantize)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ConfigError(f"{out}: already there. Choose another folder with --out, or remove it.")
+        raise ConfigError(f"{out}: already exists. Choose another folder with --out, or remove it.")
     translator = load(folder, "cpu")
     exported_model = TrainedTranslator(
         Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers

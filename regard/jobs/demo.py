@@ -1,4 +1,4 @@
-"""The whole path in a few minutes: a corpus made here, a translator trained on it, scored and looked into."""
+"""A demo in a few minutes: generate a corpus, train a translator on it, score it and inspect its attention."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from regard.inspection.example import build_pair_example
 from regard.inspection.heads.alignment import AlignmentRanking, extract_links, rank_alignment_heads
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
-from regard.jobs.look.page import compute_cross_attention
+from regard.jobs.look.cross_attention import compute_cross_attention
 from regard.jobs.train.events import TrainingEvent, TrainingFinished
 from regard.jobs.train.fit import StopCallback, train_run
 from regard.run import Run, atomic_write, require_free
@@ -23,7 +23,7 @@ SHOWN_SENTENCES = 4
 
 @dataclass(frozen=True)
 class DemoPreset:
-    """How much the demo makes, and the settings that suit it."""
+    """The size of the demo and its settings."""
 
     train_pairs: int
     held_out_pairs: int
@@ -56,7 +56,7 @@ QUICK_PRESET = DemoPreset(
 
 @dataclass(frozen=True)
 class AlignedTranslation:
-    """A translation and where the model looked for each of its words."""
+    """A translation and the cross-attention of its words."""
 
     source_words: list[str]
     target_words: list[str]
@@ -68,7 +68,7 @@ class AlignedTranslation:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo found."""
+    """The results of the demo."""
 
     run: Run
     test: Evaluation
@@ -80,8 +80,8 @@ class DemoResult:
 def run_demo(
     folder: Path, preset: DemoPreset, seed: int, overwrite: bool, should_stop: StopCallback
 ) -> Iterator[TrainingEvent | DemoResult]:
-    """Train on the built-in English-French corpus, and try sentences and combinations that were never seen."""
-    require_free(folder, overwrite)  # before the corpus of a run that stays is written anew
+    """Train on the built-in English-French corpus, and evaluate on unseen sentences and unseen combinations."""
+    require_free(folder, overwrite)  # before the corpus of an existing run is overwritten
     splits = english_french.split(
         preset.train_pairs, preset.held_out_pairs, preset.held_out_pairs, preset.held_out_pairs, seed
     )

@@ -1,4 +1,4 @@
-"""Write a clean copy of a corpus that was examined."""
+"""Write a clean copy of a corpus that the doctor has examined."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from regard.jobs.train.prepare import stream_pairs
 
 
 def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
-    """Every set without what the doctor drops: two text files stay two, anything else becomes JSON lines."""
+    """Write every split without dropped pairs: two text files stay two, other formats become JSON lines."""
     written_paths: list[Path] = []
     for name, files in (("train", config.data.train), ("dev", config.data.dev), ("test", config.data.test)):
         if files:
@@ -20,7 +20,7 @@ def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> li
             input_paths = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
             for path in paths:
                 if path.resolve() in input_paths | {other.resolve() for other in written_paths}:
-                    raise DataError(f"{path}: would be written over; choose another folder with --fix")
+                    raise DataError(f"{path}: would be overwritten; choose another folder with --fix")
             if len(paths) == 2:
                 text.write(paths[0], paths[1], pairs)
             else:
@@ -30,7 +30,7 @@ def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> li
 
 
 def _output_paths(folder: Path, name: str, files: Sequence[str], pairs: list[Pair]) -> list[Path]:
-    """Where a set goes: under the names its two files have, in a folder of its own for dev and test."""
+    """The files of a split: named as its two input files, in a folder of its own for dev and test."""
     if not are_two_texts(files) or any("\n" in pair.source + pair.target for pair in pairs):
         return [folder / f"{name}.jsonl"]
     directory = folder if name == "train" else folder / name

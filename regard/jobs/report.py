@@ -1,4 +1,4 @@
-"""runs/x/report.html: how training went, what the model scores, what it writes and where it looks."""
+"""The report of a run, report.html: training curves, scores, translations and attention."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from regard.data.corpora import split_words
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
-from regard.model.transformer import count_parameters
+from regard.model.modules import count_parameters
 from regard.report import (
     Chart,
     DefinitionList,
@@ -36,7 +36,7 @@ from regard.training.validate import Validation
 
 SHOWN_SENTENCES = 10
 EXTREME_SENTENCES = 5
-READABLE_LENGTHS = range(5, 16)  # words of a sentence whose heat map can be read at a glance
+READABLE_LENGTHS = range(5, 16)  # words of a sentence whose heat map is easy to read
 
 
 def find_report(run: Run) -> Path:
@@ -82,7 +82,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         Section(
             "Attention",
             [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
-            or [Paragraph("There was no word to look at.")],
+            or [Paragraph("No sentence contains a word.")],
         ),
         Section("Settings", [DefinitionList(_flatten_settings(config))]),
     ]
@@ -92,8 +92,8 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
 
 _FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not chosen ones."
 _ATTENTION_CAPTION = (
-    "Cross-attention, averaged over all layers and heads: each row is a word being written, each column a source word "
-    "it looks at. Pieces are merged to words, what goes to the end mark is left out, and rows sum to 1."
+    "Cross-attention, averaged over all layers and heads: each row is a target word, each column a source word that it "
+    "attends to. Tokens are merged into words, attention to EOS is left out, and rows sum to 1."
 )
 
 
@@ -111,7 +111,7 @@ def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
     table = Table.from_rows(rows)
     charts = [
         line_chart(
-            table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target piece"
+            table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target token"
         ).with_name("loss"),
         line_chart(
             table,
@@ -120,7 +120,7 @@ def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
             "set",
             title="Accuracy",
             x_title="step",
-            y_title="share of target pieces",
+            y_title="share of target tokens",
         ).with_name("accuracy"),
     ]
     scores = [(r.step, r.bleu.value) for r in records if isinstance(r, Validation) and r.bleu is not None]
@@ -132,7 +132,7 @@ def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
 
 
 def _build_scores_grid(evaluation: Evaluation) -> TableView:
-    """Every score with its signature, and below them BLEU where there is no translator at all."""
+    """Every score with its signature, and BLEU of two baselines without a translator."""
     baselines = evaluation.baselines
     named_scores = [(score.name, score) for score in evaluation.scores.values()]
     named_scores += [
@@ -148,10 +148,11 @@ def _build_scores_grid(evaluation: Evaluation) -> TableView:
 
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
     baselines = evaluation.baselines
-    count = f"{len(evaluation.sentences):,} sentences; {baselines.length_ratio:.2f} characters written for each one expected."
+    length_ratio = f"{baselines.length_ratio:.2f} characters of translation per character of reference"
+    count = f"{len(evaluation.sentences):,} sentences; {length_ratio}."
     if set_name == "dev":
-        return [Paragraph(f"{count} The model was chosen on these very sentences, so expect a little less elsewhere.")]
-    return [Paragraph(f"{count} None of them was used in training or to choose the model.")]
+        return [Paragraph(f"{count} They also selected the best checkpoint, so scores on other text may be lower.")]
+    return [Paragraph(f"{count} None of them was used for training or for selecting the checkpoint.")]
 
 
 def _training_facts(steps: Sequence[Step], translator: Translator) -> dict[str, Value]:
@@ -160,10 +161,10 @@ def _training_facts(steps: Sequence[Step], translator: Translator) -> dict[str, 
     return {
         "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.vocab_size,
-        "updates": len(steps),
+        "steps": len(steps),
         "epochs": steps[-1].data_position.epoch + 1 if steps else 0,
-        "minutes of updates": round(seconds / 60, 1),
-        "target pieces a second": round(tokens / seconds) if seconds else None,
+        "minutes of training": round(seconds / 60, 1),
+        "target tokens per second": round(tokens / seconds) if seconds else None,
     }
 
 
@@ -187,7 +188,7 @@ def _translation_cards(sentences: list[SentenceResult], config: Config) -> Trans
 
 
 def _select_attention(translator: Translator, sentences: list[SentenceResult]) -> list[CrossAttentionMatrix]:
-    """The attention of the first sentence that a heat map shows well; of its reference where nothing was written."""
+    """The attention of the first sentence of readable length; of its reference if the translation is empty."""
     readable_sentences = [s for s in sentences if len(split_words(s.source)) in READABLE_LENGTHS]
     for sentence in readable_sentences + sentences:
         target = sentence.translation if split_words(sentence.translation) else sentence.reference
@@ -201,14 +202,14 @@ def _draw_heat_map(cross_attention: CrossAttentionMatrix) -> Chart:
         cross_attention.word_weights.tolist(),
         cross_attention.target_words,
         cross_attention.source_words,
-        title="Where the decoder looks",
-        row_title="written",
-        column_title="looked at",
+        title="Cross-attention",
+        row_title="target",
+        column_title="source",
     ).with_name("attention")
 
 
 def _flatten_settings(config: Config) -> dict[str, Value]:
-    """Every setting by its full name, as plain values."""
+    """Every setting by its dotted name, as plain values."""
     return {name: _plain_value(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
 
 

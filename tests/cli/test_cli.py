@@ -381,4 +381,4 @@ def test_the_doctor_never_writes_over_what_it_was_given(files: Path, tmp_path: P
     pair = [str(tmp_path / "train.en"), str(tmp_path / "train.fr")]
     with pytest.raises(SystemExit):
         main(["doctor", *pair, "--fix", str(tmp_path)])
-    assert "would be written over" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err

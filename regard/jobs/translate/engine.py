@@ -1,4 +1,4 @@
-"""A run translated by CTranslate2 instead of torch."""
+"""Translation by CTranslate2 instead of torch."""
 
 import shutil
 import sys
@@ -16,7 +16,7 @@ PROVENANCE_FILE = "made_from.json"
 
 
 def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Translator:
-    """The engine of a run: written on first use, and again whenever the run has found better weights."""
+    """The CTranslate2 model of a run: converted on first use, and again whenever the best weights have changed."""
     run = open_run(folder)
     config, path = run.load_config(), run.ctranslate2_model(quantize)
     if not _is_current(run, path):
@@ -29,13 +29,13 @@ def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Transla
 
 
 def _describe_best_weights(run: Run) -> dict[str, Any]:
-    """Which weights are the best now."""
+    """The name and checksum of the best weights."""
     name = run.read_best().weights
     return {"weights": name, "checksum": run.read_json(run.checksums).get(name)}
 
 
 def _is_current(run: Run, path: Path) -> bool:
-    """Whether it was written to its end, from the weights that are the best now."""
+    """Whether the conversion is complete and made from the best weights."""
     return (
         (path / PROVENANCE_FILE).exists()
         and run.best.exists()

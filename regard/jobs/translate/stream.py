@@ -1,4 +1,4 @@
-"""Lines in chunks: as many as are there, and never waiting for more once there is one."""
+"""Lines in chunks of those that have arrived, without waiting for more."""
 
 import queue
 import threading
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-BURST_SECONDS = 0.02  # seconds in which the rest of a burst of lines arrives
+BURST_SECONDS = 0.02  # time to wait for the rest of a burst of lines
 
 
 def read_chunks(items: Iterable[T], max_items: int) -> Iterator[list[T]]:
-    """Chunks of at most so many items; a slow source gives small ones at once, a fast one gives full ones.
+    """Chunks of at most `max_items` items; a slow source gives small ones at once, a fast one gives full ones.
 
-    So somebody who types gets an answer to each line, and a file is read in large pieces, a few of them ahead.
+    So each line that is typed is answered at once, and a file is read in large chunks, a few of them in advance.
     """
     buffer: queue.Queue[tuple[str, T | BaseException | None]] = queue.Queue(2 * max_items)
     cancelled = threading.Event()
@@ -23,7 +23,7 @@ def read_chunks(items: Iterable[T], max_items: int) -> Iterator[list[T]]:
                 if not _put(buffer, ("item", item), cancelled):
                     return
             _put(buffer, ("end", None), cancelled)
-        except BaseException as error:  # whatever reading raises belongs to whoever asked for the lines
+        except BaseException as error:  # raised again in the thread that consumes the chunks
             _put(buffer, ("error", error), cancelled)
 
     threading.Thread(target=read, daemon=True).start()
@@ -58,7 +58,7 @@ def _put(
     item: tuple[str, T | BaseException | None],
     cancelled: threading.Event,
 ) -> bool:
-    """Whether there was room before the reader's work was no longer wanted."""
+    """Put an item into the queue; False if reading was cancelled before there was room."""
     while not cancelled.is_set():
         try:
             buffer.put(item, timeout=0.1)

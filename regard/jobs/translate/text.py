@@ -1,4 +1,4 @@
-"""Translate what people have: streams of lines, lines of any length, and whole files that go back to their owners."""
+"""Translation of streams of lines of any length, and of whole documents."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,19 +18,17 @@ SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 @dataclass(frozen=True)
 class LengthLimit:
-    """What becomes of a line of more pieces than the model was trained on: cut at sentence ends, or refused."""
+    """What is done with a line of more tokens than the model was trained on: it is split, or refused."""
 
     max_tokens: int
     refuse: bool = False
 
     def split(self, translator: TranslationBackend, text: str, location: str) -> list[str]:
-        """The line, or the sentences it is cut into, as many together as fit."""
+        """The line, or groups of its sentences that fit."""
         if self._fits(translator, text):
             return [text]
         if self.refuse:
-            raise DataError(
-                f"{location}: longer than {self.max_tokens} pieces; split it, or let it be cut with --long split"
-            )
+            raise DataError(f"{location}: longer than {self.max_tokens} tokens; split it, or use --long split")
         parts: list[str] = []
         for sentence in SENTENCE_END.split(text):
             if parts and self._fits(translator, joined := f"{parts[-1]} {sentence}"):
@@ -40,7 +38,7 @@ class LengthLimit:
         return parts
 
     def _halve(self, translator: TranslationBackend, sentence: str) -> list[str]:
-        """A sentence that is itself too long is cut between words, in halves: better than to be lost."""
+        """The halves of a sentence that is itself too long, split between words, repeatedly until they fit."""
         if self._fits(translator, sentence) or len(sentence) < 2:
             return [sentence]
         words = sentence.split(" ")
@@ -51,7 +49,7 @@ class LengthLimit:
         return [part for half in halves for part in self._halve(translator, half)]
 
     def _fits(self, translator: TranslationBackend, text: str) -> bool:
-        if len(text.encode()) < self.max_tokens:  # a piece is a byte at least
+        if len(text.encode()) < self.max_tokens:  # a token has at least one byte
             return True
         return len(translator.tokenizers.source.encode([text])[0]) < self.max_tokens
 
@@ -65,7 +63,7 @@ def translate_lines(
 ) -> Iterator[list[Translation]]:
     """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file.
 
-    `where` names a line by its number, from 1, to whoever reads an error.
+    `describe_line` names a line by its number, from 1, in error messages.
     """
     first = 1
     for chunk in read_chunks(lines, CHUNK_LINES):
@@ -79,7 +77,7 @@ def translate_lines(
 
 @dataclass
 class DocumentResult:
-    """What became of a document: how many segments were translated, and which were left empty and why."""
+    """How many segments of a document were translated, and which were left empty and why."""
 
     num_translated: int = 0
     skipped_segments: list[tuple[str, str]] = field(default_factory=list)
@@ -88,7 +86,7 @@ class DocumentResult:
 def translate_document(
     translator: TranslationBackend, document: Document, out: Path, search: Search, length_limit: LengthLimit
 ) -> DocumentResult:
-    """Translate a PO, XLIFF or text file; a translation that would break its entry is left out and counted."""
+    """Translate a PO, XLIFF or text file; translations that would break their entry are skipped and counted."""
     lines = [(line, segment.location) for segment in document.segments for line in segment.source.split("\n")]
     candidates = translate_lines(
         translator, (line for line, _ in lines), search, length_limit, lambda n: lines[n - 1][1]
@@ -107,7 +105,7 @@ def translate_document(
 
 
 def _join_candidates(parts: Sequence[list[Translation]]) -> list[Translation]:
-    """Candidates of the parts of a line as candidates of the line; scores are means."""
+    """Candidates of a line from those of its parts; scores are averaged."""
     if len(parts) == 1:
         return parts[0]
     num_candidates = min(len(part) for part in parts)

@@ -1,4 +1,4 @@
-"""Several processes that translate side by side: one thread on each core beats all cores at one batch."""
+"""Translation in several processes: one thread on each core is faster than all cores on one batch."""
 
 import contextlib
 import math
@@ -21,28 +21,26 @@ from regard.jobs.translate.engine import open_engine
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator
 
-MIN_CHUNK_TEXTS, MAX_CHUNK_TEXTS = (
-    32,
-    512,
-)  # texts that a worker takes at a time: the more, the longer is its batch full
+MIN_CHUNK_TEXTS = 32
+MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer
 ENGINES = ("torch", "ctranslate2")
-MIN_BYTES_FOR_WORKERS = 30_000  # bytes of text from which on starting workers pays
+MIN_BYTES_FOR_WORKERS = 30_000  # shorter texts are not worth the start of workers
 
 
 class TranslationBackend(Protocol):
-    """Whoever finds translations: a translator in this process, or a crew of them."""
+    """A translator in this process, a pool of them, or another engine."""
 
     tokenizers: Tokenizers
 
     def candidates(
-        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+        self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        """The translations of each text, best first; `numbers` says which texts of the whole job they are."""
+        """The translations of each text, best first; `numbers` are the numbers of the texts in the whole input."""
         ...
 
 
 class WorkerPool:
-    """Workers that have each loaded a run; shares of the work go to whoever is free."""
+    """Worker processes that have each loaded a run; tasks go to workers that are free."""
 
     def __init__(self, folder: Path, workers: int, quantize: str = "none"):
         run = open_run(folder)
@@ -51,18 +49,18 @@ class WorkerPool:
         self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (str(folder), quantize))
 
     def candidates(
-        self, texts: Sequence[str], search: Search | None = None, numbers: Sequence[int] | None = None
+        self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        numbers = range(len(texts)) if numbers is None else numbers
+        global_indices = range(len(texts)) if global_indices is None else global_indices
         chunks = split_into_chunks(texts, self._workers)
-        tasks = [([texts[i] for i in chunk], search, [numbers[i] for i in chunk]) for chunk in chunks]
+        tasks = [([texts[i] for i in chunk], search, [global_indices[i] for i in chunk]) for chunk in chunks]
         candidates_by_index: dict[int, list[Translation]] = {}
         try:
             for chunk, translations in zip(chunks, self._executor.map(_translate_chunk, tasks), strict=True):
                 candidates_by_index |= zip(chunk, translations, strict=True)
         except BrokenProcessPool:
             raise RunError(
-                f"one of {self._workers} translating processes died, most likely for want of memory; try --workers 1"
+                f"one of {self._workers} worker processes died, probably because memory ran out; try --workers 1"
             ) from None
         return [candidates_by_index[i] for i in range(len(texts))]
 
@@ -77,11 +75,11 @@ class WorkerPool:
 
 @dataclass(frozen=True)
 class RuntimeOptions:
-    """Who shall translate: on which device, by how many, in which numbers, by which engine."""
+    """How to translate: device, number of processes, quantization, engine."""
 
     device: str = "auto"
     workers: int = 0
-    """How many processes, or threads of CTranslate2; 0 leaves it to the text and the machine."""
+    """Number of processes, or of CTranslate2's threads; 0: depends on the text and the machine."""
     quantize: str = "none"
     engine: str = "torch"
 
@@ -89,12 +87,12 @@ class RuntimeOptions:
 def open_translator(
     folder: Path, options: RuntimeOptions, num_bytes: int
 ) -> AbstractContextManager[TranslationBackend]:
-    """Whoever is right for so many bytes of text: a crew for long texts on a CPU, and this process for the rest."""
+    """The backend for `num_bytes` of text: a pool of workers for long texts on a CPU, otherwise this process."""
     if options.engine not in ENGINES:
         raise ConfigError(f"--engine {options.engine}: expected one of {', '.join(ENGINES)}")
     if options.engine == "ctranslate2":
         if options.device not in ("auto", "cpu"):
-            raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU here; leave one out")
+            raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU; leave one out")
         return contextlib.nullcontext(open_engine(folder, options.quantize, options.workers))
     on_cpu = pick_device(options.device).type == "cpu"
     num_workers = options.workers or (count_cores() if on_cpu and num_bytes >= MIN_BYTES_FOR_WORKERS else 1)
@@ -102,19 +100,19 @@ def open_translator(
         configure_cpu(0)
         return contextlib.nullcontext(load(folder, options.device, options.quantize))
     if not on_cpu:
-        raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device} one process does it all")
+        raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device}, use one process")
     return WorkerPool(folder, num_workers, options.quantize)
 
 
 def split_into_chunks(texts: Sequence[str], workers: int) -> list[list[int]]:
-    """Shares of texts, of all lengths alike, so that they take equally long."""
+    """Chunks of text indices with a similar mix of lengths, so that they take about the same time."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     rounds = math.ceil(len(texts) / (workers * MAX_CHUNK_TEXTS))
     num_chunks = min(workers * rounds, math.ceil(len(texts) / MIN_CHUNK_TEXTS))
     return [order[start::num_chunks] for start in range(num_chunks)]
 
 
-_translator: Translator | RegardError | None = None  # of a worker, or why it has none
+_translator: Translator | RegardError | None = None  # of a worker process, or the error of loading it
 
 
 def _init_worker(folder: str, quantize: str) -> None:
@@ -122,11 +120,11 @@ def _init_worker(folder: str, quantize: str) -> None:
     configure_cpu(1)
     try:
         _translator = load(folder, "cpu", quantize)
-    except RegardError as error:  # a pool would hide it: it is told with the first piece of work
+    except RegardError as error:  # the pool would hide it, so it is raised by the first task
         _translator = error
 
 
 def _translate_chunk(task: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
     if not isinstance(_translator, Translator):
-        raise _translator or RunError("a translating process was never begun")
+        raise _translator or RunError("a worker process was never initialized")
     return _translator.candidates(*task)

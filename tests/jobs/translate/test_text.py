@@ -49,7 +49,7 @@ def test_a_sentence_without_end_is_cut_between_words():
 
 
 def test_long_lines_can_be_refused_with_their_number():
-    with pytest.raises(DataError, match=r"x:2: longer than 31 pieces; .*--long split"):
+    with pytest.raises(DataError, match=r"x:2: longer than 31 tokens; .*--long split"):
         lines(Echo(), ["short", TEXT * 9], LengthLimit(31, refuse=True))
 
 
@@ -109,7 +109,7 @@ def test_a_letter_that_the_file_cannot_hold_costs_its_entry_alone(tmp_path: Path
 def test_a_segment_that_is_too_long_is_refused_with_its_own_line(tmp_path: Path):
     (tmp_path / "in.po").write_text(PO + '\nmsgid "' + TEXT.strip() * 9 + '"\nmsgstr ""\n', encoding="utf-8")
     line = len(PO.splitlines()) + 2
-    with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 pieces"):
+    with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 tokens"):
         translate_document(
             Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(31, refuse=True)
         )

@@ -28,19 +28,19 @@ def run(tmp_path: Path, tiny) -> Run:
 
 
 def test_damage_that_a_process_finds_is_named(run: Run):
-    weights = run.folder / run.read_json(run.best)["weights"]
+    weights = run.best_weights()
     weights.write_bytes(weights.read_bytes() + b"x")
-    with WorkerPool(run.folder, 2) as crew, pytest.raises(RunError, match=f"{weights.name}: damaged"):
-        crew.candidates(TEXTS)
+    with WorkerPool(run.folder, 2) as pool, pytest.raises(RunError, match=f"{weights.name}: damaged"):
+        pool.candidates(TEXTS)
 
 
 def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
-    with WorkerPool(run.folder, 1) as crew:
-        assert len(crew.candidates(TEXTS)) == 3
-        for process in crew._executor._processes.values():
+    with WorkerPool(run.folder, 1) as pool:
+        assert len(pool.candidates(TEXTS)) == 3
+        for process in pool._executor._processes.values():
             os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(RunError, match=r"translating processes died, .* try --workers 1"):
-            crew.candidates(TEXTS)
+        with pytest.raises(RunError, match=r"worker processes died, .* try --workers 1"):
+            pool.candidates(TEXTS)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 101, 3001])
