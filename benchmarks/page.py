@@ -76,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "look.html"
         start = time.perf_counter()
-        write_page(path, render_look_page(data))
+        write_page(path, render_look_page(data).html)
         made = time.perf_counter() - start
         rows = [
             "| 6 layers × 8 heads × 128 tokens × 3 kinds | |",

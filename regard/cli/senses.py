@@ -12,17 +12,24 @@ if TYPE_CHECKING:
     from regard.jobs.look.senses import SenseAnalysis
 
 
+LEGEND = """\
+'{word}' in {count} sentences. SelfSim: mean cosine of its vectors; IntraSim: of the tokens of a sentence;
+MEV: variance explained by one direction. Each is reduced by that of unrelated words (anisotropy: their mean cosine).
+Left raw, right standardized: every dimension has deviation 1, so that no rogue dimension dominates.
+Ethayarajh 2019; Timkey and van Schijndel 2021."""
+
+
 def senses(
     run: Path = typer.Argument(..., help="Run folder."),
-    word: str = typer.Argument(..., help="The word, as it stands in the sentences."),
-    file: Path = typer.Argument(..., help="A sentence a line; or sense, tab, sentence."),
-    svg: Path | None = typer.Option(None, help="Write every layer's picture as SVG."),
-    png: Path | None = typer.Option(None, help="Write every layer's picture as PNG."),
-    csv: Path | None = typer.Option(None, help="Write the numbers of every layer."),
-    points: Path | None = typer.Option(None, help="Write the points of every layer's picture, as CSV."),
+    word: str = typer.Argument(..., help="The word, as it occurs in the sentences."),
+    file: Path = typer.Argument(..., help="One sentence per line; or sense, tab, sentence."),
+    svg: Path | None = typer.Option(None, help="Write the scatter plots of all layers as SVG."),
+    png: Path | None = typer.Option(None, help="Write the scatter plots of all layers as PNG."),
+    csv: Path | None = typer.Option(None, help="Write the numbers of every layer as CSV."),
+    points: Path | None = typer.Option(None, help="Write the points of the scatter plots as CSV."),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
-    """One word in many sentences, layer by layer: how much of its vector is the word's, and how much the sentence's."""
+    """One word in many sentences, layer by layer: how contextual its embedding is, and whether senses separate."""
     from regard.hardware import configure_cpu
     from regard.jobs.look.inspected_run import open_inspected_run
     from regard.jobs.look.senses import analyze_senses, read_sentences
@@ -32,7 +39,7 @@ def senses(
     inspected_run = open_inspected_run(run, device)
     sentences, sense_labels = read_sentences(file, word)
     if not sentences:
-        raise DataError(f"{file}: the word '{word}' is in none of its sentences")
+        raise DataError(f"{file}: the word '{word}' occurs in no sentence")
     analysis = analyze_senses(inspected_run, word, sentences, sense_labels)
     _print_summary(analysis)
     chart = layer_scatter(analysis.points, title=f"'{word}' in {len(analysis.occurrences)} sentences, layer by layer")
@@ -48,14 +55,10 @@ def senses(
 
 def _print_summary(analysis: "SenseAnalysis") -> None:
     has_senses = analysis.layers[0].sense_auc is not None
-    print(
-        f"'{analysis.word}' in {len(analysis.occurrences)} sentences: how alike its vectors are (itself), and those of a"
-    )
-    print("sentence, and how much of its own one direction explains; less what unrelated words score (unrelated).")
-    print("First raw, then standardised: every coordinate by its own deviation, so that no rogue one decides.")
-    names = ("itself", "sentence", "explained", "unrelated")
-    header = f"{'layer':14}" + 2 * (" │" + "".join(f" {name:>9}" for name in names))
-    print(header + (f" │ {'senses (AUC)':>12} {'nearest':>7}" if has_senses else ""))
+    print(LEGEND.format(word=analysis.word, count=len(analysis.occurrences)))
+    names = ("SelfSim", "IntraSim", "MEV", "anisotropy")
+    header = f"{'layer':14}" + 2 * (" │" + "".join(f" {name:>10}" for name in names))
+    print(header + (f" │ {'sense AUC':>9} {'nearest':>7}" if has_senses else ""))
     for layer in analysis.layers:
         line = f"{layer.layer:14}"
         for similarity in (layer.raw, layer.standardized):
@@ -65,9 +68,9 @@ def _print_summary(analysis: "SenseAnalysis") -> None:
                 similarity.max_explained_variance,
                 similarity.anisotropy,
             )
-            line += " │" + "".join(f" {number:9.2f}" for number in numbers)
-        print(line + (f" │ {layer.sense_auc:12.2f} {layer.nearest_sense_accuracy:7.0%}" if has_senses else ""))
-    print("nearest in the static table: " + ", ".join(f"{token} {cosine:.2f}" for token, cosine in analysis.neighbors))
+            line += " │" + "".join(f" {number:10.2f}" for number in numbers)
+        print(line + (f" │ {layer.sense_auc:9.2f} {layer.nearest_sense_accuracy:7.0%}" if has_senses else ""))
+    print("nearest tokens in the embedding table: " + ", ".join(f"{token} {c:.2f}" for token, c in analysis.neighbors))
     print("nearest other sentence in the last layer:")
     for occurrence in analysis.occurrences[:8]:
         print(f"  {occurrence.sentence}\n    → {analysis.occurrences[occurrence.nearest].sentence}")

@@ -1,4 +1,4 @@
-"""The model as it was, or another one, beside the model that is looked at."""
+"""Compares attention weights with those of a reference: an earlier step, the initial weights, or another run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ START = "start"
 
 @dataclass(frozen=True)
 class ReferenceAttention:
-    """What a model is compared with."""
+    """The attention weights of a reference model."""
 
     name: str
-    """For people: `step 400`, `before training`, or the name of a folder."""
+    """For display: `step 400`, `before training`, or the name of a folder."""
     weights: Mapping[str, Tensor]
-    """(H, Tq, Tk) by attention, of the sentence that is shown."""
+    """(H, Tq, Tk) by attention, for the inspected sentence."""
     head_ids: Mapping[str, Sequence[int]]
-    """The numbers of the heads that each attention has."""
+    """The head ids of each attention."""
 
     def weights_for(self, attention_trace: AttentionTrace) -> Tensor:
-        """What the same heads looked at, as the look's own weights; NaN where the other model has no such head."""
+        """The weights of the same heads, shaped as the trace's; NaN where the reference has no such head."""
         reference_weights = torch.full_like(attention_trace.weights, torch.nan)
         reference_ids = list(self.head_ids.get(attention_trace.site.name, ()))
         for h, head_id in enumerate(attention_trace.site.attention.head_ids):
@@ -42,14 +42,14 @@ class ReferenceAttention:
 
 
 def load_reference(inspected_run: InspectedRun, example: Example, compare_with: str) -> ReferenceAttention:
-    """What `--compare-with` asks for: a step of the same run, `start`, or the folder of another run."""
+    """The reference of `--compare-with`: a step of the same run, `start`, or the folder of another run."""
     name, model = _load_reference_model(inspected_run, example, compare_with)
     head_ids = {site.name: site.attention.head_ids for site in attention_sites(model)}
     return ReferenceAttention(name, attention_weights(model, [example])[0], head_ids)
 
 
 def compute_divergences(attention_traces: Sequence[AttentionTrace], reference: ReferenceAttention) -> dict[str, float]:
-    """How differently each head looks from then, by its name: Jensen-Shannon, bits, mean over rows with a choice."""
+    """Jensen-Shannon divergence of each head from the reference, in bits, mean over rows with a choice."""
     divergences: dict[str, float] = {}
     for attention_trace in attention_traces:
         head_divergences = jensen_shannon(
@@ -66,11 +66,11 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
     if compare_with == START:
         if not run.log.exists():
             raise RunError(
-                f"--compare-with {START}: {run.folder} was imported or pruned, not trained, so it has no beginning; "
-                f"give the folder of the run it came from"
+                f"--compare-with {START}: {run.folder} was imported or pruned, not trained: it has no initial weights; "
+                f"give the folder of the run that it was made from"
             )
         model = inspected_run.build_random_model()
-        if run.initial_weights.exists():  # a fine-tuned run began with somebody's weights
+        if run.initial_weights.exists():  # a fine-tuned run starts from the weights of another run
             load_weights(model, run, run.initial_weights)
         return "before training", model
     if compare_with.isdecimal():
@@ -78,7 +78,7 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
         if int(compare_with) not in steps:
             steps_text = ", ".join(map(str, steps)) or "none"
             raise RunError(
-                f"--compare-with {compare_with}: {run.folder} keeps the weights of steps {steps_text}; or say `{START}`"
+                f"--compare-with {compare_with}: {run.folder} has the weights of steps {steps_text}; or use `{START}`"
             )
         model = inspected_run.build_random_model()
         load_weights(model, run, run.weights(int(compare_with)))
@@ -88,17 +88,15 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
 
 def _load_other_run(folder: Path, example: Example) -> Model:
     if not is_run(folder):
-        raise RunError(f"--compare-with {folder}: expected a step, `{START}`, or the folder of a run, and this is none")
+        raise RunError(f"--compare-with {folder}: expected a step, `{START}`, or the folder of a run")
     reference_run = open_inspected_run(folder)
     target = example.target.text if example.target else None
     if reference_run.translates != (target is not None):
-        raise RunError(
-            f"--compare-with {folder}: one of the two has no decoder, so that they have too little in common"
-        )
+        raise RunError(f"--compare-with {folder}: one of the two models has no decoder, so they cannot be compared")
     if _token_ids(reference_run.make_example(example.source.text, target)) != _token_ids(example):
         raise DataError(
-            f"--compare-with {folder}: this run cuts the sentence into other pieces, so that their rows and columns are not "
-            f"the same. Compare runs of one tokeniser: a fine-tuned or pruned run with the one it came from."
+            f"--compare-with {folder}: this run tokenizes the sentence differently, so rows and columns do not match. "
+            f"Compare runs with the same tokenizer: a fine-tuned or pruned run with the one it was made from."
         )
     return reference_run.model
 

@@ -1,14 +1,16 @@
-"""The table of heads: what each is for, how surely, and what it is worth."""
+"""The table of heads: the role of each, how reliable it is, its importance and its cost of removal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from torch import Tensor
 
 from regard.config import Head
-from regard.inspection.example import Example
-from regard.inspection.heads.alignment import AlignmentRanking, rank_alignment_heads
+from regard.errors import ConfigError
+from regard.inspection.example import Example, whitespace_word_ids
+from regard.inspection.heads.alignment import AlignmentRanking, format_pharaoh, rank_alignment_heads
 from regard.inspection.heads.importance import AblationCost, ablate_all_but_one, ablate_heads, head_importance
 from regard.inspection.heads.patterns import NO_ROLE_LETTER, PROBE_ROLES, ROLE_LETTERS, TokenCounts
 from regard.inspection.heads.roles import (
@@ -20,36 +22,45 @@ from regard.inspection.heads.roles import (
     fit_all_patterns,
 )
 from regard.inspection.trace import Model, attention_sites, attention_weights
-from regard.jobs.look.inspected_run import InspectedRun
+from regard.jobs.look.inspected_run import (
+    InspectedRun,
+    load_aligned_examples,
+    load_default_examples,
+    load_file_examples,
+    make_grammar_examples,
+    reject_options,
+)
 from regard.model.transformer import EncoderDecoder
 from regard.report import Table, Value
 
 ABLATION_SENTENCES = 60
-"""Sentences on which each head is taken away: one pass for every head and sentence."""
+"""Sentences on which each head is ablated: one forward pass per head and sentence."""
 
 
 @dataclass(frozen=True)
 class HeadTable:
-    """All that is known of a model's heads on a corpus."""
+    """What is known about the heads of a model on a corpus."""
 
     facts: list[HeadAnalysis]
     importance: dict[Head, float]
     costs: dict[Head, AblationCost]
     keep_only_costs: dict[Head, AblationCost]
-    """What it costs if a head is the only one of its attention that is left; empty where nobody asked."""
+    """The cost of removing all other heads of the same attention; empty unless requested."""
     ablation_sentences: int
-    """Sentences that costs were measured on: the first so many; 0 where nothing was."""
+    """The number of sentences that costs were measured on, from the first; 0: no costs."""
     aligners: AlignmentRanking | None
-    """Heads of cross-attention as aligners, best first; None where there is none."""
+    """Heads of cross-attention as aligners, best first; None for an encoder-only model."""
     examples: list[Example]
     corpus_name: str
-    """Where the sentences come from."""
+    """The source of the sentences, for display."""
     fits: PatternFitTable
     model: Model
 
     def find_evidence(self, facts: HeadAnalysis) -> list[EvidenceSentence]:
-        """The sentences that fit a head's pattern best, middling and worst; none where it was asked on random tokens,
-        or is no pattern."""
+        """The sentences that fit a head's pattern best, median and worst.
+
+        Empty for roles that are measured on random tokens, and for copying, which is no pattern of weights.
+        """
         if facts.best is None or facts.best.name in (*PROBE_ROLES, "copy"):
             return []
         attention_heads = [other.head for other in self.facts if other.head.attention_name == facts.head.attention_name]
@@ -59,7 +70,7 @@ class HeadTable:
 
     @cached_property
     def evidence_weights(self) -> dict[tuple[Head, int], Tensor]:
-        """What each head looked at (Tq, Tk) in the sentences of its evidence; a sentence is read once for all heads."""
+        """The weights (Tq, Tk) of each head in its evidence; one forward pass per sentence serves all heads."""
         heads_by_example: dict[int, list[Head]] = {}
         for facts in self.facts:
             for item in self.find_evidence(facts):
@@ -72,7 +83,7 @@ class HeadTable:
         return weights_by_head
 
     def describe_sentences(self) -> str:
-        """What everything was measured on, in words."""
+        """The sentences that heads were measured on, in words."""
         ablation_note = (
             f" (costs on {self.ablation_sentences:,} of them)"
             if 0 < self.ablation_sentences < len(self.examples)
@@ -81,13 +92,26 @@ class HeadTable:
         return f"{len(self.examples):,} sentences of {self.corpus_name}{ablation_note}"
 
     def error_rate(self, head: Head) -> float | None:
-        """AER of a head of cross-attention, where gold is known."""
+        """AER of a cross-attention head where gold alignments are known."""
         if self.aligners is None or not self.aligners.judged_by_gold or head not in self.aligners.heads:
             return None
         return self.aligners.heads[head].counts.aer
 
+    def format_links(self) -> str:
+        """The links of the best aligner in Pharaoh format, words split at spaces.
+
+        One line per pair of the files; empty for a pair that could not be measured.
+        """
+        assert self.aligners is not None
+        links_by_line: dict[int, str] = {}
+        for example, links in zip(self.examples, self.aligners.best[1].links, strict=True):
+            if example.line is not None and example.target is not None:
+                source, target = whitespace_word_ids(example.source), whitespace_word_ids(example.target)
+                links_by_line[example.line] = format_pharaoh({(source[s], target[t]) for s, t in links})
+        return "".join(f"{links_by_line.get(line, '')}\n" for line in range(max(links_by_line, default=-1) + 1))
+
     def as_table(self) -> Table:
-        """A row a head."""
+        """One row per head."""
         return Table.from_rows(self._row(facts) for facts in self.facts)
 
     def _row(self, facts: HeadAnalysis) -> dict[str, Value]:
@@ -100,8 +124,8 @@ class HeadTable:
             "lift": best.lift if best else None,
             "low": best.low if best else None,
             "high": best.high if best else None,
-            "lift by sentence": best.macro_lift if best else None,
-            "argmax": best.argmax_rate if best else None,
+            "macro lift": best.macro_lift if best else None,
+            "argmax rate": best.argmax_rate if best else None,
             "random": best.baseline if best else None,
             "runner-up": runner_up.name if runner_up else None,
             "margin": facts.margin,
@@ -110,12 +134,62 @@ class HeadTable:
             "cost": cost.cost if cost else None,
             "cost low": cost.low if cost else None,
             "cost high": cost.high if cost else None,
-            "alone": keep_only_cost.cost if keep_only_cost else None,
-            "alone low": keep_only_cost.low if keep_only_cost else None,
-            "alone high": keep_only_cost.high if keep_only_cost else None,
+            "keep only": keep_only_cost.cost if keep_only_cost else None,
+            "keep only low": keep_only_cost.low if keep_only_cost else None,
+            "keep only high": keep_only_cost.high if keep_only_cost else None,
             "AER": self.error_rate(facts.head),
             "copying": facts.copying_score,
         }
+
+
+@dataclass(frozen=True)
+class HeadOptions:
+    """What `regard heads` measures."""
+
+    files: Sequence[str] = ()
+    """Pairs to measure on; empty: the run's dev set."""
+    sentences: int = 200
+    grammar: bool = False
+    """Whether sentences of the built-in corpus, whose grammar is known, are added."""
+    ablation: str = "zero"
+    keep_only: bool = False
+    gold: Path | None = None
+    links: bool = False
+    """Whether the links of the best aligner are needed."""
+
+
+def inspect_heads(inspected_run: InspectedRun, options: HeadOptions) -> HeadTable:
+    """The table of heads of a run."""
+    if not inspected_run.translates:
+        translation_options = {
+            "--pharaoh": options.links,
+            "--gold": options.gold,
+            "--keep-only": options.keep_only,
+            "--ablate": options.ablation != "zero",
+        }
+        reason = f"needs a decoder, and {inspected_run.run.folder} holds an encoder-only model; omit it"
+        reject_options(translation_options, reason)
+    examples, corpus_name = _select_examples(inspected_run, options)
+    return measure_heads(inspected_run, examples, corpus_name, options.ablation, keep_only=options.keep_only)
+
+
+def _select_examples(inspected_run: InspectedRun, options: HeadOptions) -> tuple[list[Example], str]:
+    if options.gold is not None:
+        if not options.files:
+            raise ConfigError(
+                "--gold needs the pairs that the links belong to, as in regard heads RUN test.en test.fr --gold …"
+            )
+        examples, corpus_name = load_aligned_examples(inspected_run, options.files, options.gold, options.sentences)
+    elif options.files:
+        examples, corpus_name = load_file_examples(inspected_run, options.files, options.sentences)
+    else:
+        examples, corpus_name = load_default_examples(inspected_run, options.sentences)
+    if not options.grammar:
+        return examples, corpus_name
+    grammar_examples = make_grammar_examples(inspected_run)
+    if options.gold is not None:  # aligners are judged by one gold standard only
+        grammar_examples = [replace(example, alignment=None) for example in grammar_examples]
+    return examples + grammar_examples, f"{corpus_name} and the built-in corpus"
 
 
 def measure_heads(
@@ -126,7 +200,7 @@ def measure_heads(
     ablation_sentences: int = ABLATION_SENTENCES,
     keep_only: bool = False,
 ) -> HeadTable:
-    """Every measure of every head on these sentences; `others`: what each is worth without the others, too."""
+    """Every measure of every head on these sentences; `keep_only` adds the cost of removing all other heads."""
     model, examples = inspected_run.model, list(examples)
     counts = inspected_run.count_tokens() or TokenCounts.from_examples(examples)
     pattern_fits = fit_all_patterns(model, examples, counts)
@@ -153,5 +227,5 @@ def measure_heads(
 
 
 def role_letter(facts: HeadAnalysis) -> str:
-    """One letter for a badge."""
+    """The letter of a head's role."""
     return ROLE_LETTERS[facts.role.name] if facts.role else NO_ROLE_LETTER

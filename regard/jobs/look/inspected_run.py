@@ -1,7 +1,7 @@
-"""A run as something to look into: its model, how it reads text, and sentences to measure on."""
+"""A run to inspect: its model, its tokenizer, and sentences to measure on."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from regard.data.corpora import GoldPair, english_french
 from regard.data.corpora.gold import read_row
 from regard.data.store import open_corpus
 from regard.decode import GreedySearch
-from regard.errors import DataError, ModelError, RegardError
+from regard.errors import ConfigError, DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
 from regard.inspection.example import MAX_TOKENS, Example, build_pair_example, build_text_example, with_whitespace_words
 from regard.inspection.heads.alignment import has_gold, parse_pharaoh
@@ -27,15 +27,15 @@ from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
 DEFAULT_EXAMPLES = 100
-"""Sentences of a run's own dev set that heads are measured on where nobody gives others."""
+"""Sentences of the dev set that heads are measured on by default."""
 GRAMMAR_SEED = 20_260
 NumberedPair = tuple[int, Pair]
-"""A pair, and which of its files' it is."""
+"""A line number, from 0, and its pair."""
 
 
 @dataclass(frozen=True)
 class InspectedRun:
-    """A trained model and how it reads."""
+    """A trained model with its tokenizer and configuration."""
 
     run: Run
     config: Config
@@ -51,13 +51,13 @@ class InspectedRun:
 
     @property
     def joint_vocab(self) -> bool:
-        """Whether an id is the same piece wherever it is read or written."""
+        """Whether an id means the same token on both sides."""
         return not isinstance(self.task, Translator) or self.task.tokenizers.joint
 
     def make_example(self, source: str, target: str | None = None, gold: GoldPair | None = None) -> Example:
-        """A sentence as the model reads it; a translator that is given no target writes its own."""
+        """A tokenized sentence; without a target, a translator translates the source."""
         if not source.strip():
-            raise DataError("there is no sentence to look at: the text is empty")
+            raise DataError("there is no sentence to inspect: the text is empty")
         if isinstance(self.task, Embedder):
             example = build_text_example(self.task.tokenizer, source, MAX_TOKENS * 1000, gold)
         else:
@@ -69,13 +69,13 @@ class InspectedRun:
         return example
 
     def build_random_model(self) -> Model:
-        """The same model before anybody trained it."""
+        """The same model with random weights."""
         if isinstance(self.task, Embedder):
             return new_encoder(self.config, self.task.tokenizer.pad_id).eval()
         return new_model(self.config, self.task.tokenizers).to(next(self.model.parameters()).device).eval()
 
     def count_tokens(self) -> TokenCounts | None:
-        """How often each piece stands in the training text, where the run has kept it."""
+        """Token frequencies in the training text, if the run has stored it."""
         store = find_training_store(self.run)
         if not isinstance(self.task, Translator) or not store.tokens_manifest.exists():
             return None
@@ -87,7 +87,7 @@ class InspectedRun:
         return TokenCounts(*sides)
 
     def find_head(self, name: str) -> tuple[str, int]:
-        """The attention of a head and its row there; a name that fits none is told which there are."""
+        """The attention of a head and its index there; an unknown name raises an error that lists what exists."""
         try:
             head = Head.parse(name)
         except ValueError as error:
@@ -108,13 +108,13 @@ class InspectedRun:
     def _require_length(self, num_tokens: int, text: str) -> None:
         if num_tokens > MAX_TOKENS:
             raise DataError(
-                f"'{text[:40]}…' is {num_tokens:,} pieces long; {MAX_TOKENS} is the most that can be looked at, since every "
-                f"head holds a square of them. Look at a part of it."
+                f"'{text[:40]}…' has {num_tokens:,} tokens; at most {MAX_TOKENS} can be inspected, because every head "
+                f"holds a square matrix of them. Inspect a part of it."
             )
 
 
 def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
-    """A run of either kind."""
+    """Open a translator or an encoder-only run."""
     run = open_run(folder)
     config = run.load_config()
     if config.model.architecture == "encoder":
@@ -122,11 +122,17 @@ def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
     return InspectedRun(run, config, load(folder, device))
 
 
+def reject_options(options: Mapping[str, object], reason: str) -> None:
+    """Raise an error for the first option that is set."""
+    if rejected := [name for name, value in options.items() if value]:
+        raise ConfigError(f"{rejected[0]} {reason}")
+
+
 def load_file_examples(
     inspected_run: InspectedRun, paths: Sequence[str], max_examples: int
 ) -> tuple[list[Example], str]:
-    """The examples of files: aligned text, a .tsv (with gold, if it is a built-in corpus), or text for an encoder."""
-    corpus_name = " ".join(Path(text).name for text in paths)
+    """Examples from files: aligned text, a .tsv (with gold, if it is a built-in corpus), or text for an encoder."""
+    corpus_name = " ".join(Path(path).name for path in paths)
     if (
         len(paths) == 1
         and files.format_suffix(Path(paths[0])) == ".tsv"
@@ -140,21 +146,19 @@ def load_file_examples(
     )
     usable_pairs = ((n, pair) for n, pair in enumerate(pairs) if _has_text(inspected_run, pair))
     selected_pairs = list(islice(usable_pairs, max_examples))
-    deque(
-        usable_pairs, maxlen=0
-    )  # to the end: only there do two files show that a line is missing, and all pairs are shifted
+    deque(usable_pairs, maxlen=0)  # read to the end: a missing line, which shifts all pairs, shows only there
     return _require_examples(inspected_run, selected_pairs, corpus_name)
 
 
 def _has_text(inspected_run: InspectedRun, pair: Pair) -> bool:
-    """Whether there is something on every side that the model reads."""
+    """Whether no side that the model reads is empty."""
     return bool(pair.source.strip()) and (bool(pair.target.strip()) or not inspected_run.translates)
 
 
 def load_aligned_examples(
     inspected_run: InspectedRun, paths: Sequence[str], gold: Path, max_examples: int
 ) -> tuple[list[Example], str]:
-    """The examples of aligned text with gold links, a line a pair; words are what spaces cut, as in such files."""
+    """Examples from aligned text with gold links, one line per pair; words are split at spaces, as in such files."""
     pairs, links = list(_read_run_pairs(inspected_run, paths)), list(read_lines(gold))
     if len(pairs) != len(links):
         raise DataError(
@@ -170,33 +174,33 @@ def load_aligned_examples(
             for example in _make_fitting_examples(inspected_run, numbered_pairs)
         ]
     if examples and not has_gold(examples):
-        raise DataError(f"{gold}: there is no link in the lines that were read; expected links such as 0-0 1-2")
+        raise DataError(f"{gold}: no links in the lines that were read; expected links such as 0-0 1-2")
     if not examples:
         raise DataError(
-            f"{' '.join(paths)}: nothing to measure on; expected text, at most {MAX_TOKENS} pieces a sentence"
+            f"{' '.join(paths)}: nothing to measure on; expected text with at most {MAX_TOKENS} tokens per sentence"
         )
-    return examples, f"{' '.join(Path(text).name for text in paths)} with gold links"
+    return examples, f"{' '.join(Path(path).name for path in paths)} with gold links"
 
 
 def _add_links(example: Example, line: str, location: str) -> Example:
     assert example.target is not None and example.decoder_input is not None
     sure, possible = parse_pharaoh(line, location)
-    source, read, target = (
+    source, decoder_input, target = (
         with_whitespace_words(side) for side in (example.source, example.decoder_input, example.target)
     )
     for s, t in sure | possible:
         if s >= len(source.words) or t >= len(target.words):
             raise DataError(
                 f"{location}: link {s}-{t} is outside its pair of {len(source.words)} and {len(target.words)} words, "
-                f"counted from 0, as spaces cut them; expected the files that the links were made for"
+                f"counted from 0 and split at spaces; expected the files that the links were made for"
             )
-    return Example(source, read, target, tuple(sorted(sure)), tuple(sorted(possible)), line=example.line)
+    return Example(source, decoder_input, target, tuple(sorted(sure)), tuple(sorted(possible)), line=example.line)
 
 
 def load_default_examples(
     inspected_run: InspectedRun, max_examples: int = DEFAULT_EXAMPLES
 ) -> tuple[list[Example], str]:
-    """Sentences to measure on where none are given: the run's dev set, else the built-in corpus."""
+    """Default sentences to measure on: the run's dev set, else the built-in corpus."""
     store = find_training_store(inspected_run.run)
     if isinstance(inspected_run.task, Translator) and store.tokens_manifest.exists():
         corpus = open_corpus(store.store, "dev", inspected_run.task.tokenizers)
@@ -210,10 +214,10 @@ def _read_run_pairs(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterat
 
 
 def _read_source_lines(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterator[Pair]:
-    """The lines of one file, for a model that writes nothing."""
+    """The lines of one file, for an encoder-only model."""
     if len(paths) != 1:
         raise DataError(
-            f"{inspected_run.run.folder}: an encoder alone reads one file of text, and {len(paths)} were given"
+            f"{inspected_run.run.folder}: an encoder-only model reads one file of text, and {len(paths)} were given"
         )
     return (Pair(line, "") for line in read_lines(Path(paths[0])))
 
@@ -221,27 +225,29 @@ def _read_source_lines(inspected_run: InspectedRun, paths: Sequence[str]) -> Ite
 def _require_examples(
     inspected_run: InspectedRun, pairs: Sequence[NumberedPair], corpus_name: str
 ) -> tuple[list[Example], str]:
-    """The pairs that can be measured on, and where they come from."""
+    """Examples of the pairs that are not too long, and the name of the corpus; an error if there are none."""
     examples = _make_fitting_examples(inspected_run, pairs)
     if not examples:
         raise DataError(
-            f"{corpus_name}: nothing to measure on; expected text, and of at most {MAX_TOKENS} pieces a sentence"
+            f"{corpus_name}: nothing to measure on; expected text with at most {MAX_TOKENS} tokens per sentence"
         )
     return examples, corpus_name
 
 
 def make_grammar_examples(inspected_run: InspectedRun, max_examples: int | None = None) -> list[Example]:
-    """English sentences that know their grammar; a translator into another language than French writes its own.
+    """English sentences with gold grammar and their French translations.
 
-    What it writes has no gold alignment. A run that reads another language cannot be measured on them.
+    For another target language the model translates them itself, without gold alignments. A run with another source
+    language cannot be measured on them.
     """
     source_language, target_language = (
         _base_language(code) for code in (inspected_run.config.data.source, inspected_run.config.data.target)
     )
     if source_language not in ("", "en"):
         raise DataError(
-            f"{inspected_run.run.folder}: the run reads '{source_language}', and the built-in corpus is English: give pairs to measure "
-            f"on, as in regard heads RUN test.{source_language} test.{target_language or 'en'}, or look with --no-measure"
+            f"{inspected_run.run.folder}: the source language is '{source_language}', the built-in corpus is English. "
+            f"Give pairs to measure on, as in regard heads RUN test.{source_language} test.{target_language or 'en'}, "
+            f"or use regard look --no-measure"
         )
     pairs = list(english_french.generate(max_examples or DEFAULT_EXAMPLES, GRAMMAR_SEED))
     if not isinstance(inspected_run.task, Translator) or target_language in ("", "fr"):
@@ -255,7 +261,7 @@ def make_grammar_examples(inspected_run: InspectedRun, max_examples: int | None 
 
 
 def _base_language(code: str) -> str:
-    """en of en_GB."""
+    """`en` for `en_GB`."""
     return code.lower().replace("_", "-").partition("-")[0]
 
 
@@ -264,7 +270,7 @@ def _make_gold_example(inspected_run: InspectedRun, pair: GoldPair) -> Example:
 
 
 def _make_fitting_examples(inspected_run: InspectedRun, pairs: Sequence[NumberedPair]) -> list[Example]:
-    """Examples of the pairs that are not too long."""
+    """Examples of the pairs that are short enough."""
     examples = []
     for line, pair in pairs:
         try:
@@ -276,7 +282,7 @@ def _make_fitting_examples(inspected_run: InspectedRun, pairs: Sequence[Numbered
 
 
 def _read_gold_pairs(path: Path, max_examples: int) -> list[GoldPair]:
-    """The rows of a built-in corpus; nothing if it is another kind of table."""
+    """The rows of a built-in corpus; empty if the table is of another kind."""
     gold_pairs = []
     for line in read_lines(path):
         try:
@@ -289,7 +295,7 @@ def _read_gold_pairs(path: Path, max_examples: int) -> list[GoldPair]:
 
 
 def _describe_sites(names: Sequence[str]) -> str:
-    """Every attention of a model in a few words: encoder.0.self to encoder.3.self, …"""
+    """The attention sites of a model in short: encoder.0.self to encoder.3.self, …"""
     kinds: dict[str, list[str]] = {}
     for name in names:
         stack, _, kind = name.split(".")
@@ -304,4 +310,5 @@ __all__ = [
     "load_file_examples",
     "make_grammar_examples",
     "open_inspected_run",
+    "reject_options",
 ]

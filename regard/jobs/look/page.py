@@ -28,6 +28,7 @@ from regard.jobs.look.compare_attention import ReferenceAttention, compute_diver
 from regard.jobs.look.faithfulness import measure_faithfulness
 from regard.jobs.look.heads import HeadTable, role_letter
 from regard.jobs.look.inspected_run import InspectedRun
+from regard.jobs.train.head_history import HeadSnapshot, read_head_history
 from regard.report.look.data import (
     AlignmentData,
     AttentionData,
@@ -36,7 +37,7 @@ from regard.report.look.data import (
     FlowData,
     HeadData,
     HeadFaithfulness,
-    HeadSnapshot,
+    HeadHistoryPoint,
     HistoryRecord,
     LookData,
     MethodAgreement,
@@ -47,7 +48,6 @@ from regard.report.look.data import (
 )
 from regard.report.look.quantized import Array
 from regard.run import Run
-from regard.training import log
 
 SIDES = {"encoder": ("source", "source"), "decoder": ("decoder_input", "decoder_input"), "cross": ("target", "source")}
 """The sides of queries and keys of each kind of attention."""
@@ -79,13 +79,11 @@ def build_look_data(
         kinds={kind: builder.build(kind, traces) for kind in SIDES if (traces := model_trace.of_kind(kind))},
         reference=None
         if reference is None
-        else ReferenceDivergence(
-            reference.name, compute_divergences(list(model_trace.attentions.values()), reference)
-        ),
+        else ReferenceDivergence(reference.name, compute_divergences(list(model_trace.attentions.values()), reference)),
         flow=_flow_data(model_trace, gradient_times_attention(model_trace, weight_gradients)),
         corpus=_corpus_summary(table) if table else None,
         alignment=_alignment_data(model_trace, table),
-        history=read_head_history(inspected_run.run),
+        history=_history_data(inspected_run.run),
         caveats=list(CAVEATS),
     )
 
@@ -96,26 +94,22 @@ def compute_common_means(inspected_run: InspectedRun, examples: Sequence[Example
     return decompose.compute_corpus_means(inspected_run.model, traces)
 
 
-def read_head_history(run: Run) -> list[HistoryRecord]:
+def _history_data(run: Run) -> list[HistoryRecord]:
     """The statistics and roles of all heads over training; empty where none were recorded."""
-    if not run.head_history.exists():
-        return []
     return [
-        HistoryRecord(
-            record["step"],
-            {
-                name: HeadSnapshot(
-                    entropy=head["entropy"],
-                    confidence=head["confidence"],
-                    role=head["role"],
-                    letter=ROLE_LETTERS.get(head["role"], NO_ROLE_LETTER),
-                    lift=head["lift"],
-                )
-                for name, head in record["heads"].items()
-            },
-        )
-        for record in log.read(run.head_history)
+        HistoryRecord(entry.step, {name: _history_point(snapshot) for name, snapshot in entry.heads.items()})
+        for entry in read_head_history(run.head_history)
     ]
+
+
+def _history_point(snapshot: HeadSnapshot) -> HeadHistoryPoint:
+    return HeadHistoryPoint(
+        entropy=snapshot.entropy,
+        confidence=snapshot.confidence,
+        role=snapshot.role,
+        letter=ROLE_LETTERS.get(snapshot.role or "", NO_ROLE_LETTER),
+        lift=snapshot.lift,
+    )
 
 
 def _side_data(side: TokenizedText) -> SentenceSide:
@@ -154,7 +148,7 @@ class _AttentionDataBuilder:
             self.model, self.model_trace, traces, terms, self.weight_gradients, perturb=self.table is not None
         )
         rows, columns = SIDES[kind]
-        reference = self.reference and [self.reference.weights_for(trace) for trace in traces]
+        reference = [self.reference.weights_for(trace) for trace in traces] if self.reference else None
         return AttentionData(
             rows=rows,
             columns=columns,
@@ -171,9 +165,7 @@ class _AttentionDataBuilder:
             if reference is None
             else [_to_numpy(trace.weights - weights) for trace, weights in zip(traces, reference, strict=True)],
             head_divergence=divergences.astype(np.float32),
-            toeplitz=None
-            if kind == "cross"
-            else [decompose.toeplitz_r2(trace).astype(np.float32) for trace in traces],
+            toeplitz=None if kind == "cross" else [decompose.toeplitz_r2(trace).astype(np.float32) for trace in traces],
             heads=[[_head_data(head, faithfulness[head], self.table) for head in trace.site.heads] for trace in traces],
         )
 
@@ -181,8 +173,8 @@ class _AttentionDataBuilder:
 def _term_arrays(terms: Sequence[decompose.ScoreTerms | None]) -> TermArrays:
     return TermArrays(
         names=list(decompose.TERM_NAMES),
-        values=[t and _to_numpy(_mask_with_nan(t.grouped_terms, t.attn_mask[:, None])) for t in terms],
-        shares=[t and _to_numpy(decompose.term_shares(t.grouped_terms, t.attn_mask)) for t in terms],
+        values=[None if t is None else _to_numpy(_mask_with_nan(t.grouped_terms, t.attn_mask[:, None])) for t in terms],
+        shares=[None if t is None else _to_numpy(decompose.term_shares(t.grouped_terms, t.attn_mask)) for t in terms],
     )
 
 

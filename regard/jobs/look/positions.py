@@ -1,4 +1,4 @@
-"""Positions seen: what the schemes of a run hold and do, for the terminal, figures and files."""
+"""Position encodings of a run: their tables and their effect on attention, for the terminal, figures and files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,23 +12,23 @@ from regard.jobs.look.inspected_run import InspectedRun
 from regard.report import Chart, MatrixPanel, Table, Value, matrix_grid
 
 MAX_COLUMNS = 128
-"""Columns of a table that a figure shows; the file has all of them."""
+"""Columns of a table in a figure; files have all of them."""
 HEADS_PER_ROW = 4
-"""Heads in one line of a figure."""
+"""Heads in one row of a figure."""
 MIN_UNIFORM_RATIO = 1.1
-"""A distance that gets less than this many times its even share is no favourite."""
+"""A distance with less than this many times its uniform share is not preferred."""
 
 
-def analyze_positions(inspected_run: InspectedRun, count: int) -> list[StackPositions]:
-    """Every stack of a model, as far as its places reach."""
-    if not 2 <= count <= MAX_TOKENS:
-        raise ConfigError(f"--places {count}: expected 2 to {MAX_TOKENS} places to look at")
+def analyze_positions(inspected_run: InspectedRun, num_positions: int) -> list[StackPositions]:
+    """Every stack of a model, as far as its positions reach."""
+    if not 2 <= num_positions <= MAX_TOKENS:
+        raise ConfigError(f"--places {num_positions}: expected 2 to {MAX_TOKENS} positions")
     stacks = [stack for stack in ("encoder", "decoder") if hasattr(inspected_run.model, stack)]
-    return [analyze_stack_positions(inspected_run.model, stack, count) for stack in stacks]
+    return [analyze_stack_positions(inspected_run.model, stack, num_positions) for stack in stacks]
 
 
 def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> Table:
-    """A row a head: where it would look if all words were one, and how much of that is distance alone."""
+    """One row per head: the distance it attends to most if all words are equal, and how much distance explains."""
     rows: list[dict[str, Value]] = []
     for effect in (effect for stack in stack_positions for effect in stack.effects):
         for h, head_id in enumerate(effect.head_ids):
@@ -36,21 +36,23 @@ def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> T
             rows.append(
                 {
                     "head": f"{effect.name}.{head_id}",
-                    "looks": describe_distance(distance) if uniform_ratio >= MIN_UNIFORM_RATIO else "everywhere alike",
-                    "times even": uniform_ratio,
-                    "by distance": float(effect.distance_share[h]) if uniform_ratio >= MIN_UNIFORM_RATIO else None,
+                    "preferred distance": describe_distance(distance) if uniform_ratio >= MIN_UNIFORM_RATIO else "none",
+                    "times uniform": uniform_ratio,
+                    "explained by distance": float(effect.distance_share[h])
+                    if uniform_ratio >= MIN_UNIFORM_RATIO
+                    else None,
                 }
             )
     return Table.from_rows(rows)
 
 
 def describe_distance(distance: int) -> str:
-    """A distance j - i in words."""
-    return "at itself" if distance == 0 else f"{abs(distance)} {'before' if distance < 0 else 'after'} it"
+    """A distance j - i in words: `2 before`."""
+    return "itself" if distance == 0 else f"{abs(distance)} {'before' if distance < 0 else 'after'}"
 
 
 def tabulate_position_scores(stack_positions: Sequence[StackPositions]) -> Table:
-    """A row for each head, query and key: what places alone add to the score, and the weight that comes of it."""
+    """One row per head, query and key: the score and the weight that positions alone give."""
     rows: list[dict[str, Value]] = [
         {
             "head": f"{effect.name}.{head_id}",
@@ -67,7 +69,7 @@ def tabulate_position_scores(stack_positions: Sequence[StackPositions]) -> Table
 
 
 def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mapping[str, Any]:
-    """Everything by flat names, for an NPZ file: encoder.embed.table, encoder.0.self.scores …"""
+    """All arrays by flat names, for an NPZ file: encoder.embed.table, encoder.0.self.scores …"""
     arrays: dict[str, Any] = {}
     for stack in stack_positions:
         for position_table in stack.tables:
@@ -87,15 +89,15 @@ def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mappin
 
 
 def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[StackPositions], layer: int = 0) -> Chart:
-    """What each stack holds, with its Gram matrix, and below it what that does to the scores of one layer."""
-    note = "Below the tables: what places alone add to scores, if all words are one and the same."
+    """The tables of each stack with their Gram matrices, and below them their effect on the scores of one layer."""
+    note = "Below the tables: the scores that positions alone give, if all words are equal."
     return matrix_grid(
         f"Positions of {inspected_run.run.folder.resolve().name}", build_position_matrices(stack_positions, layer), note
     )
 
 
 def build_position_matrices(stack_positions: Sequence[StackPositions], layer: int = 0) -> list[list[MatrixPanel]]:
-    """The figure's lines of tiles; tables that two stacks share are shown once."""
+    """The rows of the figure; tables that two stacks share appear once."""
     rows: list[list[MatrixPanel]] = []
     shown_tables: list[PositionTable] = []
     for stack in stack_positions:
@@ -109,7 +111,7 @@ def build_position_matrices(stack_positions: Sequence[StackPositions], layer: in
 
 
 def _select_layer_tables(stack: StackPositions, layer: int) -> list[PositionTable]:
-    """What acts in a layer: its own tables, or those that serve all."""
+    """The tables of a layer: its own, or those of all layers."""
     layer_tables = [
         position_table for position_table in stack.tables if position_table.name.startswith(f"{stack.stack}.{layer}.")
     ]
@@ -126,9 +128,13 @@ def _table_matrices(scheme: str, position_table: PositionTable) -> list[MatrixPa
         else f", first {len(columns)} of {position_table.values.shape[1]}"
     )
     matrix = MatrixPanel(
-        f"{scheme}: {position_table.name}", _to_rows(position_table.values[:, : len(columns)]), position_table.row_labels, columns, position_table.row_axis,
+        f"{scheme}: {position_table.name}",
+        _to_rows(position_table.values[:, : len(columns)]),
+        position_table.row_labels,
+        columns,
+        position_table.row_axis,
         position_table.column_axis + truncation_note,
-    )  # fmt: skip
+    )
     return [
         matrix,
         MatrixPanel(
@@ -145,7 +151,7 @@ def _table_matrices(scheme: str, position_table: PositionTable) -> list[MatrixPa
 def _effect_matrices(effect: PositionEffect) -> list[MatrixPanel]:
     position_ids = range(effect.scores.shape[1])
     max_score = float(np.nanmax(np.abs(effect.scores)))
-    if max_score < 1e-4:  # rounding, where no place differs from another
+    if max_score < 1e-4:  # rounding error, where positions do not differ
         max_score = 1.0
     return [
         MatrixPanel(f"{effect.name}.{head_id}", _to_rows(scores), position_ids, position_ids, "query", "key", max_score)

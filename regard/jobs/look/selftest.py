@@ -1,5 +1,13 @@
-"""The proofs behind `regard look`, for whoever wants to see them."""
+"""The proofs behind `regard look`."""
 
-from regard.inspection.selftest import SelfTestResult, run_selftests
+from collections.abc import Iterator
 
-__all__ = ["SelfTestResult", "run_selftests"]
+from regard.hardware import configure_cpu
+from regard.inspection import selftest
+from regard.inspection.selftest import SelfTestResult
+
+
+def run_selftests() -> Iterator[SelfTestResult]:
+    """Run every proof on this machine."""
+    configure_cpu(1)  # the models are so small that more threads would only wait for each other
+    yield from selftest.run_selftests()

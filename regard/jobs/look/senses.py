@@ -1,4 +1,4 @@
-"""One word in many sentences, layer by layer: static against contextual vectors."""
+"""One word in many sentences, layer by layer: static and contextual embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,36 +23,36 @@ NUM_NEIGHBORS = 6
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A sentence with the word, the sense that the file gives it, and what is nearest to it in the last layer."""
+    """A sentence with the word, its sense label, and its nearest neighbor in the last layer."""
 
     sentence: str
     sense: str
     nearest: int
-    """Another occurrence."""
+    """The index of another occurrence."""
 
 
 @dataclass(frozen=True)
 class SenseAnalysis:
-    """What becomes of a word."""
+    """How the embedding of a word changes with its context, layer by layer."""
 
     word: str
     layers: list[Contextuality]
-    """From the static table to the last layer."""
+    """From the static embedding to the last layer."""
     neighbors: list[tuple[str, float]]
-    """Pieces nearest to the word in the static table."""
+    """Tokens nearest to the word in the embedding table, with their cosine."""
     occurrences: list[Occurrence]
     points: Table
-    """layer, x, y, sense, sentence: a projection of each layer on two axes."""
+    """layer, x, y, sense, sentence: a 2-D projection of each layer."""
 
     def as_table(self) -> Table:
-        """A row a layer: every number raw and standardised."""
+        """One row per layer: every number raw and standardized."""
         return Table.from_rows(
             {
                 "layer": layer.layer,
                 **_similarity_columns("raw", layer.raw),
-                **_similarity_columns("standardised", layer.standardized),
+                **_similarity_columns("standardized", layer.standardized),
             }
-            | {"senses": layer.sense_auc, "nearest": layer.nearest_sense_accuracy}
+            | {"sense_auc": layer.sense_auc, "nearest_sense_accuracy": layer.nearest_sense_accuracy}
             for layer in self.layers
         )
 
@@ -62,7 +62,7 @@ def _similarity_columns(kind: str, similarity: SimilarityScores) -> dict[str, Va
 
 
 def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
-    """Sentences with the word, and their senses where the file is a table of sense, tab, sentence."""
+    """Sentences with the word, and their senses if the lines are sense, tab, sentence."""
     sentences, senses = [], []
     for line in read_lines(path):
         sense, tab, rest = line.partition("\t")
@@ -76,8 +76,8 @@ def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
 def analyze_senses(
     inspected_run: InspectedRun, word: str, sentences: Sequence[str], senses: Sequence[str]
 ) -> SenseAnalysis:
-    """The story of one word in these sentences; the encoder's side."""
-    get_encoder(inspected_run.model)  # or a word about why not
+    """Analyze one word in these sentences by the encoder."""
+    get_encoder(inspected_run.model)  # raises an error if there is none
     candidates = [
         (inspected_run.make_example(s, "" if inspected_run.translates else None), s, sense)
         for s, sense in zip(sentences, senses, strict=True)
@@ -85,7 +85,7 @@ def analyze_senses(
     matching = [row for row in candidates if word.casefold() in map(str.casefold, row[0].source.words)]
     if len(matching) < 2:
         raise DataError(
-            f"the word '{word}' stands in {len(matching)} of {len(sentences)} sentences; two at least are needed to compare"
+            f"the word '{word}' occurs in {len(matching)} of {len(sentences)} sentences; at least two are needed"
         )
     examples, texts, matching_senses = (
         [row[0] for row in matching],

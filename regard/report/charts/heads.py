@@ -1,14 +1,14 @@
-"""Heads for people: a table in the terminal, and figures for a paper."""
+"""Heads as a table for the terminal and as a heat map."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from regard.report.chart import Chart
 from regard.report.charts.heatmap import heatmap_chart
+from regard.report.look.data import HeadData, LookData
 from regard.report.table import Table, Value
 from regard.report.text import display_width as width_of
 
@@ -20,18 +20,23 @@ COLUMNS = {
     "random": "random",
     "runner-up": "runner-up",
     "entropy": "entropy",
-    "importance": "worth",
+    "importance": "importance",
     "cost": "cost",
-    "alone": "alone",
+    "keep only": "keep only",
     "AER": "AER",
 }
-SIGNED_COLUMNS = ("cost", "alone")
-OPTIONAL_COLUMNS = ("alone", "AER")  # columns that are left out where no head has a number
+SIGNED_COLUMNS = ("cost", "keep only")
+OPTIONAL_COLUMNS = ("keep only", "AER")  # left out where no head has a number
 NO_VALUE = "–"
+AXIS_TITLES = {
+    "encoder": ("query", "key"),
+    "decoder": ("query (decoder input)", "key (decoder input)"),
+    "cross": ("query (output token)", "key (source token)"),
+}
 
 
 def format_head_table(table: Table) -> str:
-    """The table of heads as lines of text; a head without a sure role says what it is nearest to, in brackets."""
+    """The table of heads as lines of text; a head without a reliable role shows the nearest one in parentheses."""
     rows = [list(COLUMNS.values())]
     for row in table.rows():
         role = row["role"] or (f"({row['best']})" if row["best"] else NO_VALUE)
@@ -55,37 +60,35 @@ def format_head_table(table: Table) -> str:
     )
 
 
-def head_heatmap(data: Mapping[str, Any], kind: str, layer: int, row: int) -> Chart:
-    """One head of one sentence as a heat map: rows are queries, columns keys."""
-    attention = data["kinds"][kind]
-    head = attention["heads"][layer][row]
-    queries, keys = (data["sides"][attention[side]]["pieces"] for side in ("rows", "columns"))
-    weights = attention["weights"][layer][row]
-    visible = attention["scores"][layer][row] == attention["scores"][layer][row]  # what is hidden is NaN
+def head_heatmap(data: LookData, kind: str, layer: int, row: int) -> Chart:
+    """One head of one sentence as a heat map: rows are queries, columns are keys."""
+    attention = data.kinds[kind]
+    head = attention.heads[layer][row]
+    matrix = zip(attention.weights[layer][row], attention.scores[layer][row], strict=True)
     lines = [
-        [float(w) if is_visible else None for w, is_visible in zip(*line, strict=True)]
-        for line in zip(weights, visible, strict=True)
+        [None if score != score else float(w) for w, score in zip(weights, scores, strict=True)]  # masked: NaN
+        for weights, scores in matrix
     ]
-    titles = {"encoder": ("reads", "looks at"), "decoder": ("reads", "looks back at"), "cross": ("writes", "looks at")}
+    row_title, column_title = AXIS_TITLES[kind]
     return heatmap_chart(
         lines,
-        queries,
-        keys,
-        title=f"{head['name']}: {_role_text(head)}",
-        row_title=titles[kind][0],
-        column_title=titles[kind][1],
+        data.sides[attention.rows].tokens,
+        data.sides[attention.columns].tokens,
+        title=f"{head.name}: {_describe_role(head)}",
+        row_title=row_title,
+        column_title=column_title,
     ).with_name("head")
 
 
-def _role_text(head: Mapping[str, Any]) -> str:
-    if head["role"]:
-        interval = "" if head["low"] is None else f", {head['low']:.2f} to {head['high']:.2f}"
-        return f"{head['role']} (lift {head['lift']:.2f}{interval})"
-    return "no sure role" if head["best"] else "not measured"
+def _describe_role(head: HeadData) -> str:
+    if head.role:
+        interval = "" if head.low is None else f", {head.low:.2f} to {head.high:.2f}"
+        return f"{head.role} (lift {head.lift:.2f}{interval})"
+    return "no reliable role" if head.best else "not measured"
 
 
 def to_csv(table: Table) -> str:
-    """A table as other programs read it; what is missing stays empty."""
+    """A table as CSV; missing values stay empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
@@ -95,7 +98,7 @@ def to_csv(table: Table) -> str:
 
 
 def format_shares(names: Sequence[str], shares: Sequence[float]) -> str:
-    """Shares of score terms in one line, largest first; what is next to nothing is left out."""
+    """Shares of the terms of a score in one line, largest first; those below 0.5 % are left out."""
     order = sorted(zip(names, shares, strict=True), key=lambda pair: -abs(pair[1]))
     return ", ".join(f"{name} {share:.0%}" for name, share in order if abs(share) >= 0.005)
 

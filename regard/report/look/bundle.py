@@ -1,4 +1,4 @@
-"""Plain ES modules as one script: a page that is opened from a folder may load no module, so it must carry them."""
+"""Bundles plain ES modules into one script: a page opened from a folder cannot load modules."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ EXPORT_NAME = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", r
 
 
 def bundle_script(folder: Traversable, entry: str) -> str:
-    """The module and all it imports, each in a scope of its own, what is needed before what needs it."""
+    """The module and all its imports, each in its own scope, dependencies first."""
     order: list[str] = []
     _visit(folder, entry, order, [])
     return "\n".join(_wrap_module(name, _source(folder, name)) for name in order)
 
 
 def static_resource(*path: str) -> Traversable:
-    """A file or folder of the package's own."""
+    """A file or folder of the package."""
     resource: Traversable = files("regard.report") / "static"
     for name in path:
         resource = resource / name
@@ -31,7 +31,7 @@ def static_resource(*path: str) -> Traversable:
 
 
 def csp_hash(text: str) -> str:
-    """How a Content-Security-Policy names the one inline script or style that it allows."""
+    """The hash by which a Content-Security-Policy allows one inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -46,7 +46,7 @@ def _visit(folder: Traversable, name: str, order: list[str], path: list[str]) ->
 
 
 def _wrap_module(name: str, source: str) -> str:
-    """A module as a function that is run once and hands back what it exports."""
+    """A module as a function that runs once and returns its exports."""
     body = EXPORT.sub("", IMPORT.sub(r"const { \1 } = module_\2;", source))
     if re.search(r"^(import|export)\b", body, re.MULTILINE):
         raise RegardError(

@@ -1,9 +1,9 @@
-"""Numbers as text inside a page: small, and right to the decimals that are shown.
+"""Quantized arrays as text inside a page: small, and exact to the decimals that are displayed.
 
-A number is kept as a point of the grid n / parts with parts = 10^decimals · k and k = 1 (mod 4). Because k is odd, a
-number and its grid point round to the same decimals; because k = 1 (mod 4), even a tie (1/16 = 0.0625) falls to the
-same side as it does in Python. What is finer than the decimals is kept too, as far as two bytes go: sums of pieces
-stay right. A range too wide for two bytes gets a third.
+A number is stored as a point of the grid n / steps_per_unit with steps_per_unit = 10^decimals · k and k = 1 (mod 4).
+Because k is odd, a number and its grid point round to the same decimals; because k = 1 (mod 4), even a tie
+(1/16 = 0.0625) rounds to the same side as in Python. The grid is as fine as two bytes allow, so that sums over tokens
+stay exact too. A range too wide for two bytes gets a third.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
+LayerArrays = Sequence[Array]
+"""One array per layer, (H, Tq, Tk) unless said otherwise; H may differ."""
 
-MAX_SUBDIVISIONS = 65  # k where there is room: weights then lie within 1/130,000 of the truth
+MAX_SUBDIVISIONS = 65  # the finest k: weights are then within 1/130,000 of the original
 DECIMALS = 3
 
 
 @dataclass(frozen=True)
 class QuantizedArrays:
-    """Arrays as texts: base64 of deflated codes, all low bytes before all higher ones; all on one grid.
+    """Arrays as text: base64 of deflated codes, all low bytes before all high bytes; all on one grid.
 
-    The largest code of all is kept for cells without a number: masked, or left out.
+    The largest code is reserved for cells without a number: masked, or left out.
     """
 
     blobs: tuple[str, ...]
     steps_per_unit: int
     offset: int
     decimals: int
-    code_bytes: int  # bytes of a code
+    code_bytes: int
 
     @property
     def size(self) -> int:
@@ -43,12 +45,12 @@ class QuantizedArrays:
 
     @property
     def max_error(self) -> float:
-        """How far a kept number may be from the true one."""
+        """The largest difference between a stored number and the original."""
         return 0.5 / self.steps_per_unit
 
 
 def quantize_arrays(arrays: Sequence[Array], max_subdivisions: int = MAX_SUBDIVISIONS) -> QuantizedArrays:
-    """The arrays on the finest grid that two bytes hold, `finest` at most; NaN and ±∞ become missing."""
+    """The arrays on the finest grid that two bytes hold, k ≤ `max_subdivisions`; NaN and ±∞ become missing."""
     finite = [np.isfinite(array) for array in arrays]
     numbers = np.concatenate([np.asarray(array[mask], np.float64) for array, mask in zip(arrays, finite, strict=True)])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
@@ -63,24 +65,8 @@ def quantize_arrays(arrays: Sequence[Array], max_subdivisions: int = MAX_SUBDIVI
     return QuantizedArrays(tuple(blobs), steps_per_unit, offset, decimals, code_bytes)
 
 
-def dequantize_arrays(quantized: QuantizedArrays) -> list[Array]:
-    """What the page will see: every array flat."""
-    arrays = []
-    for blob in quantized.blobs:
-        planes = np.frombuffer(zlib.decompress(base64.b64decode(blob)), dtype=np.uint8).reshape(
-            quantized.code_bytes, -1
-        )
-        codes = sum(plane.astype(np.int64) << (8 * n) for n, plane in enumerate(planes))
-        arrays.append(
-            np.where(
-                codes == 256**quantized.code_bytes - 1, np.nan, (codes + quantized.offset) / quantized.steps_per_unit
-            )
-        )
-    return arrays
-
-
 def top_key_mask(weights: Array, top_k: int) -> NDArray[np.bool_]:
-    """For numbers (…, Tq, Tk), which keys are among the `keep` largest of their row, whatever their sign."""
+    """(…, Tq, Tk) -> which keys are among the `top_k` largest of their row by magnitude."""
     if top_k >= weights.shape[-1]:
         return np.ones(weights.shape, dtype=bool)
     indices = np.argpartition(-np.nan_to_num(np.abs(weights)), top_k - 1, axis=-1)[..., :top_k]
@@ -90,7 +76,7 @@ def top_key_mask(weights: Array, top_k: int) -> NDArray[np.bool_]:
 
 
 def _choose_grid(low: float, high: float, max_subdivisions: int) -> tuple[int, int, int]:
-    """Decimals, k and bytes of a code: three decimals, then as fine as two bytes allow; three bytes where they must."""
+    """Decimals, k and bytes per code: three decimals, then as fine as two bytes allow; three bytes where necessary."""
     decimals = DECIMALS
     while decimals > 0 and _num_codes(low, high, 10**decimals) >= 256**3:
         decimals -= 1
@@ -105,7 +91,7 @@ def _num_codes(low: float, high: float, steps_per_unit: int) -> int:
 
 
 def _encode_codes(codes: NDArray[np.uint32], code_bytes: int) -> str:
-    """Byte planes squeeze better than whole codes: high bytes of small weights are all alike."""
+    """Byte planes compress better than whole codes: the high bytes of small weights are equal."""
     flat = codes.ravel()
     planes = np.concatenate([(flat >> (8 * n)) & 255 for n in range(code_bytes)]).astype(np.uint8)
     return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")

@@ -1,29 +1,30 @@
-"""What a page of numbers may weigh, and what is left out first when it would weigh more."""
+"""The size budget of a look page: coarser grids first, then fewer keys per row, then fewer measures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
-from regard.report.look.quantized import MAX_SUBDIVISIONS, Array, QuantizedArrays, quantize_arrays, top_key_mask
+from regard.report.look.quantized import (
+    MAX_SUBDIVISIONS,
+    LayerArrays,
+    QuantizedArrays,
+    quantize_arrays,
+    top_key_mask,
+)
 
-LayerArrays = Sequence[Array]  # (H, Tq, Tk) each; H may differ
-
-# How fine the grid is and how many keys a row keeps, the best first. Every line is right to three decimals.
 QUALITY_LADDER = ((MAX_SUBDIVISIONS, 0), (17, 0), (5, 0), (1, 0), (1, 64), (1, 32), (1, 16), (1, 8), (1, 4))
-
-
-COLOR_SCALE_QUANTILE = 0.998  # of the cells lie inside the scale of colours
+"""Subdivisions of the grid and keys per row (0: all), best first. Every step is exact to three decimals."""
+COLOR_SCALE_QUANTILE = 0.998  # of the cells lie inside the color scale
 TOP_KEYS_NOTE = "To stay small this page keeps only {} keys of each row, the largest by {}, for: {}."
 
 
 @dataclass(frozen=True)
 class ColorScale:
-    """Where colours end, and whether some numbers lie beyond."""
+    """The upper limit of a color scale, and whether some values exceed it."""
 
     top: float
     clipped: bool
@@ -37,44 +38,58 @@ class Measure:
     label: str
     description: str
     kinds: Mapping[str, LayerArrays]
-    normalized: bool = False  # rows sum to 1
-    averaged: bool = False  # a word's number is the mean of its pieces', not the sum over keys
+    limitation: str = ""
+    """What the measure does not show."""
+    normalized: bool = False
+    """Rows sum to 1."""
+    averaged: bool = False
+    """The value of a word is the mean over its tokens, not the sum over keys."""
     signed: bool = False
-    shared: bool = False  # the same for all heads
-    own_top_keys: bool = False  # where room is short it keeps its own largest keys, not those of the weights
-    group: str = ""  # the measure that it is a part of, whose scale of colours it shares
+    shared: bool = False
+    """The same for all heads."""
+    own_top_keys: bool = False
+    """Where keys are dropped, it keeps its own largest ones, not those of the weights."""
+    group: str = ""
+    """The measure that it is a part of, whose color scale it shares."""
 
 
-@dataclass
-class BlobStore:
-    """Packed texts by number, as elements that no browser tries to run."""
+@dataclass(frozen=True)
+class QuantizedMeasure:
+    """A measure as finely as its share of the budget allows."""
 
-    texts: list[str] = field(default_factory=list)
-    size: int = 0
+    measure: Measure
+    kinds: Mapping[str, QuantizedArrays]
+    max_keys: int
+    """Keys kept of each row; 0: all."""
+    scale: ColorScale
 
-    def add(self, quantized: QuantizedArrays) -> dict[str, Any]:
-        start = len(self.texts)
-        self.texts += quantized.blobs
-        self.size += quantized.size
-        names = [f"n{start + i}" for i in range(len(quantized.blobs))]
-        return {
-            "blobs": names,
-            "parts": quantized.steps_per_unit,
-            "lowest": quantized.offset,
-            "decimals": quantized.decimals,
-            "width": quantized.code_bytes,
-        }
+    @property
+    def size(self) -> int:
+        return sum(arrays.size for arrays in self.kinds.values())
 
-    def html(self) -> str:
-        return "\n".join(f'<script type="text/plain" id="n{i}">{text}</script>' for i, text in enumerate(self.texts))
+    def shape(self, kind: str) -> tuple[int, int]:
+        """Rows and columns of a matrix."""
+        rows, columns = self.measure.kinds[kind][0].shape[-2:]
+        return rows, columns
+
+    def top_k(self, kind: str) -> int:
+        """Keys kept of each row in a kind; 0: all of them."""
+        return self.max_keys if self.max_keys < self.shape(kind)[1] else 0
+
+    def describe_precision(self, kind: str) -> str:
+        """How exact the numbers are, and which keys were kept."""
+        arrays, top_k = self.kinds[kind], self.top_k(kind)
+        precision = f"Displayed with {arrays.decimals} decimals, stored within ±{arrays.max_error:.1g}."
+        if not top_k:
+            return precision
+        ranking = _ranking_name(self.measure)
+        return f"{precision} To stay small the page keeps {top_k} keys of each row, the largest by {ranking}."
 
 
-def quantize_measures(
-    measures: Sequence[Measure], blobs: BlobStore, budget: int
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Each measure as finely as its part of the budget allows; what had to be left out is told in sentences.
+def quantize_measures(measures: Sequence[Measure], budget: int) -> tuple[list[QuantizedMeasure], list[str]]:
+    """Each measure as finely as its share of the budget allows, and sentences about what had to be left out.
 
-    Measures of one group stay together, or go together: terms that add up are worth nothing when one is missing.
+    Measures of one group are kept or dropped together: terms that add up are useless if one is missing.
     """
     scales = {measure.name: _color_scale(measure) for measure in measures}
     weights = measures[0].kinds
@@ -82,36 +97,35 @@ def quantize_measures(
         list(group)
         for _, group in groupby(measures, key=lambda measure: (measure.group, measure.group or measure.name))
     ]
-    entries, notes, omitted = [], [], []
+    quantized: list[QuantizedMeasure] = []
+    notes, omitted, size = [], [], 0
     for number, group in enumerate(groups):
-        available = (budget - blobs.size) * max(0.5, 1 / (len(groups) - number))
+        available = (budget - size) * max(0.5, 1 / (len(groups) - number))
         fit = _quantize_to_fit(group, weights, available)
         if fit is None:
             omitted += [measure.label for measure in group]
             continue
-        quantized, top_k = fit
+        arrays_by_measure, top_k = fit
         notes += [TOP_KEYS_NOTE.format(top_k, _ranking_name(measure), measure.label) for measure in group if top_k]
-        for measure, kinds in zip(group, quantized, strict=True):
-            scale = scales.get(measure.group, scales[measure.name])
-            entries.append(_measure_entry(measure, kinds, top_k, scale, blobs))
+        for measure, kinds in zip(group, arrays_by_measure, strict=True):
+            entry = QuantizedMeasure(measure, kinds, top_k, scales.get(measure.group, scales[measure.name]))
+            quantized.append(entry)
+            size += entry.size
     if omitted:
         notes.append(f"Left out, because the page would be too large: {', '.join(omitted)}.")
-    return entries, notes
+    return quantized, notes
 
 
 def _quantize_to_fit(
     group: Sequence[Measure], weights: Mapping[str, LayerArrays], available: float
 ) -> tuple[list[dict[str, QuantizedArrays]], int] | None:
-    """The best rung of the ladder that has room; one layer of each kind tells beforehand which are hopeless."""
+    """The best step of the ladder that fits; the size is first estimated from one layer of each kind."""
     measure_kinds = [(measure, kind) for measure in group for kind in measure.kinds]
     for max_subdivisions, top_k in QUALITY_LADDER:
-        if (
-            sum(
-                _estimate_size(measure, kind, weights.get(kind), max_subdivisions, top_k)
-                for measure, kind in measure_kinds
-            )
-            > available
-        ):
+        estimate = sum(
+            _estimate_size(measure, kind, weights.get(kind), max_subdivisions, top_k) for measure, kind in measure_kinds
+        )
+        if estimate > available:
             continue
         quantized = [
             {kind: _quantize_kind(m, kind, weights.get(kind), max_subdivisions, top_k) for kind in m.kinds}
@@ -144,50 +158,12 @@ def _quantize_kind(
     )
 
 
-def _measure_entry(
-    measure: Measure, quantized: Mapping[str, QuantizedArrays], top_k: int, scale: ColorScale, blobs: BlobStore
-) -> dict[str, Any]:
-    kinds = {}
-    for kind, arrays in quantized.items():
-        columns = measure.kinds[kind][0].shape[-1]
-        kept_keys = top_k if top_k and top_k < columns else 0
-        kinds[kind] = blobs.add(arrays) | {
-            "sizes": list(measure.kinds[kind][0].shape[-2:]),
-            "shared": measure.shared,
-            "kept": kept_keys,
-            "told": _precision_note(measure, arrays, kept_keys),
-        }
-    return {
-        "name": measure.name,
-        "label": measure.label,
-        "help": measure.description,
-        "signed": measure.signed,
-        "top": scale.top,
-        "clipped": scale.clipped,
-        "keys": "mean" if measure.averaged else "sum",
-        "total": measure.normalized,
-        "menu": True,
-        "kinds": kinds,
-    }
-
-
-def _precision_note(measure: Measure, quantized: QuantizedArrays, top_k: int) -> str:
-    precision = f"Shown to {quantized.decimals} decimals, kept within ±{quantized.max_error:.1g}."
-    ranking = _ranking_name(measure)
-    return (
-        f"{precision} To stay small the page keeps {top_k} keys of each row, the largest by {ranking}."
-        if top_k
-        else precision
-    )
-
-
 def _ranking_name(measure: Measure) -> str:
-    return "their own size" if measure.own_top_keys or measure.shared else "weight"
+    return "their own magnitude" if measure.own_top_keys or measure.shared else "weight"
 
 
 def _color_scale(measure: Measure) -> ColorScale:
-    """0 to 1 for shares; else to a round number that all but a few cells stay below, so that those few do not pale
-    the rest."""
+    """0 to 1 for shares; else up to a round number above all but a few cells, so that outliers do not pale the rest."""
     if measure.normalized:
         return ColorScale(1.0, False)
     arrays = [np.abs(layer[np.isfinite(layer)]) for layers in measure.kinds.values() for layer in layers]

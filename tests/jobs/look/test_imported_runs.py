@@ -15,7 +15,7 @@ from regard.model.build import build_decoder
 from tests.inspection.conftest import config_of
 from tests.interchange import test_bert as bert
 from tests.interchange import test_marian as marian
-from tests.jobs.look.test_page import SENTENCE, refuses, says
+from tests.jobs.look.test_page import FAITHFULNESS, SENTENCE, refuses, says
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
@@ -62,12 +62,12 @@ def test_a_marian_run_is_looked_into_page_and_all(opus, tmp_path, capsys, opened
     best = int(weights[0].argmax())
     page = opened(path, f"#kind=cross&heads=2.1&view=heat&q=0&k={best}")
     assert head_read(page) == f"{weights[0, best]:.3f}" and page.locator("#map button").count() == 9
-    assert "How far to trust it" in page.locator("#headwhy").inner_text()
+    assert page.locator(FAITHFULNESS).is_visible()
 
 
 def test_a_marian_run_shows_positions_words_and_heads(opus, text, capsys):
     told = says(capsys, "look", opus, "--positions", "--places", "5")
-    assert "encoder: positions sinusoidal" in told and "their distance decides 100%" in told
+    assert "encoder: positions sinusoidal" in told and "distance explains 100%" in told
     assert "'house' in 3 sentences" in says(capsys, "senses", opus, "house", text)
     assert "decoder.2.cross.1" in says(capsys, "heads", opus, "--sentences", "2")
 
@@ -76,7 +76,7 @@ def test_a_marian_run_is_pruned_and_says_that_there_was_nothing_to_mend_it_with(
     pairs = tmp_path / "dev.tsv"
     pairs.write_text("".join(f"{p.source}\t{p.target}\n" for p in marian.SPLITS.dev[:3]), encoding="utf-8")
     told = says(capsys, "prune", opus, "--keep", "18", "--dev", pairs, "--out", tmp_path / "half", "--device", "cpu")
-    assert "with 18 of 24 heads" in told and "nothing mended" in told
+    assert "with 18 of 24 heads" in told and "without fine-tuning" in told
     assert (
         "dev chose what was cut" in told and f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr" in told
     )
@@ -92,8 +92,7 @@ def test_an_encoder_alone_is_looked_into_page_and_all(encoder, tmp_path, capsys,
     best = int(weights[3].argmax())
     page = opened(path, f"#kind=encoder&heads=1.2&view=heat&q=3&k={best}")
     assert head_read(page) == f"{weights[3, best]:.3f}" and page.locator("#map button").count() == 9
-    panel = page.locator("#headwhy details", has_text="How far to trust it")
-    assert "shuffled" not in panel.inner_text()  # it writes nothing that could move
+    assert "permuted" not in page.locator(FAITHFULNESS).inner_text()  # it has no output that could change
     assert "positions learned" in says(capsys, "look", encoder, "--positions", "--places", "99")
 
 
@@ -102,16 +101,16 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
     wrong = refuses(capsys, "look", encoder, SENTENCE, "--head", "decoder.0.cross.0", "--no-measure")
     assert "this model has encoder.0.self to encoder.2.self" in wrong
     translated = refuses(capsys, "look", encoder, SENTENCE, "Le vieux roi.", "--no-measure")
-    assert "an encoder alone reads one text" in translated
+    assert "an encoder-only model reads one text" in translated
     empty = tmp_path / "empty.txt"
     for text in ("", " \n\n", "word " * 2_000 + "\n"):
         empty.write_text(text, encoding="utf-8")
         assert "empty.txt: nothing to measure on" in refuses(capsys, "heads", encoder, empty)
     assert "reads one file of text, and 2 were given" in refuses(capsys, "heads", encoder, empty, empty)
     for wish in (["--pharaoh", "x"], ["--gold", "x"], ["--keep-only"], ["--ablate", "mean"]):
-        assert f"{wish[0]} is for models that write" in refuses(capsys, "heads", encoder, *wish)
+        assert f"{wish[0]} needs a decoder" in refuses(capsys, "heads", encoder, *wish)
     start = refuses(capsys, "look", encoder, SENTENCE, "--no-measure", "--compare-with", "start")
-    assert "was imported or pruned, not trained, so it has no beginning" in start
+    assert "was imported or pruned, not trained: it has no initial weights" in start
 
 
 def test_a_language_model_has_no_word_in_its_context():

@@ -22,12 +22,15 @@ from regard.jobs.look.inspected_run import (
     make_grammar_examples,
     open_inspected_run,
 )
-from regard.jobs.look.page import build_look_data, compute_common_means, flatten_arrays, tabulate_head
+from regard.jobs.look.page import build_look_data, compute_common_means
 from regard.jobs.prune import PruneOptions, PruneResult, prune_run
 from regard.jobs.train.fit import train_run
+from regard.report.look.data import AttentionData, LookData
+from regard.report.look.export import flatten_arrays, tabulate_head
 from regard.run import Run
 
 SENTENCE = "The old king saw the red houses."
+FAITHFULNESS = "#head-explanation details:has(> summary:text-is('Faithfulness'))"
 
 
 @pytest.fixture(scope="module")
@@ -81,45 +84,52 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
         table,
         compute_common_means(subject, examples),
     )
-    assert set(data["kinds"]) == {"encoder", "decoder", "cross"} and data["corpus"]["sentences"] == 10
-    sides = {kind: (own["rows"], own["columns"]) for kind, own in data["kinds"].items()}
-    assert sides == {"encoder": ("source", "source"), "decoder": ("read", "read"), "cross": ("target", "source")}
-    assert data["against"] is None
-    assert all(0 < own < 1 and 0 < chance < 1 for own, chance in data["flow"]["contrast"].values())
-    for own in data["kinds"].values():
-        rows_, columns = (data["sides"][own[side]]["pieces"] for side in ("rows", "columns"))
-        for layer, w in enumerate(own["weights"]):
-            assert w.shape == (2, len(rows_), len(columns)) and w.sum(axis=-1) == pytest.approx(1, abs=1e-5)
-            scores, terms = own["scores"][layer], own["terms"]["values"][layer]
-            assert terms.shape == (2, 6, len(rows_), len(columns))
-            seen = ~np.isnan(scores)
-            assert np.abs(terms.sum(axis=1) - scores)[seen].max() < 1e-4 and not w[~seen].any()
-            assert own["terms"]["shares"][layer].sum(axis=1) == pytest.approx(1, abs=1e-4)
-            assert own["norms"][layer] == pytest.approx(w * own["value_norms"][layer][:, None], rel=1e-4)
-            assert own["gradient"][layer].shape == w.shape
-        for head in (head for layer in own["heads"] for head in layer):
-            for one in head["evidence"]:  # the token that looks names a row; in cross-attention what is written
-                assert (one["rows"] == one["columns"]) == (".self." in head["name"])
-            assert {one["which"] for one in head["evidence"]} in ({"best", "median", "worst"}, set())
-            json.dumps({key: value for key, value in head.items() if key != "evidence"}, allow_nan=False)
-            assert set(head["trust"]) == {"twin", "twin_apart", "places_apart", "gradient", "shuffled", "even"}
-            assert 0 <= head["trust"]["shuffled"] <= 1 and head["trust"]["twin"] != head["name"]
-        for layer, (w, given) in enumerate(zip(own["weights"], own["gradient"], strict=True)):
-            slope, keep = torch.from_numpy(given / w.clip(min=1e-30)), torch.from_numpy(own["scores"][layer]) > -1e9
-            for h, head in enumerate(own["heads"][layer]):  # with the gradient, not with the weight times it
-                expected = rank_correlation(torch.from_numpy(w[h]), slope[h], keep[h])
-                assert head["trust"]["gradient"] == pytest.approx(expected, abs=0.02)
-        assert own["apart"].shape == (4, 4) and own["apart"].diagonal() == pytest.approx(0)
-    flow = data["flow"]
-    assert flow["source_share"] + flow["target"].sum(axis=1) == pytest.approx(1, abs=1e-5)
-    assert data["alignment"]["best"].startswith("decoder.") and 0 <= data["alignment"]["aer"] <= 1
-    assert (
-        data["corpus"]["costed"] == 4 and table.describe_sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
-    )
-    assert [record["step"] for record in data["history"]] == [4, 8, 12]
-    assert "cross.1.weights" in flatten_arrays(data) and len(tabulate_head(data, "decoder", 0, 1)) == sum(
-        range(1, len(data["sides"]["read"]["pieces"]) + 1)
-    )
+    assert set(data.kinds) == {"encoder", "decoder", "cross"} and data.corpus.sentences == 10
+    sides = {kind: (attention.rows, attention.columns) for kind, attention in data.kinds.items()}
+    assert sides == {
+        "encoder": ("source", "source"),
+        "decoder": ("decoder_input", "decoder_input"),
+        "cross": ("target", "source"),
+    }
+    assert data.reference is None
+    assert all(0 < contrast.observed < 1 and 0 < contrast.chance < 1 for contrast in data.flow.contrast.values())
+    for attention in data.kinds.values():
+        check_arrays(data, attention)
+        for head in (head for layer in attention.heads for head in layer):
+            for item in head.evidence:  # the query names a row; in cross-attention the output token
+                assert (item.rows == item.columns) == (".self." in head.name)
+            assert {item.rank for item in head.evidence} in ({"best", "median", "worst"}, set())
+            assert 0 <= head.faithfulness.permutation_tvd <= 1 and head.faithfulness.most_similar_head != head.name
+        for layer, (w, product) in enumerate(zip(attention.weights, attention.gradient, strict=True)):
+            gradient = torch.from_numpy(product / w.clip(min=1e-30))
+            attn_mask = torch.from_numpy(attention.scores[layer]) > -1e9
+            for h, head in enumerate(attention.heads[layer]):  # with the gradient, not with the weight times it
+                expected = rank_correlation(torch.from_numpy(w[h]), gradient[h], attn_mask[h])
+                assert head.faithfulness.gradient_correlation == pytest.approx(expected, abs=0.02)
+        assert attention.head_divergence.shape == (4, 4)
+        assert attention.head_divergence.diagonal() == pytest.approx(0)
+    assert data.flow.source_share + data.flow.target.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert data.alignment.best.startswith("decoder.") and 0 <= data.alignment.aer <= 1
+    assert data.corpus.ablation_sentences == 4
+    assert table.describe_sentences() == "10 sentences of gold.tsv (costs on 4 of them)"
+    assert [record.step for record in data.history] == [4, 8, 12]
+    names = set(flatten_arrays(data))
+    assert {"cross.1.weights", "cross.head_divergence", "flow.agreement", "tokens.decoder_input"} <= names
+    num_tokens = len(data.sides["decoder_input"].tokens)
+    assert len(tabulate_head(data, "decoder", 0, 1)) == num_tokens * (num_tokens + 1) // 2
+
+
+def check_arrays(data: LookData, attention: AttentionData) -> None:
+    rows, columns = len(data.sides[attention.rows].tokens), len(data.sides[attention.columns].tokens)
+    for layer, w in enumerate(attention.weights):
+        assert w.shape == (2, rows, columns) and w.sum(axis=-1) == pytest.approx(1, abs=1e-5)
+        scores, terms = attention.scores[layer], attention.terms.values[layer]
+        assert terms.shape == (2, 6, rows, columns)
+        allowed = ~np.isnan(scores)
+        assert np.abs(terms.sum(axis=1) - scores)[allowed].max() < 1e-4 and not w[~allowed].any()
+        assert attention.terms.shares[layer].sum(axis=1) == pytest.approx(1, abs=1e-4)
+        assert attention.norms[layer] == pytest.approx(w * attention.value_norms[layer][:, None], rel=1e-4)
+        assert attention.gradient[layer].shape == w.shape
 
 
 def test_looks_through_training_do_not_change_it(run, files, tmp_path):
@@ -139,8 +149,8 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
     assert "heads measured on 6 sentences of the run's dev set (costs on 5 of them)" in told
-    assert "aligns them" in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
-    assert "measures of where words come from agree best in " in told
+    assert "alignment by " in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
+    assert "attribution methods agree best for " in told
     assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
     header, first = out["csv"].read_text().split("\n")[:2]
     assert header.startswith("query,key,from,to,weight,score,norm,content·content")
@@ -169,15 +179,15 @@ def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, cap
     path, npz, csv = (tmp_path / f"look.{kind}" for kind in ("html", "npz", "csv"))
     wishes = ("--no-measure", "--out", path, "--npz", npz, "--csv", csv, "--head", "encoder.1.self.0")
     told = says(capsys, "look", run, SENTENCE, *wishes)
-    assert "scores of encoder attention, layer 0 alone: " in told and "scores of cross" not in told
+    assert "scores of encoder attention, layer 0 only: " in told and "scores of cross" not in told
     with np.load(npz) as kept:
         assert "encoder.0.terms" in kept and "encoder.1.terms" not in kept and "cross.0.shares" not in kept
-    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm,signed"
+    assert csv.read_text().split("\n")[0] == "query,key,from,to,weight,score,norm,output_share"
     page = opened(path, "#kind=encoder&heads=1.0&view=heat&q=1&k=1")
     page.wait_for_selector("body[data-ready]")
-    assert "no corpus was read to tell them by" in page.locator("#cellwhy").inner_text()
-    panel = page.locator("#headwhy details", has_text="How far to trust it").inner_text()
-    assert "places alone" not in panel.lower() and "apart" in panel
+    assert "are unknown: this layer needs a corpus" in page.locator("#cell-explanation").inner_text()
+    panel = page.locator(FAITHFULNESS).inner_text()
+    assert "position alone" not in panel and "JSD" in panel
 
 
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
@@ -194,11 +204,11 @@ def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, ca
 
 def test_a_head_alone_has_a_column_of_its_own(run, gold, tmp_path, capsys):
     told = says(capsys, "heads", run, gold, "--sentences", "6", "--keep-only", "--csv", tmp_path / "heads.csv")
-    assert " alone " in told.split("\n")[0] and "alone: nats per piece if it is the only head" in told
+    assert " keep only " in told.split("\n")[0] and "keep only: increase of the loss without all other heads" in told
     header, *rows_ = [line.split(",") for line in (tmp_path / "heads.csv").read_text().strip().split("\n")]
-    assert all(float(row[header.index("alone")]) > -1 for row in rows_) and len(rows_) == 12
-    assert {"evenness", "deviation", "lift by sentence", "alone low"} <= set(header)
-    assert " alone " not in says(capsys, "heads", run, gold, "--sentences", "6")
+    assert all(float(row[header.index("keep only")]) > -1 for row in rows_) and len(rows_) == 12
+    assert {"normalized_entropy", "distance_std", "macro lift", "keep only low"} <= set(header)
+    assert " keep only " not in says(capsys, "heads", run, gold, "--sentences", "6")
 
 
 @pytest.fixture
@@ -240,7 +250,7 @@ def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_p
 
 
 def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
-    monkeypatch.setattr("regard.jobs.look.inspected_run.ENOUGH", 7)
+    monkeypatch.setattr("regard.jobs.look.inspected_run.DEFAULT_EXAMPLES", 7)
     wish = ["heads", run, spaced["en"], spaced["fr"], "--gold", spaced["links"]]
     rates = [next(line for line in says(capsys, *wish, *more).split("\n") if "AER" in line and "best" in line)
              for more in ([], ["--grammar"])]  # fmt: skip
@@ -266,30 +276,31 @@ def test_gold_that_does_not_fit_is_refused(run, spaced, capsys):
         ("0-0\n", "1 lines of links for 2 pairs"),
         ("0-0\n0-0 3-1\n", "link 3-1 is outside its pair of 3 and 3 words"),
         ("0-0\nx\n", "'x' is not a link"),
-        ("\n\n", "there is no link in the lines that were read"),
+        ("\n\n", "no links in the lines that were read"),
     ):
         spaced["links"].write_text(text)
         assert match in refuses(capsys, "heads", run, *pairs, "--gold", spaced["links"])
-    assert "say which pairs the links belong to" in refuses(capsys, "heads", run, "--gold", spaced["links"])
+    assert "--gold needs the pairs that the links belong to" in refuses(capsys, "heads", run, "--gold", spaced["links"])
 
 
 def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_path, capsys):
     told = says(
         capsys, "look", run, SENTENCE, "--no-measure", "--compare-with", "start", "--npz", tmp_path / "start.npz"
     )
-    assert "against before training most changed: " in told
-    with np.load(tmp_path / "start.npz") as found:
-        then, change, own = (found[f"encoder.1.{name}"] for name in ("then", "change", "weights"))
-        assert np.abs(own - then - change).max() < 1e-6 and np.abs(change).max() > 1e-4
+    assert "compared with before training, most changed: " in told
+    with np.load(tmp_path / "start.npz") as arrays:
+        names = ("weights", "reference_weights", "weight_difference")
+        weights, reference, difference = (arrays[f"encoder.1.{name}"] for name in names)
+        assert np.abs(weights - reference - difference).max() < 1e-6 and np.abs(difference).max() > 1e-4
     best = json.loads(Run(run).best.read_text())
     step = best["step"] if best["weights"].startswith("weights") else 12
     told = says(
         capsys, "look", run, SENTENCE, "--no-measure", "--compare-with", str(step), "--npz", tmp_path / "same.npz"
     )
-    assert f"against step {step} most changed" in told
+    assert f"compared with step {step}, most changed" in told
     if best["weights"].startswith("weights"):
-        with np.load(tmp_path / "same.npz") as found:
-            assert not found["cross.0.change"].any()
+        with np.load(tmp_path / "same.npz") as arrays:
+            assert not arrays["cross.0.weight_difference"].any()
     small = tmp_path / "small"
     says(
         capsys,
@@ -311,30 +322,30 @@ def test_a_model_is_compared_with_what_it_was_and_with_another(run, files, tmp_p
     with np.load(tmp_path / "gone.npz") as found:
         gone = sum(int(np.isnan(found[name]).all(axis=(1, 2)).sum()) for name in found if name.endswith(".then"))
     assert gone == 6
-    assert "has no beginning" in refuses(capsys, "look", small, SENTENCE, "--no-measure", "--compare-with", "start")
+    assert "has no initial weights" in refuses(capsys, "look", small, SENTENCE, "--no-measure", "--compare-with", "start")
 
 
 def test_grammar_is_asked_beside_sentences_that_do_not_know_it(run, files, monkeypatch, capsys):
     monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_SENTENCES", 5)
-    monkeypatch.setattr("regard.jobs.look.inspected_run.ENOUGH", 7)
+    monkeypatch.setattr("regard.jobs.look.inspected_run.DEFAULT_EXAMPLES", 7)
     told = says(capsys, "heads", run, files / "dev.en", files / "dev.fr", "--sentences", "8", "--grammar")
     assert "measured on 15 sentences of dev.en dev.fr and the built-in corpus" in told
     assert "grammar:" in told and "against gold" in told
 
 
-def spoken(subject, source: str, target: str):
-    """The same run, said to be of other languages."""
+def with_languages(subject, source: str, target: str):
+    """The same run with other languages in its configuration."""
     data = subject.config.data.model_copy(update={"source": source, "target": target})
     return replace(subject, config=subject.config.model_copy(update={"data": data}))
 
 
 def test_the_built_in_corpus_is_english_and_its_gold_is_french(run):
     subject = open_inspected_run(run)
-    assert all(example.alignment for example in make_grammar_examples(spoken(subject, "en_GB", "fr"), 3))
-    german = make_grammar_examples(spoken(subject, "en", "de"), 3)
+    assert all(example.alignment for example in make_grammar_examples(with_languages(subject, "en_GB", "fr"), 3))
+    german = make_grammar_examples(with_languages(subject, "en", "de"), 3)
     assert [example.alignment for example in german] == [None] * 3 and german[0].source_links
-    with pytest.raises(DataError, match="the run reads 'fr', and the built-in corpus is English"):
-        make_grammar_examples(spoken(subject, "fr", "en"), 3)
+    with pytest.raises(DataError, match="the source language is 'fr', the built-in corpus is English"):
+        make_grammar_examples(with_languages(subject, "fr", "en"), 3)
 
 
 def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_path, capsys):
@@ -345,8 +356,8 @@ def test_a_pruned_run_is_smaller_and_does_all_that_a_run_does(run, files, tmp_pa
     out = tmp_path / "half"
     long = Pair("word " * 600, "mot")
     first, *_, last = prune_run(run, out, [long, *pairs], PruneOptions("50%", finetune_steps=2, device="cpu"))
-    assert first == Note("1 of 13 pairs are longer than 512 pieces and left out")
-    with pytest.raises(DataError, match="no pair of at most 512 pieces"):
+    assert first == Note("1 of 13 pairs are longer than 512 tokens and left out")
+    with pytest.raises(DataError, match="no dev pair has at most 512 tokens"):
         next(prune_run(run, tmp_path / "none", [long], PruneOptions("50%")))
     assert isinstance(last, PruneResult) and last.sizes[1].heads == 6 and last.curve[0].num_heads == 12
     assert last.sizes[0].parameters - last.sizes[1].parameters == 6 * (4 * 32 * 16 + 3 * 16)
@@ -391,22 +402,22 @@ def test_embed_words_tells_every_layer(run, tmp_path, capsys):
     out = {kind: tmp_path / f"w.{kind}" for kind in ("svg", "csv", "points")}
     wanted = [word for kind, path in out.items() for word in (f"--{kind}", path)]
     told = says(capsys, "senses", run, "house", text, *wanted)
-    assert "'house' in 3 sentences" in told and "static" in told and "layer 1" in told and "senses (AUC)" in told
+    assert "'house' in 3 sentences" in told and "static" in told and "layer 1" in told and "sense AUC" in told
     assert (tmp_path / "w.svg").read_text().startswith("<svg")
     assert len((tmp_path / "w.points").read_text().strip().split("\n")) == 1 + 3 * 4
     head, *rows = (tmp_path / "w.csv").read_text().strip().split("\n")
-    assert len(rows) == 4 and "itself raw" in head and "explained standardised" in head
+    assert len(rows) == 4 and "self_similarity raw" in head and "max_explained_variance standardized" in head
 
 
 def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
     out = {kind: tmp_path / f"places.{kind}" for kind in ("svg", "png", "csv", "npz")}
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, "--positions", "--places", "7", "--head", "decoder.1.self.0", *options)
-    assert "encoder.embed: 7 places × 32 (dimension); their distance decides 100%" in told
+    assert "encoder.embed: 7 positions × 32 (dimension); distance explains 100%" in told
     assert "decoder.1.self.1" in told
     svg = out["svg"].read_text()
     assert "Gram matrix" in svg and "decoder.1.self.0" in svg and "decoder.0.self.0" not in svg
-    assert "decoder.embed" not in svg and out["png"].read_bytes()[:4] == b"\x89PNG"  # both sides share the waves
+    assert "decoder.embed" not in svg and out["png"].read_bytes()[:4] == b"\x89PNG"  # both stacks share the table
     header, first, *rest = out["csv"].read_text().strip().split("\n")
     assert header == "head,query,key,score,weight" and 1 + len(rest) == 2 * 2 * (7 * 7 + 7 * 8 // 2)
     with np.load(out["npz"]) as kept:
@@ -416,12 +427,12 @@ def test_look_shows_positions_in_every_form(run, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
-    from regard.jobs.look import selftest
-    from regard.jobs.look.selftest import SelfTestResult
+    from regard.inspection import selftest
+    from regard.inspection.selftest import SelfTestResult
 
     told = says(capsys, "look", "--selftest")
     assert "FAILS" not in told and told.count("holds") >= 18
-    monkeypatch.setattr(selftest, "proofs", lambda: iter([SelfTestResult("a planted fault", "seen", False)]))
+    monkeypatch.setattr(selftest, "run_selftests", lambda: iter([SelfTestResult("a planted fault", "seen", False)]))
     with pytest.raises(SystemExit) as stopped:
         main(["look", "--selftest"])
     assert stopped.value.code == 1 and "FAILS  a planted fault" in capsys.readouterr().out
@@ -434,20 +445,20 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["look", "RUN", SENTENCE, "--head", "decoder.9.cross.0"], "encoder.0.self to encoder.1.self"),
         (["look", "RUN", SENTENCE, "--head", "nonsense"], "is no head's name"),
         (["look", "RUN", SENTENCE, "--svg", "x.svg"], "--svg shows one head"),
-        (["look", "RUN", "word " * 10_000], "pieces long; 512 is the most"),
+        (["look", "RUN", "word " * 10_000], "tokens; at most 512 can be inspected"),
         (["look", "RUN", "   "], "the text is empty"),
-        (["look", "RUN"], "say what to look at"),
+        (["look", "RUN"], "nothing to inspect"),
         (["look", "RUN", "a", "b", "c"], "expected a sentence"),
-        (["look", "RUN", SENTENCE, "--positions"], "leave the text out"),
+        (["look", "RUN", SENTENCE, "--positions"], "omit the text"),
         (["look", "RUN", "--positions", "--places", "1"], "--places 1: expected 2 to 512"),
-        (["look", "RUN", "GOLD", "--head", "decoder.0.cross.7"], "--head is for one sentence, and files were given"),
-        (["look", "RUN", "GOLD", "--svg", "x.svg"], "--svg is for one sentence"),
-        (["look", "RUN", "GOLD", "--csv", "x.csv"], "--csv is for one sentence"),
-        (["look", "RUN", "GOLD", "--npz", "x.npz"], "--npz is for one sentence"),
-        (["look", "RUN", "GOLD", "--no-measure"], "--no-measure is for one sentence"),
-        (["look", "RUN", "--positions", "--out", "x.html"], "--out is for text, and --positions has none"),
-        (["look", "RUN", "tset.en", "GOLD"], "tset.en: no such file, and "),
-        (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, and "),
+        (["look", "RUN", "GOLD", "--head", "decoder.0.cross.7"], "--head needs one sentence, and files were given"),
+        (["look", "RUN", "GOLD", "--svg", "x.svg"], "--svg needs one sentence"),
+        (["look", "RUN", "GOLD", "--csv", "x.csv"], "--csv needs one sentence"),
+        (["look", "RUN", "GOLD", "--npz", "x.npz"], "--npz needs one sentence"),
+        (["look", "RUN", "GOLD", "--no-measure"], "--no-measure needs one sentence"),
+        (["look", "RUN", "--positions", "--out", "x.html"], "--out needs text, and --positions has none"),
+        (["look", "RUN", "tset.en", "GOLD"], "tset.en: no such file, but "),
+        (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, but "),
         (["heads", "RUN", "BLANK", "BLANK"], "nothing to measure on"),
         (["look", "nowhere", SENTENCE], "no such run"),
         (["heads", "RUN", "GOLD", "--sentences", "2", "--csv", "."], ".: is a folder; give the name of a file"),
@@ -455,12 +466,12 @@ def test_selftest_says_that_every_proof_holds(capsys, monkeypatch):
         (["heads", "RUN", "--ablate", "often"], "zero, mean, resample"),
         (["look", "RUN", SENTENCE, "--compare-with", "7"], "--compare-with 7: "),
         (["look", "RUN", SENTENCE, "--compare-with", "nowhere"], "expected a step, `start`, or the folder of a run"),
-        (["look", "RUN", "GOLD", "--compare-with", "start"], "--compare-with is for one sentence"),
+        (["look", "RUN", "GOLD", "--compare-with", "start"], "--compare-with needs one sentence"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
         (["prune", "RUN", "--out", "OUT"], "--dev"),
         (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),
         (["prune", "RUN", "--dev", "GOLD", "--out", "RUN"], "cannot be pruned in place"),
-        (["senses", "RUN", "zebra", "GOLD"], "the word 'zebra' is in none of its sentences"),
+        (["senses", "RUN", "zebra", "GOLD"], "the word 'zebra' occurs in no sentence"),
     ],
 )
 def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_path, capsys):

@@ -1,5 +1,7 @@
-"""Packed numbers: the decimals that are shown are the true ones, and the budget is kept by saying what is left out."""
+"""Quantized numbers: the displayed decimals are exact, and the page says what it leaves out to keep its budget."""
 
+import base64
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.report.look.quantized import dequantize_arrays, quantize_arrays, top_key_mask
-from regard.report.look.size_budget import QUALITY_LADDER, BlobStore, Measure, _quantize_kind, quantize_measures
+from regard.report.look.quantized import QuantizedArrays, quantize_arrays, top_key_mask
+from regard.report.look.size_budget import QUALITY_LADDER, Measure, _quantize_kind, quantize_measures
+
+
+def dequantize_arrays(quantized: QuantizedArrays) -> list[np.ndarray]:
+    """The arrays as data.js reads them, flattened."""
+    missing, arrays = 256**quantized.code_bytes - 1, []
+    for blob in quantized.blobs:
+        planes = np.frombuffer(zlib.decompress(base64.b64decode(blob)), dtype=np.uint8)
+        planes = planes.reshape(quantized.code_bytes, -1)
+        codes = sum(plane.astype(np.int64) << (8 * n) for n, plane in enumerate(planes))
+        arrays.append(np.where(codes == missing, np.nan, (codes + quantized.offset) / quantized.steps_per_unit))
+    return arrays
 
 
 @pytest.mark.parametrize("finest", [finest for finest, _ in QUALITY_LADDER])
@@ -50,7 +63,7 @@ def test_what_is_no_number_is_missing():
 def test_arrays_may_differ_in_size():
     first, second = np.full((2, 3, 5), 0.25), np.full((1, 3, 5), 0.75)
     back = dequantize_arrays(quantize_arrays([first, second]))
-    assert [len(each) for each in back] == [30, 15]
+    assert [len(array) for array in back] == [30, 15]
     assert back[1] == pytest.approx(0.75, abs=1e-5)
 
 
@@ -72,40 +85,38 @@ def measures(tokens=96):
 
 
 def test_within_the_budget_everything_is_kept():
-    blobs = BlobStore()
-    written, notes = quantize_measures(measures(), blobs, 10**7)
+    quantized, notes = quantize_measures(measures(), 10**7)
     assert notes == []
-    assert [each["kinds"]["encoder"]["kept"] for each in written] == [0, 0]
-    assert written[0]["top"] == 1.0
-    assert "±8e-06" in written[0]["kinds"]["encoder"]["told"]
+    assert [entry.top_k("encoder") for entry in quantized] == [0, 0]
+    assert quantized[0].scale.top == 1.0
+    assert "±8e-06" in quantized[0].describe_precision("encoder")
 
 
 def test_above_the_budget_the_strongest_keys_are_kept_and_the_page_says_so():
-    blobs = BlobStore()
-    written, notes = quantize_measures(measures(), blobs, 20_000)
-    assert blobs.size <= 20_000
-    thin = [each for each in written if each["kinds"]["encoder"]["kept"]]
-    kept = thin[0]["kinds"]["encoder"]["kept"]
-    assert f"keeps {kept} keys of each row, the largest by weight" in thin[0]["kinds"]["encoder"]["told"]
-    label = thin[0]["label"]
-    assert (
-        notes[0] == f"To stay small this page keeps only {kept} keys of each row, the largest by weight, for: {label}."
+    quantized, notes = quantize_measures(measures(), 20_000)
+    assert sum(entry.size for entry in quantized) <= 20_000
+    thin = next(entry for entry in quantized if entry.top_k("encoder"))
+    top_k, label = thin.top_k("encoder"), thin.measure.label
+    assert f"keeps {top_k} keys of each row, the largest by weight" in thin.describe_precision("encoder")
+    assert notes[0] == (
+        f"To stay small this page keeps only {top_k} keys of each row, the largest by weight, for: {label}."
     )
 
 
 def test_a_difference_keeps_its_own_largest_keys_whatever_their_sign():
-    """What a head no longer looks at has hardly any weight, and is the largest difference of all."""
+    """A key that a head no longer attends to has hardly any weight, and is the largest difference of all."""
     weights, lost = np.eye(32)[None], np.eye(32, dtype=bool)[:, ::-1]
-    change = np.where(lost, -0.9, 0.01)[None]
-    for own, kept in ((True, -0.9), (False, np.nan)):
-        made = Measure("change", "Change", "", {"encoder": [change]}, signed=True, own_top_keys=own)
-        [back] = dequantize_arrays(_quantize_kind(made, "encoder", [weights], 1, 1))
-        assert back.reshape(32, 32)[lost] == pytest.approx(kept, abs=1e-3, nan_ok=True)
-    written, notes = quantize_measures([replace(measures()[0], own=True)], BlobStore(), 9_000)
-    assert "the largest by their own size" in notes[0] and "their own size" in written[0]["kinds"]["encoder"]["told"]
+    difference = np.where(lost, -0.9, 0.01)[None]
+    for own_top_keys, stored in ((True, -0.9), (False, np.nan)):
+        measure = Measure("difference", "", "", {"encoder": [difference]}, signed=True, own_top_keys=own_top_keys)
+        [back] = dequantize_arrays(_quantize_kind(measure, "encoder", [weights], 1, 1))
+        assert back.reshape(32, 32)[lost] == pytest.approx(stored, abs=1e-3, nan_ok=True)
+    [quantized], notes = quantize_measures([replace(measures()[0], own_top_keys=True)], 9_000)
+    assert "the largest by their own magnitude" in notes[0]
+    assert "their own magnitude" in quantized.describe_precision("encoder")
 
 
 def test_what_has_no_room_at_all_is_named():
-    written, notes = quantize_measures(measures(), BlobStore(), 12_000)
-    assert len(written) < 2
+    quantized, notes = quantize_measures(measures(), 12_000)
+    assert len(quantized) < 2
     assert notes[-1].startswith("Left out, because the page would be too large: ")

@@ -1,13 +1,13 @@
-// The numbers of the page. Facts are read at once; matrices wait as text and are unpacked when a view first asks.
+// The data of the page. Facts are parsed at once; matrices are dequantized when a view first needs them.
 
 export const facts = JSON.parse(document.getElementById("facts").textContent);
 
-const layers = new Map(); // "encoder/weight/0" -> Float32Array, or null while it is being read
-const waiting = new Set();
+const layers = new Map(); // "encoder/weight/0" -> Float32Array, or null while it is loading
+const listeners = new Set();
 
-/** Be told whenever a matrix has arrived that a view asked for in vain. */
-export function whenRead(listener) {
-  waiting.add(listener);
+/** Call a listener whenever a matrix has been loaded. */
+export function onLoaded(listener) {
+  listeners.add(listener);
 }
 
 export function kindOf(name) {
@@ -18,9 +18,9 @@ export function measureOf(name) {
   return facts.measures.find((measure) => measure.name === name);
 }
 
-/** The head of a kind by its place "layer.head", where head is its number in the original model. */
-export function headOf(kind, place) {
-  const [layer, number] = place.split(".").map(Number);
+/** The head of a kind by its key "layer.head", where head is its number in the original model. */
+export function headOf(kind, key) {
+  const [layer, number] = key.split(".").map(Number);
   return (kindOf(kind).heads[layer] ?? []).find((head) => head.head === number) ?? null;
 }
 
@@ -29,11 +29,11 @@ export function headsOf(kind) {
   return kindOf(kind).heads.flat();
 }
 
-export function placeOf(head) {
+export function headKey(head) {
   return `${head.layer}.${head.head}`;
 }
 
-/** The matrix of a measure for one head: {rows, columns, values}, or null while it is being read. */
+/** The matrix of a measure for one head: {rows, columns, values}, or null while it is loading. */
 export function matrix(kind, measure, head) {
   const stored = measureOf(measure).kinds[kind];
   if (!stored) return null;
@@ -45,42 +45,42 @@ export function matrix(kind, measure, head) {
   return { rows, columns, values: all.subarray(start, start + rows * columns) };
 }
 
-/** Any other packed list of numbers, by its name; null while it is being read. */
+/** Any other quantized list of numbers, by its name; null while it is loading. */
 export function numbers(name, stored) {
   return values(name, stored, 0);
 }
 
-/** A promise for the matrices of a layer, for those who must have them (tests, exports). */
-export async function settled() {
+/** Resolves when every requested matrix is loaded; exports wait for it. */
+export async function allLoaded() {
   while ([...layers.values()].includes(null)) await new Promise((done) => setTimeout(done, 5));
 }
 
 function values(key, stored, layer) {
   if (!layers.has(key)) {
     layers.set(key, null);
-    unpacked(stored, stored.blobs[layer]).then((read) => {
-      layers.set(key, read);
-      for (const listener of waiting) listener();
+    dequantize(stored, stored.blobs[layer]).then((array) => {
+      layers.set(key, array);
+      for (const listener of listeners) listener();
     });
   }
   return layers.get(key);
 }
 
-async function unpacked(stored, id) {
-  const bytes = await inflated(document.getElementById(id).textContent);
-  const count = bytes.length / stored.width; // all low bytes first, then all higher ones
-  const missing = 256 ** stored.width - 1;
-  const read = new Float32Array(count);
+async function dequantize(stored, id) {
+  const bytes = await inflate(document.getElementById(id).textContent);
+  const count = bytes.length / stored.code_bytes; // all low bytes first, then all high bytes
+  const missing = 256 ** stored.code_bytes - 1;
+  const array = new Float32Array(count);
   for (let i = 0; i < count; i++) {
     let code = 0;
-    for (let n = stored.width - 1; n >= 0; n--) code = (code << 8) | bytes[n * count + i];
-    read[i] = code === missing ? NaN : (code + stored.lowest) / stored.parts;
+    for (let n = stored.code_bytes - 1; n >= 0; n--) code = (code << 8) | bytes[n * count + i];
+    array[i] = code === missing ? NaN : (code + stored.offset) / stored.steps_per_unit;
   }
-  return read;
+  return array;
 }
 
-async function inflated(text) {
-  const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+async function inflate(text) {
+  const compressed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

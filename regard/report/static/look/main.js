@@ -1,45 +1,45 @@
-// Where the page begins: reads the address, wires the controls, and draws whenever something changes.
+// The entry point: reads the address, connects the controls, and redraws after every change.
 
-import { shown } from "./axes.js";
-import { drawCentre, watchPointer } from "./centre.js";
-import { facts, measureOf, whenRead } from "./data.js";
+import { displayedMatrix } from "./axes.js";
+import { drawCenter, watchPointer } from "./center.js";
+import { facts, measureOf, onLoaded } from "./data.js";
 import { watchKeys } from "./keys.js";
 import { drawMap } from "./map.js";
 import { byId, fill, make } from "./page.js";
 import { drawReadout } from "./readout.js";
 import { savePng, saveSvg } from "./save.js";
-import { change, mainHead, readAddress, state, whenChanged } from "./state.js";
-import { drawWhy } from "./why.js";
-import { dark } from "./colour.js";
+import { change, mainHead, onChanged, readAddress, state } from "./state.js";
+import { drawExplanation } from "./explain.js";
+import { dark } from "./color.js";
 
-const night = matchMedia("(prefers-color-scheme: dark)");
-const paper = matchMedia("print");
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+const printMedia = matchMedia("print");
 let printing = false;
-let asked = null; // what the next frame has to draw; many changes make one drawing
+let pendingFrame = null; // what the next frame draws; several changes share one frame
 
 function redraw({ pointing }) {
-  const first = asked === null;
-  asked = { pointing: pointing && (asked?.pointing ?? true) };
+  const first = pendingFrame === null;
+  pendingFrame = { pointing: pointing && (pendingFrame?.pointing ?? true) };
   if (first) requestAnimationFrame(frame);
 }
 
 function frame() {
-  const how = asked ?? { pointing: false };
-  asked = null;
+  const event = pendingFrame ?? { pointing: false };
+  pendingFrame = null;
   drawTheme();
   drawControls();
   drawReadout();
-  drawCentre(how);
-  drawWhy(how);
-  if (!how.pointing) drawMap();
+  drawCenter(event);
+  drawExplanation(event);
+  if (!event.pointing) drawMap();
   document.body.dataset.ready = "yes";
-  if (shown(state, mainHead())) once("picture");
+  if (displayedMatrix(state, mainHead())) markOnce("picture");
 }
 
-/** As asked for, else as the system has it; but paper is white, whatever the screen is. */
+/** The chosen theme, else that of the system; print is always light. */
 function drawTheme() {
-  const wished = state.theme === "auto" ? (night.matches ? "dark" : "light") : state.theme;
-  document.documentElement.dataset.theme = printing || paper.matches ? "light" : wished;
+  const theme = state.theme === "auto" ? (systemDark.matches ? "dark" : "light") : state.theme;
+  document.documentElement.dataset.theme = printing || printMedia.matches ? "light" : theme;
 }
 
 function drawControls() {
@@ -48,17 +48,17 @@ function drawControls() {
   for (const box of all("[data-switch]")) box.checked = state[box.dataset.switch];
   byId("order").value = state.order;
   const menu = byId("measure");
-  const here = facts.measures.filter((measure) => measure.menu && measure.kinds[state.kind]);
-  const names = here.map(({ name }) => name).join();
-  if (menu.dataset.names !== names) fill(menu, ...here.map(({ name, label }) => make("option", { value: name }, label)));
+  const available = facts.measures.filter((measure) => measure.menu && measure.kinds[state.kind]);
+  const names = available.map(({ name }) => name).join();
+  if (menu.dataset.names !== names) fill(menu, ...available.map(({ name, label }) => make("option", { value: name }, label)));
   menu.dataset.names = names;
   menu.value = state.measure;
   menu.title = measureOf(state.measure).help;
-  byId("told").textContent = `${measureOf(state.measure).help} ${measureOf(state.measure).kinds[state.kind].told}`;
+  byId("measure-help").textContent = `${measureOf(state.measure).help} ${measureOf(state.measure).kinds[state.kind].precision}`;
 }
 
-/** Moments that a benchmark asks for. */
-function once(name) {
+/** A performance mark, set once; the benchmark reads it. */
+function markOnce(name) {
   if (!performance.getEntriesByName(name).length) performance.mark(name);
 }
 
@@ -75,7 +75,7 @@ function build() {
     box.addEventListener("change", () => change({ [box.dataset.switch]: box.checked }));
   }
   byId("measure").addEventListener("change", (event) => change({ measure: event.target.value }));
-  byId("moment").addEventListener("input", (event) => change({ moment: Number(event.target.value) }));
+  byId("history-step").addEventListener("input", (event) => change({ historyIndex: Number(event.target.value) }));
   byId("order").addEventListener("change", (event) => change({ order: event.target.value }));
   byId("theme").addEventListener("click", () => change({ theme: dark() ? "light" : "dark" }));
   byId("svg").addEventListener("click", saveSvg);
@@ -88,23 +88,23 @@ function build() {
 
 function tab({ name, label, heads }, i) {
   const onclick = () => change({ kind: name, q: null, k: null, pins: [] });
-  const given = { type: "button", role: "tab", "data-kind": name, title: `key ${i + 1}`, onclick };
-  return make("button", given, label, " ", make("small", {}, `${heads.flat().length} heads`));
+  const attributes = { type: "button", role: "tab", "data-kind": name, title: `key ${i + 1}`, onclick };
+  return make("button", attributes, label, " ", make("small", {}, `${heads.flat().length} heads`));
 }
 
 build();
 watchPointer();
 watchKeys();
-whenChanged(redraw);
-whenRead(() => redraw({ pointing: false }));
+onChanged(redraw);
+onLoaded(() => redraw({ pointing: false }));
 new ResizeObserver(() => redraw({ pointing: false })).observe(byId("stage"));
-night.addEventListener("change", () => redraw({ pointing: false }));
+systemDark.addEventListener("change", () => redraw({ pointing: false }));
 window.addEventListener("hashchange", readAddress);
-for (const [event, now] of [["beforeprint", true], ["afterprint", false]]) {
+for (const [event, isPrinting] of [["beforeprint", true], ["afterprint", false]]) {
   window.addEventListener(event, () => {
-    printing = now;
-    asked ??= { pointing: false };
-    frame(); // at once: the printer does not wait for the next frame
+    printing = isPrinting;
+    pendingFrame ??= { pointing: false };
+    frame(); // at once: printing does not wait for the next frame
   });
 }
 readAddress();

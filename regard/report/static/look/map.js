@@ -1,36 +1,36 @@
-// The map on the left: every head of a kind as a small picture, with its role's letter and its importance.
+// The map on the left: every head of a kind as a thumbnail, with the letter of its role and its importance.
 
-import { maskOf, shown } from "./axes.js";
-import { shader } from "./colour.js";
-import { facts, headsOf, kindOf, measureOf, placeOf } from "./data.js";
-import { byId, fill, make, sharpen } from "./page.js";
-import { choose, state } from "./state.js";
-import { longName, roleName, summary } from "./written.js";
+import { maskOf, displayedMatrix } from "./axes.js";
+import { shader } from "./color.js";
+import { facts, headsOf, kindOf, measureOf, headKey } from "./data.js";
+import { byId, fill, make, resizeCanvas } from "./page.js";
+import { selectHead, state } from "./state.js";
+import { longName, roleName, summary } from "./format.js";
 
-let built = "";
-let waiting = 0;
+let builtLayout = "";
+let pendingFrame = 0;
 
 export function drawMap() {
-  const wanted = `${state.kind}/${state.order}`;
-  if (built !== wanted) build();
-  built = wanted;
+  const layout = `${state.kind}/${state.order}`;
+  if (builtLayout !== layout) build();
+  builtLayout = layout;
   for (const button of byId("map").querySelectorAll("button")) {
-    const chosen = state.heads.indexOf(button.dataset.place);
-    button.setAttribute("aria-pressed", chosen >= 0);
-    button.dataset.main = chosen >= 0 && chosen === state.heads.length - 1;
+    const order = state.heads.indexOf(button.dataset.head);
+    button.setAttribute("aria-pressed", order >= 0);
+    button.dataset.main = order >= 0 && order === state.heads.length - 1;
     button.tabIndex = button.dataset.main === "true" ? 0 : -1;
     drawRole(button);
   }
-  drawTime();
-  cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => drawThumbs([...byId("map").querySelectorAll("button")]));
+  drawHistory();
+  cancelAnimationFrame(pendingFrame);
+  pendingFrame = requestAnimationFrame(() => drawThumbnails([...byId("map").querySelectorAll("button")]));
 }
 
-/** A few small pictures a frame, so that the page never stops. */
-function drawThumbs(buttons) {
-  const until = performance.now() + 8;
-  while (buttons.length && performance.now() < until) drawThumb(buttons.shift());
-  if (buttons.length) waiting = requestAnimationFrame(() => drawThumbs(buttons));
+/** A few thumbnails per frame, so that the page stays responsive. */
+function drawThumbnails(buttons) {
+  const deadline = performance.now() + 8;
+  while (buttons.length && performance.now() < deadline) drawThumbnail(buttons.shift());
+  if (buttons.length) pendingFrame = requestAnimationFrame(() => drawThumbnails(buttons));
   else if (!byId("map").querySelector("button:not([data-drawn])")) performance.mark("map");
 }
 
@@ -54,103 +54,103 @@ function numbersRow(wide) {
 
 function layerRow(kind, layer, wide) {
   const cells = Array.from({ length: wide }, (_, number) => {
-    const head = kind.heads[layer].find((each) => each.head === number);
-    if (head) return make("div", { role: "gridcell" }, button(head));
-    const gone = kind.pruned.some(([l, h]) => l === layer && h === number);
-    const told = make("span", { class: "hidden" }, gone ? "removed" : "");
-    return make("div", { role: "gridcell", class: gone ? "gone" : "", title: gone ? `head ${number} was removed` : "" }, told);
+    const head = kind.heads[layer].find(({ head: id }) => id === number);
+    if (head) return make("div", { role: "gridcell" }, headButton(head));
+    const pruned = kind.pruned.some(([l, h]) => l === layer && h === number);
+    const text = make("span", { class: "hidden" }, pruned ? "pruned" : "");
+    return make("div", { role: "gridcell", class: pruned ? "pruned" : "", title: pruned ? `head ${number} was pruned` : "" }, text);
   });
   return make("div", { role: "row" }, make("span", { role: "rowheader", title: `layer ${layer}` }, String(layer)), ...cells);
 }
 
-/** By role or importance: one run of heads, each with its place written below. */
+/** By role or importance: one sequence of heads, each with its layer and number below. */
 function orderedRow() {
   const letters = Object.values(facts.letters);
   const rank = (head) => (head.role === null ? letters.length : letters.indexOf(head.letter)); // frequent roles first
-  const worth = (head) => head.importance ?? head.cost ?? 0;
-  const sorts = { role: (a, b) => rank(a) - rank(b) || b.lift - a.lift, importance: (a, b) => worth(b) - worth(a) };
+  const importance = (head) => head.importance ?? head.cost ?? 0;
+  const sorts = { role: (a, b) => rank(a) - rank(b) || b.lift - a.lift, importance: (a, b) => importance(b) - importance(a) };
   const heads = [...headsOf(state.kind)].sort(sorts[state.order]);
-  const cell = (head) => make("div", { role: "gridcell" }, button(head), make("small", {}, placeOf(head)));
+  const cell = (head) => make("div", { role: "gridcell" }, headButton(head), make("small", {}, headKey(head)));
   return make("div", { role: "row" }, ...heads.map(cell));
 }
 
-/** The role of a head now, or at a moment of its training. */
-function roleAt(head) {
-  if (state.moment === null) return [head.role, head.letter];
-  return facts.history.roles[head.name]?.[state.moment] ?? [null, null];
+/** The role of a head now, or at a recorded training step. */
+function roleAtStep(head) {
+  if (state.historyIndex === null) return [head.role, head.letter];
+  return facts.history.roles[head.name]?.[state.historyIndex] ?? [null, null];
 }
 
 function drawRole(button) {
-  const [role, letter] = roleAt(button.head);
+  const [role, letter] = roleAtStep(button.head);
   const badge = button.querySelector(".badge");
   badge.hidden = !role || !letter;
   badge.textContent = badge.hidden ? "" : letter;
-  const told = state.moment === null ? summary(button.head) : `${roleName({ role })}, at that step`;
-  button.title = `layer ${button.head.layer}, head ${button.head.head}: ${told}`;
-  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName(state.moment === null ? button.head : { role })}`);
+  const description = state.historyIndex === null ? summary(button.head) : `${roleName({ role })}, at that step`;
+  button.title = `layer ${button.head.layer}, head ${button.head.head}: ${description}`;
+  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName(state.historyIndex === null ? button.head : { role })}`);
 }
 
-/** The slider through training; what is looked at stays that of now, so it fades. */
-function drawTime() {
+/** The slider through training. Only roles change; the weights stay those of now, so thumbnails fade. */
+function drawHistory() {
   const { steps } = facts.history;
-  byId("time").hidden = !steps.length;
-  const now = facts.corpus ? "now" : "now, not measured";
-  const when = state.moment === null ? now : `at step ${steps[state.moment].toLocaleString("en")}`;
-  byId("moment").max = steps.length;
-  byId("moment").value = state.moment ?? steps.length;
-  byId("moment").setAttribute("aria-valuetext", when);
-  byId("when").textContent = when;
-  byId("map").classList.toggle("past", state.moment !== null);
+  byId("history").hidden = !steps.length;
+  const currentLabel = facts.corpus ? "now" : "now, not measured";
+  const label = state.historyIndex === null ? currentLabel : `at step ${steps[state.historyIndex].toLocaleString("en")}`;
+  byId("history-step").max = steps.length;
+  byId("history-step").value = state.historyIndex ?? steps.length;
+  byId("history-step").setAttribute("aria-valuetext", label);
+  byId("history-label").textContent = label;
+  byId("map").classList.toggle("past", state.historyIndex !== null);
 }
 
-function button(head) {
-  const worth = head.importance === null ? null : make("i", { class: "worth" }, make("i", {}));
-  if (worth) worth.firstChild.style.width = `${100 * Math.min(1, Math.max(0, head.importance))}%`;
+function headButton(head) {
+  const bar = head.importance === null ? null : make("i", { class: "importance" }, make("i", {}));
+  if (bar) bar.firstChild.style.width = `${100 * Math.min(1, Math.max(0, head.importance))}%`;
   const badge = make("b", { class: "badge" });
-  const given = {
+  const attributes = {
     type: "button",
     "aria-pressed": "false",
-    "data-place": placeOf(head),
+    "data-head": headKey(head),
   };
-  const made = make("button", given, make("canvas", { "aria-hidden": "true" }), badge, worth);
-  made.addEventListener("click", (event) => choose(placeOf(head), event.shiftKey || event.ctrlKey || event.metaKey));
-  made.head = head;
-  return made;
+  const element = make("button", attributes, make("canvas", { "aria-hidden": "true" }), badge, bar);
+  element.addEventListener("click", (event) => selectHead(headKey(head), event.shiftKey || event.ctrlKey || event.metaKey));
+  element.head = head;
+  return element;
 }
 
-/** The matrix in as many pixels as there are, each the strongest of its cells: a thin diagonal survives. */
-function drawThumb(button) {
-  const values = shown(state, button.head);
+/** The matrix downsampled to the pixels of the thumbnail, each the largest of its cells: a thin diagonal survives. */
+function drawThumbnail(button) {
+  const values = displayedMatrix(state, button.head);
   if (!values) return;
   const canvas = button.querySelector("canvas");
   const size = Math.max(12, Math.round(button.clientWidth - 4));
-  const context = sharpen(canvas, size, size);
-  const fine = Math.round(size * (window.devicePixelRatio || 1));
-  const small = shrunk(values, Math.min(fine, values.rows), Math.min(fine, values.columns));
+  const context = resizeCanvas(canvas, size, size);
+  const pixels = Math.round(size * (window.devicePixelRatio || 1));
+  const small = downsample(values, Math.min(pixels, values.rows), Math.min(pixels, values.columns));
   const image = document.createElement("canvas");
   image.width = small.columns;
   image.height = small.rows;
-  const pen = image.getContext("2d");
-  const pixels = pen.createImageData(small.columns, small.rows);
+  const imageContext = image.getContext("2d");
+  const imageData = imageContext.createImageData(small.columns, small.rows);
   const shadeOf = shader();
   small.values.forEach((value, i) => {
-    pixels.data.set(shadeOf(value), 4 * i);
-    pixels.data[4 * i + 3] = 255;
+    imageData.data.set(shadeOf(value), 4 * i);
+    imageData.data[4 * i + 3] = 255;
   });
-  pen.putImageData(pixels, 0, 0);
+  imageContext.putImageData(imageData, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, size, size);
   button.dataset.drawn = measureOf(state.measure).name;
 }
 
-function shrunk({ rows, columns, values }, high, wide) {
+function downsample({ rows, columns, values }, high, wide) {
   const small = new Float32Array(high * wide).fill(NaN);
   const masked = maskOf(state);
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
-      const at = Math.floor((r * high) / rows) * wide + Math.floor((c * wide) / columns);
+      const target = Math.floor((r * high) / rows) * wide + Math.floor((c * wide) / columns);
       const value = masked(r, c) ? NaN : values[r * columns + c];
-      if (Number.isNaN(small[at]) || Math.abs(value) > Math.abs(small[at])) small[at] = value;
+      if (Number.isNaN(small[target]) || Math.abs(value) > Math.abs(small[target])) small[target] = value;
     }
   }
   return { rows: high, columns: wide, values: small };

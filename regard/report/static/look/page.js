@@ -1,4 +1,4 @@
-// Elements, written shortly.
+// Helpers that build DOM elements.
 
 export function byId(id) {
   return document.getElementById(id);
@@ -15,27 +15,28 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A quiet line of text. */
+/** A line of secondary text. */
 export function note(text) {
   return make("p", { class: "note" }, text);
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export function draw(name, attributes = {}, ...children) {
+/** An SVG element. */
+export function makeSvg(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }
 
-/** Put children in place only if they differ, so that nothing jumps or loses its focus. */
+/** Replace the children of an element; null children are skipped. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.filter((child) => child !== null));
 }
 
-/** A canvas as sharp as the screen. */
-export function sharpen(canvas, width, height) {
+/** Resize a canvas to the resolution of the screen; returns its context, cleared. */
+export function resizeCanvas(canvas, width, height) {
   const ratio = Math.max(1, window.devicePixelRatio || 1);
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide || canvas.height !== high) {

@@ -1,31 +1,31 @@
-// Two hands that draw the same things: one on a canvas for the screen, one in SVG for a paper.
+// Two painters with one interface: canvas for the screen, SVG for files.
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif';
 
-const pen = document.createElement("canvas").getContext("2d");
+const measuringContext = document.createElement("canvas").getContext("2d");
 const widths = new Map();
-const pictures = new WeakMap(); // by the numbers they show: a pointer that moves changes none of them
+const bitmaps = new WeakMap(); // by the values they show: moving the pointer changes none of them
 
 /** Width of a text in pixels. */
 export function widthOf(text, size, weight = 400) {
   const font = `${weight} ${size}px ${FONT}`;
   const name = `${font}/${text}`;
   if (!widths.has(name)) {
-    pen.font = font;
-    widths.set(name, pen.measureText(text).width);
+    measuringContext.font = font;
+    widths.set(name, measuringContext.measureText(text).width);
   }
   return widths.get(name);
 }
 
-/** A text cut to a width, with an ellipsis; letters that belong together stay together. */
-export function fitted(text, size, width, weight = 400) {
+/** A text truncated to a width, with an ellipsis; grapheme clusters stay whole. */
+export function truncate(text, size, width, weight = 400) {
   if (widthOf(text, size, weight) <= width) return text;
   const letters = [...new Intl.Segmenter().segment(text)].map((part) => part.segment);
   while (letters.length > 1 && widthOf(`${letters.join("")}…`, size, weight) > width) letters.pop();
   return `${letters.join("")}…`;
 }
 
-/** The canvas's hand. */
+/** Draws on a canvas. */
 export function canvasPainter(context) {
   return {
     rect(x, y, width, height, { fill, stroke, line = 1, alpha = 1, radius = 0 }) {
@@ -58,24 +58,24 @@ export function canvasPainter(context) {
       context.fillText(text, 0, 0);
       context.restore();
     },
-    // A bitmap of one pixel a cell, stretched: as quick for 128 x 128 as for 4 x 4.
-    cells(x, y, width, height, { rows, columns, colour, values, way }) {
+    // A bitmap with one pixel per cell, scaled up: as fast for 128 x 128 as for 4 x 4.
+    cells(x, y, width, height, { rows, columns, color, values, cacheKey }) {
       context.imageSmoothingEnabled = false;
-      const known = values && pictures.get(values);
-      const picture = known && known.way === way ? known.picture : bitmap(rows, columns, colour);
-      if (values) pictures.set(values, { way, picture });
-      context.drawImage(picture, x, y, width, height);
+      const entry = values && bitmaps.get(values);
+      const bitmap = entry && entry.cacheKey === cacheKey ? entry.bitmap : makeBitmap(rows, columns, color);
+      if (values) bitmaps.set(values, { cacheKey, bitmap });
+      context.drawImage(bitmap, x, y, width, height);
     },
   };
 }
 
-/** SVG's hand: collects elements, `done` writes the file. */
+/** Collects SVG elements; `finish` returns the file. */
 export function svgPainter() {
   const parts = [];
   const add = (name, attributes, inner = "") => {
-    const given = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== "");
-    const written = given.map(([key, value]) => `${key}="${escaped(rounded(value))}"`).join(" ");
-    parts.push(`<${name} ${written}${inner === "" ? "/>" : `>${inner}</${name}>`}`);
+    const entries = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== "");
+    const attributeText = entries.map(([key, value]) => `${key}="${escapeXml(roundToHundredths(value))}"`).join(" ");
+    parts.push(`<${name} ${attributeText}${inner === "" ? "/>" : `>${inner}</${name}>`}`);
   };
   return {
     rect(x, y, width, height, { fill = "none", stroke, line = 1, alpha = 1, radius = 0 }) {
@@ -83,37 +83,37 @@ export function svgPainter() {
       add("rect", { x, y, width, height, fill, stroke, "stroke-width": stroke && line, opacity, rx: radius || "" });
     },
     curve([x1, y1], [x2, y2], { stroke, line, alpha = 1, dash = [] }) {
-      const m = rounded((x1 + x2) / 2);
-      const d = `M${rounded(x1)} ${rounded(y1)}C${m} ${rounded(y1)} ${m} ${rounded(y2)} ${rounded(x2)} ${rounded(y2)}`;
+      const m = roundToHundredths((x1 + x2) / 2);
+      const d = `M${roundToHundredths(x1)} ${roundToHundredths(y1)}C${m} ${roundToHundredths(y1)} ${m} ${roundToHundredths(y2)} ${roundToHundredths(x2)} ${roundToHundredths(y2)}`;
       const dashes = dash.join(" ");
       add("path", { d, fill: "none", stroke, "stroke-width": line, opacity: alpha, "stroke-dasharray": dashes });
     },
     text(x, y, text, { fill, size, weight = 400, align = "left", angle = 0 }) {
       const anchor = { left: "", center: "middle", right: "end" }[align];
-      const turn = angle ? `rotate(${angle} ${rounded(x)} ${rounded(y)})` : "";
+      const rotation = angle ? `rotate(${angle} ${roundToHundredths(x)} ${roundToHundredths(y)})` : "";
       const font = { "font-size": size, "font-weight": weight === 400 ? "" : weight };
-      const place = { "text-anchor": anchor, "dominant-baseline": "central", transform: turn };
-      add("text", { x, y, fill, ...font, ...place }, escaped(text));
+      const alignment = { "text-anchor": anchor, "dominant-baseline": "central", transform: rotation };
+      add("text", { x, y, fill, ...font, ...alignment }, escapeXml(text));
     },
-    cells(x, y, width, height, { rows, columns, colour }) {
+    cells(x, y, width, height, { rows, columns, color }) {
       const [w, h] = [width / columns, height / rows];
-      parts.push('<g shape-rendering="crispEdges">'); // neighbours would else let the paper shine through
+      parts.push('<g shape-rendering="crispEdges">'); // else the background shows between neighbors
       for (let r = 0; r < rows; r++) {
         for (let c = 0; c < columns; c++) {
-          const hex = colour(r, c).map((channel) => channel.toString(16).padStart(2, "0")).join("");
+          const hex = color(r, c).map((channel) => channel.toString(16).padStart(2, "0")).join("");
           add("rect", { x: x + c * w, y: y + r * h, width: w, height: h, fill: `#${hex}` });
         }
       }
       parts.push("</g>");
     },
-    done(width, height, ground, title) {
+    finish(width, height, background, title) {
       const [wide, high] = [Math.ceil(width), Math.ceil(height)];
       const size = `width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}"`;
       return [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${escaped(FONT)}">`,
-        `<title>${escaped(title)}</title>`,
-        `<rect width="100%" height="100%" fill="${ground}"/>`,
+        `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${escapeXml(FONT)}">`,
+        `<title>${escapeXml(title)}</title>`,
+        `<rect width="100%" height="100%" fill="${background}"/>`,
         ...parts,
         "</svg>\n",
       ].join("\n");
@@ -121,34 +121,34 @@ export function svgPainter() {
   };
 }
 
-/** A small picture of a matrix, a pixel a cell. */
-function bitmap(rows, columns, colour) {
-  const picture = document.createElement("canvas");
-  picture.width = columns;
-  picture.height = rows;
-  const context = picture.getContext("2d");
+/** A matrix as a bitmap, one pixel per cell. */
+function makeBitmap(rows, columns, color) {
+  const bitmap = document.createElement("canvas");
+  bitmap.width = columns;
+  bitmap.height = rows;
+  const context = bitmap.getContext("2d");
   const image = context.createImageData(columns, rows);
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
-      image.data.set(colour(r, c), 4 * (r * columns + c));
+      image.data.set(color(r, c), 4 * (r * columns + c));
       image.data[4 * (r * columns + c) + 3] = 255;
     }
   }
   context.putImageData(image, 0, 0);
-  return picture;
+  return bitmap;
 }
 
-function paint(context, way, colour, line = 1) {
-  context[`${way}Style`] = colour;
+function paint(context, operation, color, line = 1) {
+  context[`${operation}Style`] = color;
   context.lineWidth = line;
-  context[way]();
+  context[operation]();
 }
 
-function rounded(value) {
+function roundToHundredths(value) {
   return typeof value === "number" ? Math.round(value * 100) / 100 : value;
 }
 
-function escaped(text) {
+function escapeXml(text) {
   const plain = String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ud800-\udfff\ufffe\uffff]/gu, "\ufffd");
   return plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

@@ -1,62 +1,62 @@
-// The read-out: what is in focus, in words and numbers, always on the page.
+// The readout: what is in focus, in words and numbers.
 
-import { axesOf, entryOf, hiddenMass, maskOf, shown } from "./axes.js";
-import { headColour } from "./colour.js";
-import { facts, measureOf, placeOf } from "./data.js";
+import { axesOf, entryOf, hiddenMass, maskOf, displayedMatrix } from "./axes.js";
+import { headColor } from "./color.js";
+import { facts, measureOf, headKey } from "./data.js";
 import { byId, fill, make } from "./page.js";
-import { chosenHeads, focus, mainHead, pin, pins, state } from "./state.js";
-import { decimalsOf, figure, longName, ordinal, shortName, summary } from "./written.js";
+import { selectedHeads, focus, mainHead, pin, pins, state } from "./state.js";
+import { decimalsOf, formatNumber, longName, ordinal, shortName, summary } from "./format.js";
 
-const HINT = "Point at a token or a cell to read its number; click to pin it; press ? for the keys.";
+const HINT = "Point at a token or a cell to read its value; click to pin it; press ? for keyboard shortcuts.";
 
 export function drawReadout() {
   const head = mainHead();
-  fill(byId("crumb"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
-  fill(byId("now"), ...told(placeOn(focus())));
-  fill(byId("pinned"), ...pins().map(pinned));
+  fill(byId("head-title"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
+  fill(byId("now"), ...describe(entriesOf(focus())));
+  fill(byId("pinned"), ...pins().map(pinnedLine));
 }
 
-function placeOn({ q, k }) {
+function entriesOf({ q, k }) {
   const axes = axesOf(state);
   return { row: entryOf(axes.rows, q), column: entryOf(axes.columns, k) };
 }
 
-function pinned({ q, k, letter }) {
-  const place = placeOn({ q, k });
-  if (place.row < 0 && place.column < 0) return null; // it belongs to a mark that is hidden
-  const given = { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) };
-  const badge = make("button", given, letter);
-  return make("p", {}, badge, ...told(place));
+function pinnedLine({ q, k, letter }) {
+  const cell = entriesOf({ q, k });
+  if (cell.row < 0 && cell.column < 0) return null; // its tokens are hidden
+  const attributes = { type: "button", class: "pin", title: "unpin", "aria-label": `unpin ${letter}`, onclick: () => pin(q, k) };
+  const badge = make("button", attributes, letter);
+  return make("p", {}, badge, ...describe(cell));
 }
 
-function told({ row, column }) {
+function describe({ row, column }) {
   const axes = axesOf(state);
   const from = axes.rows.entries[row]?.label;
   const to = axes.columns.entries[column]?.label;
   if (row < 0 && column < 0) return [make("span", { class: "hint" }, HINT)];
-  const single = row >= 0 && column < 0 && state.heads.length === 1;
-  const alone = single ? axes.columns.entries[strongestOf(row)]?.label : undefined;
-  const pair = make("span", { class: "pair" }, token(from ?? "every token"), " → ", token(to ?? alone ?? "its strongest"));
-  return [pair, ...chosenHeads().map((head) => number(head, axes, row, column)), note(row, column)];
+  const isSingleHead = row >= 0 && column < 0 && state.heads.length === 1;
+  const strongestLabel = isSingleHead ? axes.columns.entries[strongestKey(row)]?.label : undefined;
+  const pair = make("span", { class: "pair" }, token(from ?? "all tokens"), " → ", token(to ?? strongestLabel ?? "its largest"));
+  return [pair, ...selectedHeads().map((head) => number(head, axes, row, column)), note(row, column)];
 }
 
 function token(text) {
   return make("bdi", {}, text);
 }
 
-/** A head's number for the place: of a cell its value, of a row its strongest key, of a column its mean. */
+/** A head's number: the value of a cell, the largest key of a row, or the mean of a column. */
 function number(head, axes, row, column) {
-  const values = shown(state, head);
+  const values = displayedMatrix(state, head);
   const decimals = decimalsOf(state.measure, state.kind);
-  const at = values ? valueAt(values, row, column) : { value: NaN };
+  const reading = values ? valueAt(values, row, column) : { value: NaN };
   const label = make("small", {}, shortName(head));
-  label.style.color = headColour(placeOf(head));
+  label.style.color = headColor(headKey(head));
   const several = state.heads.length > 1;
-  const key = several && at.column !== undefined ? axes.columns.entries[at.column].label : null;
-  const where = key === null ? null : make("span", {}, token(key), " ");
-  const mean = at.mean ? make("small", {}, "mean ") : null;
-  const value = make("output", {}, figure(at.value, decimals));
-  return make("span", { class: "value" }, several ? label : null, where, mean, value);
+  const key = several && reading.column !== undefined ? axes.columns.entries[reading.column].label : null;
+  const keyLabel = key === null ? null : make("span", {}, token(key), " ");
+  const mean = reading.mean ? make("small", {}, "mean ") : null;
+  const value = make("output", {}, formatNumber(reading.value, decimals));
+  return make("span", { class: "value" }, several ? label : null, keyLabel, mean, value);
 }
 
 function valueAt({ rows, columns, values }, row, column) {
@@ -69,8 +69,8 @@ function valueAt({ rows, columns, values }, row, column) {
   return { value: all.reduce((a, b) => a + b, 0) / all.length, mean: true };
 }
 
-function strongestOf(row) {
-  const values = shown(state, mainHead());
+function strongestKey(row) {
+  const values = displayedMatrix(state, mainHead());
   return values ? strongest(values.values.subarray(row * values.columns, (row + 1) * values.columns)) : -1;
 }
 
@@ -78,35 +78,35 @@ function strongest(row) {
   return row.reduce((best, value, i) => (Math.abs(value) > Math.abs(row[best]) || Number.isNaN(row[best]) ? i : best), 0);
 }
 
-/** Rank among the keys of the row, and what is hidden from it. */
+/** The rank among the keys of the row, and the mass on hidden tokens. */
 function note(row, column) {
   const head = mainHead();
-  const values = shown(state, head);
+  const values = displayedMatrix(state, head);
   if (!values || row < 0) return null;
-  if (lacking(values)) return make("span", { class: "note" }, `${facts.against?.name ?? "the other model"} has no such head`);
+  if (isMissingHead(values)) return make("span", { class: "note" }, `${facts.reference?.name ?? "the reference model"} has no such head`);
   const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
   const masked = maskOf(state);
   const parts = [];
-  if (column >= 0 && masked(row, column)) parts.push("masked: this token may not look there, it comes later");
-  else if (column >= 0 && Number.isNaN(all[column])) parts.push(absent());
+  if (column >= 0 && masked(row, column)) parts.push("masked: the key comes after the query");
+  else if (column >= 0 && Number.isNaN(all[column])) parts.push(missingReason());
   else if (column >= 0) {
-    const open = all.filter((value, c) => !Number.isNaN(value) && !masked(row, c));
-    parts.push(`${ordinal(1 + open.filter((value) => value > all[column]).length)} of ${open.length} keys`);
+    const allowed = all.filter((value, c) => !Number.isNaN(value) && !masked(row, c));
+    parts.push(`${ordinal(1 + allowed.filter((value) => value > all[column]).length)} of ${allowed.length} keys`);
   }
-  if (column < 0) parts.push("its strongest key");
-  if (column < 0 && measureOf(state.measure).total) parts.push(`row sum ${figure(all.reduce((a, b) => a + (b || 0), 0))}`);
+  if (column < 0) parts.push("largest value of the row");
+  if (column < 0 && measureOf(state.measure).normalized) parts.push(`row sum ${formatNumber(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);
-  if (mass > 0.0005) parts.push(`${figure(mass)} goes to hidden tokens`);
+  if (mass > 0.0005) parts.push(`${formatNumber(mass)} on hidden tokens`);
   return make("span", { class: "note" }, parts.join(" · "));
 }
 
-/** Whether there is no number at all: the model that this one is compared with may lack a head. */
-function lacking({ values }) {
-  return ["then", "change"].includes(state.measure) && values.every(Number.isNaN);
+/** Whether the reference model has no such head, so that no value is known. */
+function isMissingHead({ values }) {
+  return ["reference", "difference"].includes(state.measure) && values.every(Number.isNaN);
 }
 
-function absent() {
-  const { kept } = measureOf(state.measure).kinds[state.kind];
-  if (facts.terms.includes(state.measure) && !mainHead().shares) return "not known: no corpus was read to tell terms by";
-  return kept ? `not kept: only the ${kept} strongest keys of each row are in this page` : "no number: this token may not look there";
+function missingReason() {
+  const { top_k: topK } = measureOf(state.measure).kinds[state.kind];
+  if (facts.terms.includes(state.measure) && !mainHead().shares) return "unknown: the terms of this layer need a corpus";
+  return topK ? `not stored: the page keeps the ${topK} largest keys of each row` : "no value: this key is masked";
 }

@@ -1,65 +1,65 @@
-// What is chosen: one object that every view draws from, written into the address so that a link shows the same.
+// The state that every view draws from. The address stores it, so a link restores the same view.
 
-import { facts, headOf, headsOf, kindOf, measureOf, placeOf } from "./data.js";
+import { facts, headOf, headsOf, kindOf, measureOf, headKey } from "./data.js";
 
 export const VIEWS = ["lines", "heat", "both", "table"];
 export const ORDERS = ["layer", "role", "importance"];
 export const THEMES = ["auto", "light", "dark"];
-export const MOST_HEADS = 8; // as many as there are colours that every eye can tell apart
-export const MOST_PINS = 3;
+export const MAX_HEADS = 8; // one per color that stays distinguishable
+export const MAX_PINS = 3;
 
 const listeners = new Set();
 export const state = defaults();
-/** What the pointer is over, {q, k} in pieces (null: none); never part of the address. */
+/** The tokens {q, k} at the pointer (null: none); never part of the address. */
 export const hover = { q: null, k: null };
 
-/** Be told of every change. */
-export function whenChanged(listener) {
+/** Call a listener after every change. */
+export function onChanged(listener) {
   listeners.add(listener);
 }
 
 export function change(patch) {
   Object.assign(state, patch);
-  repair();
-  const hash = written();
+  validateState();
+  const hash = toHash();
   if (location.hash !== hash) history.replaceState(null, "", hash);
-  tell();
+  notify();
 }
 
 export function point(q, k) {
   if (hover.q === q && hover.k === k) return;
   hover.q = q;
   hover.k = k;
-  tell({ pointing: true });
+  notify({ pointing: true });
 }
 
-/** Where attention is now: under the pointer, else at the keyboard's cursor. */
+/** The tokens in focus: at the pointer, else at the keyboard's cursor. */
 export function focus() {
   return hover.q !== null || hover.k !== null ? hover : { q: state.q, k: state.k };
 }
 
-/** The head that moves when one steps from head to head: the last chosen. */
+/** The head selected last; keys that step from head to head move it. */
 export function mainHead() {
   return headOf(state.kind, state.heads.at(-1));
 }
 
-export function chosenHeads() {
-  return state.heads.map((place) => headOf(state.kind, place));
+export function selectedHeads() {
+  return state.heads.map((key) => headOf(state.kind, key));
 }
 
-/** Choose one head, or with `more` add it to those chosen (or take it away again). */
-export function choose(place, more) {
-  if (!more) return change({ heads: [place] });
-  const others = state.heads.filter((other) => other !== place);
-  const taken = others.length < state.heads.length;
-  change({ heads: taken && others.length ? others : [...others, place].slice(-MOST_HEADS) });
+/** Select one head, or with `additive` toggle it among those selected. */
+export function selectHead(key, additive) {
+  if (!additive) return change({ heads: [key] });
+  const others = state.heads.filter((other) => other !== key);
+  const wasSelected = others.length < state.heads.length;
+  change({ heads: wasSelected && others.length ? others : [...others, key].slice(-MAX_HEADS) });
 }
 
-/** Pin a cell or a token, or unpin it. */
+/** Toggle the pin of a cell or a token. */
 export function pin(q, k) {
   const name = `${q ?? ""}.${k ?? ""}`;
   const others = state.pins.filter((other) => other !== name);
-  change({ pins: others.length < state.pins.length ? others : [...others, name].slice(-MOST_PINS), q, k });
+  change({ pins: others.length < state.pins.length ? others : [...others, name].slice(-MAX_PINS), q, k });
 }
 
 export function pins() {
@@ -69,70 +69,70 @@ export function pins() {
   });
 }
 
-/** Take the state from the address. */
+/** Read the state from the address. */
 export function readAddress() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const number = (name) => (/^\d+$/.test(given.get(name) ?? "") ? Number(given.get(name)) : null);
-  const list = (name) => (given.get(name) ?? "").split(",").filter((text) => text !== "");
+  const params = new URLSearchParams(location.hash.slice(1));
+  const number = (name) => (/^\d+$/.test(params.get(name) ?? "") ? Number(params.get(name)) : null);
+  const list = (name) => (params.get(name) ?? "").split(",").filter((text) => text !== "");
   Object.assign(state, defaults());
-  for (const name of ["kind", "view", "measure", "order", "theme"]) if (given.has(name)) state[name] = given.get(name);
-  for (const name of ["words", "marks", "root", "fit"]) if (given.has(name)) state[name] = given.get(name) === "1";
-  if (given.has("heads")) state.heads = list("heads");
-  Object.assign(state, { q: number("q"), k: number("k"), moment: number("moment"), pins: list("pins") });
-  repair();
-  tell();
+  for (const name of ["kind", "view", "measure", "order", "theme"]) if (params.has(name)) state[name] = params.get(name);
+  for (const name of ["words", "specialTokens", "root", "fit"]) if (params.has(name)) state[name] = params.get(name) === "1";
+  if (params.has("heads")) state.heads = list("heads");
+  Object.assign(state, { q: number("q"), k: number("k"), historyIndex: number("historyIndex"), pins: list("pins") });
+  validateState();
+  notify();
 }
 
 function defaults() {
-  const kind = (facts.kinds.find((each) => each.name === "cross") ?? facts.kinds[0]).name;
+  const kind = (facts.kinds.find(({ name }) => name === "cross") ?? facts.kinds[0]).name;
   return {
-    kind, heads: [firstHead(kind)], view: "both", measure: "weight", words: false, marks: true, root: false, fit: true,
-    q: null, k: null, pins: [], order: "layer", theme: "auto", moment: null,
+    kind, heads: [firstHead(kind)], view: "both", measure: "weight", words: false, specialTokens: true, root: false, fit: true,
+    q: null, k: null, pins: [], order: "layer", theme: "auto", historyIndex: null,
   };
 }
 
-/** The head one would like to see first: the best aligner, else the surest role, else the first of all. */
+/** The head selected at first: the best aligner, else the one with the largest lift of its role, else the first. */
 function firstHead(kind) {
   const aligner = headsOf(kind).find((head) => head.name === facts.aligner);
-  if (aligner) return placeOf(aligner);
-  const sure = headsOf(kind).filter((head) => head.role !== null && head.lift !== null);
-  const best = sure.reduce((a, b) => (a && a.lift >= b.lift ? a : b), null);
-  return placeOf(best ?? headsOf(kind)[0]);
+  if (aligner) return headKey(aligner);
+  const withRole = headsOf(kind).filter((head) => head.role !== null && head.lift !== null);
+  const best = withRole.reduce((a, b) => (a && a.lift >= b.lift ? a : b), null);
+  return headKey(best ?? headsOf(kind)[0]);
 }
 
-/** An address may be typed by hand or come from another page: what does not exist here gives way. */
-function repair() {
-  const fresh = (name, allowed, otherwise) => {
-    if (!allowed(state[name])) state[name] = otherwise();
+/** An address may be typed by hand or come from another page: replace what does not exist here. */
+function validateState() {
+  const ensure = (name, isValid, fallback) => {
+    if (!isValid(state[name])) state[name] = fallback();
   };
-  fresh("kind", (kind) => kindOf(kind), () => facts.kinds[0].name);
-  fresh("view", (view) => VIEWS.includes(view), () => "both");
-  fresh("order", (order) => ORDERS.includes(order), () => "layer");
-  fresh("theme", (theme) => THEMES.includes(theme), () => "auto");
-  fresh("measure", (measure) => measureOf(measure)?.kinds[state.kind], () => "weight");
-  if (state.moment >= facts.history.steps.length) state.moment = null; // the last of them is followed by now
-  state.heads = [...new Set(state.heads)].filter((place) => headOf(state.kind, place)).slice(-MOST_HEADS);
+  ensure("kind", (kind) => kindOf(kind), () => facts.kinds[0].name);
+  ensure("view", (view) => VIEWS.includes(view), () => "both");
+  ensure("order", (order) => ORDERS.includes(order), () => "layer");
+  ensure("theme", (theme) => THEMES.includes(theme), () => "auto");
+  ensure("measure", (measure) => measureOf(measure)?.kinds[state.kind], () => "weight");
+  if (state.historyIndex >= facts.history.steps.length) state.historyIndex = null; // null: now
+  state.heads = [...new Set(state.heads)].filter((key) => headOf(state.kind, key)).slice(-MAX_HEADS);
   if (!state.heads.length) state.heads = [firstHead(state.kind)];
   const kind = kindOf(state.kind);
-  const [rows, columns] = [kind.rows, kind.columns].map((side) => facts.sides[side].pieces.length);
+  const [rows, columns] = [kind.rows, kind.columns].map((side) => facts.sides[side].tokens.length);
   if (state.q >= rows) state.q = null;
   if (state.k >= columns) state.k = null;
   state.pins = state.pins.filter((name) => {
     const [q, k] = name.split(".");
     return /^\d*\.\d*$/.test(name) && name !== "." && Number(q) < rows && Number(k) < columns;
-  }).slice(-MOST_PINS);
+  }).slice(-MAX_PINS);
 }
 
-function written() {
-  const plain = defaults();
-  const given = new URLSearchParams({ kind: state.kind, heads: state.heads.join(",") });
-  for (const name of ["view", "measure", "order", "theme"]) if (state[name] !== plain[name]) given.set(name, state[name]);
-  for (const name of ["words", "marks", "root", "fit"]) if (state[name] !== plain[name]) given.set(name, state[name] ? "1" : "0");
-  for (const name of ["q", "k", "moment"]) if (state[name] !== null) given.set(name, state[name]);
-  if (state.pins.length) given.set("pins", state.pins.join(","));
-  return `#${given.toString().replaceAll("%2C", ",")}`;
+function toHash() {
+  const initial = defaults();
+  const params = new URLSearchParams({ kind: state.kind, heads: state.heads.join(",") });
+  for (const name of ["view", "measure", "order", "theme"]) if (state[name] !== initial[name]) params.set(name, state[name]);
+  for (const name of ["words", "specialTokens", "root", "fit"]) if (state[name] !== initial[name]) params.set(name, state[name] ? "1" : "0");
+  for (const name of ["q", "k", "historyIndex"]) if (state[name] !== null) params.set(name, state[name]);
+  if (state.pins.length) params.set("pins", state.pins.join(","));
+  return `#${params.toString().replaceAll("%2C", ",")}`;
 }
 
-function tell(how = { pointing: false }) {
-  for (const listener of listeners) listener(how);
+function notify(event = { pointing: false }) {
+  for (const listener of listeners) listener(event);
 }

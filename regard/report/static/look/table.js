@@ -1,20 +1,20 @@
-// The same numbers as a table: for those who listen to a page, and for those who want to copy it.
+// The same numbers as a table: for screen readers, and for copying.
 
-import { axesOf, shown } from "./axes.js";
+import { axesOf, displayedMatrix } from "./axes.js";
 import { kindOf, measureOf } from "./data.js";
 import { fill, make } from "./page.js";
 import { mainHead, state } from "./state.js";
-import { decimalsOf, figure, longName } from "./written.js";
+import { decimalsOf, formatNumber, longName } from "./format.js";
 
-const MOST_ROWS = 40; // of whole rows with all their cells; a table of 16,000 cells helps nobody
+const MAX_ROWS = 40; // a larger matrix shows only the largest keys of each row
 
-export function fillTable(place) {
+export function drawTable(element) {
   const head = mainHead();
-  const values = shown(state, head);
+  const values = displayedMatrix(state, head);
   if (!values) return;
   const axes = axesOf(state);
-  const large = values.rows > MOST_ROWS || values.columns > MOST_ROWS;
-  fill(place, large ? longTable(head, axes, values) : squareTable(head, axes, values));
+  const large = values.rows > MAX_ROWS || values.columns > MAX_ROWS;
+  fill(element, large ? longTable(head, axes, values) : squareTable(head, axes, values));
 }
 
 function caption(head, more) {
@@ -27,12 +27,12 @@ function squareTable(head, axes, values) {
   const top = make("thead", {}, make("tr", {}, make("td"), ...titles));
   const rows = axes.rows.entries.map(({ label }, r) => make(
     "tr", {}, make("th", { scope: "row", dir: "auto" }, label),
-    ...axes.columns.entries.map((_, c) => make("td", {}, figure(values.values[r * values.columns + c], decimals))),
+    ...axes.columns.entries.map((_, c) => make("td", {}, formatNumber(values.values[r * values.columns + c], decimals))),
   ));
-  return make("table", {}, caption(head, "Rows look, columns are looked at."), top, make("tbody", {}, ...rows));
+  return make("table", {}, caption(head, "Rows are queries, columns are keys."), top, make("tbody", {}, ...rows));
 }
 
-/** For long sentences: a line a row, with the keys it looks at most. */
+/** For long sentences: one line per query, with its largest keys. */
 function longTable(head, axes, values) {
   const decimals = decimalsOf(state.measure, state.kind);
   const kind = kindOf(state.kind);
@@ -40,9 +40,9 @@ function longTable(head, axes, values) {
     const strongest = axes.columns.entries
       .map((column, c) => ({ text: column.label, value: values.values[r * values.columns + c] }))
       .filter(({ value }) => !Number.isNaN(value)).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 8);
-    const cells = strongest.map(({ text, value }) => make("td", { dir: "auto" }, `${text} ${figure(value, decimals)}`));
+    const cells = strongest.map(({ text, value }) => make("td", { dir: "auto" }, `${text} ${formatNumber(value, decimals)}`));
     return make("tr", {}, make("th", { scope: "row", dir: "auto" }, `${r} ${label}`), ...cells);
   });
-  const told = caption(head, `For each ${kind.rows} token the eight it looks at most, largest first.`);
-  return make("table", { class: "long" }, told, make("tbody", {}, ...lines));
+  const title = caption(head, `The eight largest keys of each ${kind.rows.replace("_", " ")} token, largest first.`);
+  return make("table", { class: "long" }, title, make("tbody", {}, ...lines));
 }

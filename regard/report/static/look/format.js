@@ -1,20 +1,20 @@
-// How numbers and heads are written.
+// Formats numbers and names of heads.
 
 import { facts, kindOf, measureOf } from "./data.js";
 
-/** A number with the decimals that are right; a dash where there is none. */
-export function figure(value, decimals = 3) {
+/** A number with fixed decimals; a dash where there is none. */
+export function formatNumber(value, decimals = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const text = Math.abs(value).toFixed(decimals);
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
-export function signed(value, decimals = 3) {
-  const text = figure(value, decimals);
+export function formatSigned(value, decimals = 3) {
+  const text = formatNumber(value, decimals);
   return value > 0 && Number(text) !== 0 ? `+${text}` : text;
 }
 
-/** The decimals a measure is right to in a kind. */
+/** The number of correct decimals of a measure in a kind. */
 export function decimalsOf(measure, kind) {
   return measureOf(measure).kinds[kind]?.decimals ?? 3;
 }
@@ -29,10 +29,10 @@ export function longName(kind, head) {
 
 export function roleName(head) {
   if (head.role) return facts.roles[head.role] ?? head.role;
-  return head.best === null ? "not measured" : "no sure role";
+  return head.best === null ? "not measured" : "no reliable role";
 }
 
-/** What is found out about a head, as one sentence. */
+/** What is known about a head, as one sentence. */
 export function summary(head) {
   return head.note || roleName(head);
 }

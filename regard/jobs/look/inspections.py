@@ -1,0 +1,206 @@
+"""What `regard look` does: inspect one sentence, a corpus, or the position encodings of a run."""
+
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.errors import ConfigError
+from regard.hardware import configure_cpu
+from regard.inspection.heads.statistics import MIN_SENTENCES
+from regard.jobs.look.compare_attention import load_reference
+from regard.jobs.look.heads import HeadTable, measure_heads
+from regard.jobs.look.inspected_run import (
+    InspectedRun,
+    load_default_examples,
+    load_file_examples,
+    open_inspected_run,
+    reject_options,
+)
+from regard.jobs.look.page import build_look_data, compute_common_means
+from regard.jobs.look.positions import (
+    analyze_positions,
+    draw_positions,
+    flatten_position_arrays,
+    tabulate_position_scores,
+)
+from regard.jobs.look.summary import (
+    summarize_evidence,
+    summarize_heads,
+    summarize_positions,
+    summarize_sentence,
+)
+from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
+from regard.report.look.data import LookData
+from regard.report.look.export import flatten_arrays, tabulate_head
+
+SENTENCE_OPTIONS = ("--head", "--svg", "--png", "--csv", "--npz", "--no-measure", "--compare-with")
+"""Options that need one sentence."""
+TEXT_OPTIONS = ("--out", "--no-measure", "--compare-with")
+"""Options that need text."""
+HEAD_OPTIONS = ("--svg", "--png", "--csv")
+"""Options that need one head of a sentence."""
+
+
+@dataclass(frozen=True)
+class LookRequest:
+    """What to inspect."""
+
+    run: Path
+    texts: Sequence[str] = ()
+    """A sentence, a sentence and its translation, or files; empty with `positions`."""
+    sentences: int = 100
+    measure: bool = True
+    """Whether heads are measured on a corpus."""
+    head: str | None = None
+    compare_with: str | None = None
+    positions: bool = False
+    num_positions: int = 24
+    outputs: Collection[str] = ()
+    """The options whose files will be written: --out, --svg, --png, --csv, --npz."""
+
+    def require_unset(self, options: Sequence[str], reason: str) -> None:
+        """Raise an error for the first of these options that was given."""
+        given = {"--head": self.head, "--no-measure": not self.measure, "--compare-with": self.compare_with is not None}
+        given |= dict.fromkeys(self.outputs, True)
+        reject_options({name: given.get(name) for name in options}, reason)
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """The content of a file, and sentences about what it leaves out."""
+
+    content: bytes
+    notes: Sequence[str] = ()
+
+
+Outputs = dict[str, Callable[[], OutputFile]]
+"""Files by their option, made when they are needed."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The result: lines for the terminal, and files."""
+
+    summary: list[str]
+    outputs: Outputs
+
+
+def inspect_run(request: LookRequest, device: str = "cpu") -> Inspection:
+    """Inspect what is requested. A request that makes no sense raises an error before the run is loaded."""
+    inspect = _choose_inspection(request)
+    configure_cpu(0)
+    return inspect(open_inspected_run(request.run, device), request)
+
+
+def _choose_inspection(request: LookRequest) -> Callable[[InspectedRun, LookRequest], Inspection]:
+    if request.positions:
+        if request.texts:
+            raise ConfigError("--positions inspects positions without any text: omit the text")
+        request.require_unset(TEXT_OPTIONS, "needs text, and --positions has none: omit it")
+        return _inspect_positions
+    if _are_files(request.texts):
+        reason = 'needs one sentence, and files were given: quote it, as in regard look RUN "I love dogs."'
+        request.require_unset(SENTENCE_OPTIONS, reason)
+        return _inspect_corpus
+    if len(request.texts) > 2:
+        raise ConfigError(f"{len(request.texts)} texts: expected a sentence, or a sentence and its translation, quoted")
+    if request.head is None:
+        request.require_unset(HEAD_OPTIONS, "shows one head: choose it with --head, as in --head encoder.0.self.0")
+    return _inspect_sentence
+
+
+def _are_files(texts: Sequence[str]) -> bool:
+    """Whether texts are files rather than sentences. A missing file next to an existing one is an error."""
+    missing = [text for text in texts if not _is_file(text)]
+    if missing and len(missing) < len(texts):
+        existing = next(text for text in texts if _is_file(text))
+        raise ConfigError(f"{missing[0]}: no such file, but {existing} is one; expected files, or quoted sentences")
+    return not missing
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a file name: it is a sentence
+        return False
+
+
+def _inspect_sentence(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+    if len(request.texts) == 2 and not inspected_run.translates:
+        folder = inspected_run.run.folder
+        raise ConfigError(f"{folder}: an encoder-only model reads one text, and two were given; omit the second")
+    location = inspected_run.find_head(request.head) if request.head else None
+    data, table = _sentence_data(inspected_run, request)
+    outputs: Outputs = {"--out": partial(_page, data), "--npz": partial(_npz, partial(flatten_arrays, data))}
+    summary = summarize_sentence(data, table)
+    if location is None:
+        return Inspection(summary, outputs)
+    attention_name, head_index = location
+    stack, layer, attention = attention_name.split(".")
+    head = ("cross" if attention == "cross" else stack, int(layer), head_index)
+    chart = head_heatmap(data, *head)
+    outputs |= {**_figures(lambda: chart), "--csv": partial(_csv, partial(tabulate_head, data, *head))}
+    return Inspection([*summary, chart.title], outputs)
+
+
+def _sentence_data(inspected_run: InspectedRun, request: LookRequest) -> tuple[LookData, HeadTable | None]:
+    example = inspected_run.make_example(request.texts[0], request.texts[1] if len(request.texts) > 1 else None)
+    reference = None if request.compare_with is None else load_reference(inspected_run, example, request.compare_with)
+    if not request.measure:
+        return build_look_data(inspected_run, example, reference=reference), None
+    examples, corpus_name = load_default_examples(inspected_run, request.sentences)
+    ablation_sentences = max(MIN_SENTENCES, request.sentences // 3)
+    table = measure_heads(inspected_run, examples, corpus_name, ablation_sentences=ablation_sentences)
+    means = compute_common_means(inspected_run, examples)
+    return build_look_data(inspected_run, example, table, means, reference), table
+
+
+def _inspect_corpus(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+    """The heads on a corpus. A page shows its first sentence; what it says about heads comes from all of them."""
+    examples, corpus_name = load_file_examples(inspected_run, request.texts, request.sentences)
+    table = measure_heads(inspected_run, examples, corpus_name)
+
+    def render() -> OutputFile:
+        means = compute_common_means(inspected_run, examples)
+        return _page(build_look_data(inspected_run, examples[0], table, means))
+
+    return Inspection([*summarize_heads(table), *summarize_evidence(table)], {"--out": render})
+
+
+def _inspect_positions(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+    """The position encodings. A figure shows one layer: that of the head, else the first."""
+    layer = int(inspected_run.find_head(request.head)[0].split(".")[1]) if request.head else 0
+    stack_positions = analyze_positions(inspected_run, request.num_positions)
+    outputs: Outputs = {
+        **_figures(partial(draw_positions, inspected_run, stack_positions, layer)),
+        "--csv": partial(_csv, partial(tabulate_position_scores, stack_positions)),
+        "--npz": partial(_npz, partial(flatten_position_arrays, stack_positions)),
+    }
+    return Inspection(summarize_positions(stack_positions), outputs)
+
+
+def _page(data: LookData) -> OutputFile:
+    page = render_look_page(data)
+    return OutputFile(page.html.encode(), page.notes)
+
+
+def _figures(draw: Callable[[], Chart]) -> Outputs:
+    return {
+        "--svg": lambda: OutputFile(draw().to_svg().encode()),
+        "--png": lambda: OutputFile(draw().to_png()),
+    }
+
+
+def _csv(tabulate: Callable[[], Table]) -> OutputFile:
+    return OutputFile(to_csv(tabulate()).encode())
+
+
+def _npz(collect: Callable[[], Mapping[str, Any]]) -> OutputFile:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **collect())
+    return OutputFile(buffer.getvalue())
