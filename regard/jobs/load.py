@@ -15,7 +15,8 @@ from regard.hardware import pick_device
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_encoder
-from regard.model.transformer import EncoderDecoder, EncoderOnly
+from regard.model.single_stack import EncoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense
@@ -55,9 +56,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     run = open_run(Path(folder))
     config = run.load_config()
     if config.model.architecture != "encoder" or not run.best.exists():
-        raise RunError(
-            f"{run.folder}: holds no encoder only; `regard import` makes such a run from a BERT folder."
-        )
+        raise RunError(f"{run.folder}: holds no encoder only; `regard import` makes such a run from a BERT folder.")
     tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
     model = new_encoder(config, tokenizer.pad_id)
     load_weights(model, run, run.best_weights())

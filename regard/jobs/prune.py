@@ -32,8 +32,9 @@ from regard.jobs.train.events import Note
 from regard.metrics import Score, corpus_bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
+from regard.model.modules import count_parameters, device_of
 from regard.model.taps import alter
-from regard.model.transformer import EncoderDecoder, count_parameters, device_of
+from regard.model.transformer import EncoderDecoder
 from regard.run import BestWeights, Run
 from regard.tasks.translate import Translator
 from regard.training import optim

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Batches, DataPosition
 from regard.errors import DataError
-from regard.model.transformer import device_of
+from regard.model.modules import device_of
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
 from regard.training.loss import LossModule

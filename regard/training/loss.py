@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch
 from regard.kernels import CHUNK, chunked_cross_entropy
+from regard.model.projection import Projection
 from regard.model.taps import record
-from regard.model.transformer import EncoderDecoder, Projection
+from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import use_fused_attention
 from regard.runtime.padding_free import PaddingFree
 from regard.training.guided_alignment import GuidedAlignment

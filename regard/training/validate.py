@@ -10,7 +10,7 @@ from regard.data.batch import Batch, batches_by_length
 from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.metrics import Score, corpus_bleu
-from regard.model.transformer import device_of, evaluation_mode
+from regard.model.modules import device_of, evaluation_mode
 from regard.tasks.translate import Translator
 from regard.training.loss import LossModule
 

@@ -11,7 +11,7 @@ from regard.model.weights import tensors_of
 from regard.training import ema, optim
 from regard.training.muon import Muon, orthogonalize
 from regard.training.planning.budget import Budget
-from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt
+from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt, linear_decay
 from tests.training.conftest import make_batch, make_loss_module
 
 
@@ -99,6 +99,7 @@ def test_schedules_fall_as_they_say():
     assert cosine(10)(1000, 0.5) == pytest.approx(0.5) and cosine(10)(1000, 1.0) == pytest.approx(0.0)
     assert constant(10)(1000, 1.0) == 1.0
     assert inverse_sqrt(0)(4, 0.0) == pytest.approx(0.5)
+    assert [linear_decay(0.5)(1, progress) for progress in (0.0, 0.5, 1.0)] == pytest.approx([0.5, 0.25, 0.0])
 
 
 def test_a_moving_average_is_its_formula_and_goes_away_again():

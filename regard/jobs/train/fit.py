@@ -36,7 +36,7 @@ def train_run(
 ) -> Iterator[TrainingEvent]:
     """Train a new run, with random weights or with those of another run."""
     if not config.data.train:
-        raise ConfigError("no training data: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+        raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
     with _join_processes(config) as processes:
         # torchrun restarts all processes when one has died.
         if processes.broadcast(processes.is_main_process and _created_by_this_launch(folder)):

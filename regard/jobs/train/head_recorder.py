@@ -8,7 +8,8 @@ from regard.inspection.heads.roles import analyze_heads
 from regard.jobs.load import new_model
 from regard.jobs.train.head_history import HeadHistoryEntry, HeadSnapshot, NullHeadRecorder, append_entry
 from regard.jobs.train.training_data import TrainingData
-from regard.model.transformer import EncoderDecoder, device_of, evaluation_mode
+from regard.model.modules import device_of, evaluation_mode
+from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 
 HISTORY_SENTENCES = 24

@@ -21,7 +21,8 @@ from regard.jobs.train.events import (
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.training_data import TrainingData
 from regard.model import weights
-from regard.model.transformer import EncoderDecoder, count_parameters
+from regard.model.modules import count_parameters
+from regard.model.transformer import EncoderDecoder
 from regard.run import BestWeights, LatestCheckpoint, Run
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.checkpoint import Checkpoints, TrainingState

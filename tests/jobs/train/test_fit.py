@@ -235,7 +235,7 @@ def test_a_finished_run_says_so(tmp_path, tiny):
 
 
 def test_nothing_to_train_on_is_refused(tmp_path, tiny):
-    with pytest.raises(ConfigError, match="no training data"):
+    with pytest.raises(ConfigError, match="nothing to train on"):
         train(tmp_path / "run", tiny("data.train=[]"))
 
 
