@@ -88,6 +88,17 @@ class ModelFootprint:
 
 
 @dataclass(frozen=True)
+class PrunedModel:
+    """A model without its pruned heads, and how it came about."""
+
+    config: Config
+    model: EncoderDecoder
+    removed: tuple[str, ...]
+    curve: tuple[PruningPoint, ...]
+    finetune_steps: int
+
+
+@dataclass(frozen=True)
 class PruneResult:
     """The result of pruning."""
 
@@ -111,7 +122,7 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
     runs.require_free(out, options.overwrite)
     translator = load(folder, options.device)
-    model, config = translator.model, runs.open_run(folder).load_config()
+    model, init_run = translator.model, runs.open_run(folder)
     num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
     if len(pairs) < num_given:
         yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {MAX_TOKENS} tokens and left out")
@@ -128,13 +139,12 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
         curve.append(point)
         yield Note(f"{stage.num_heads} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
     removed = tuple(map(str, stage.pruned_heads))
-    pruned_config = _prune_config(config, removed, folder)
+    pruned_config = _prune_config(init_run.load_config(), removed, folder)
     pruned_model = new_model(pruned_config, translator.tokenizers).to(device_of(model)).eval()
     copy_pruned_weights(model, pruned_model)
-    steps = yield from _recover(runs.open_run(folder), pruned_config, pruned_model, translator, options.finetune_steps)
-    yield _write_and_score(
-        Run(out), folder, (config, pruned_config), (translator, pruned_model), pairs, (removed, tuple(curve), steps)
-    )
+    steps = yield from _recover(init_run, pruned_config, pruned_model, translator, options.finetune_steps)
+    pruned = PrunedModel(pruned_config, pruned_model, removed, tuple(curve), steps)
+    yield _write_and_score(Run(out), init_run, translator, pruned, pairs)
 
 
 def _filter_by_length(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:
@@ -198,42 +208,40 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
 
 
 def _write_and_score(
-    out: Run,
-    init_from: Path,
-    configs: tuple[Config, Config],
-    models: tuple[Translator, EncoderDecoder],
-    pairs: Sequence[Pair],
-    pruning: tuple[tuple[str, ...], tuple[PruningPoint, ...], int],
+    out: Run, init_run: Run, translator: Translator, pruned: PrunedModel, pairs: Sequence[Pair]
 ) -> PruneResult:
     """Write the pruned model as a run, and compare it with the original on dev."""
-    translator, pruned_model = models
-    _write_run(out, runs.open_run(init_from), configs[1], pruned_model)
+    _write_run(out, init_run, pruned)
     outputs, seconds = _translate_pairs(translator, pairs)
-    pruned_outputs, pruned_seconds = _translate_pairs(Translator(pruned_model, translator.tokenizers), pairs)
+    pruned_outputs, pruned_seconds = _translate_pairs(Translator(pruned.model, translator.tokenizers), pairs)
     references = _references(pairs)
-    ids = [
-        translator.tokenizers.source.encode([p.source for p in pairs]),
-        translator.tokenizers.target.encode(references),
-    ]
-    lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
-    vocab_size = translator.tokenizers.target.vocab_size
-    sizes = tuple(
-        ModelFootprint(
-            sum(site.attention.heads for site in attention_sites(model)),
-            count_parameters(model),
-            training_flops(config.model, vocab_size, lengths) / 3,  # of which one third is the forward pass
-            duration,
-        )
-        for model, config, duration in zip(
-            (translator.model, pruned_model), configs, (seconds, pruned_seconds), strict=True
-        )
+    result = PruneResult(
+        run=out,
+        removed=pruned.removed,
+        curve=pruned.curve,
+        before=corpus_bleu(outputs, references),
+        after=corpus_bleu(pruned_outputs, references),
+        difference=bleu_difference(pruned_outputs, outputs, references),
+        sizes=(
+            _measure_footprint(translator, init_run.load_config(), pairs, seconds),
+            _measure_footprint(Translator(pruned.model, translator.tokenizers), pruned.config, pairs, pruned_seconds),
+        ),
+        finetune_steps=pruned.finetune_steps,
     )
-    removed, curve, steps = pruning
-    before, after = corpus_bleu(outputs, references), corpus_bleu(pruned_outputs, references)
-    difference = bleu_difference(pruned_outputs, outputs, references)
-    result = PruneResult(out, removed, curve, before, after, difference, (sizes[0], sizes[1]), steps)
     out.write_json(out.pruning, as_dict(result))
     return result
+
+
+def _measure_footprint(translator: Translator, config: Config, pairs: Sequence[Pair], seconds: float) -> ModelFootprint:
+    source, target = translator.tokenizers.source, translator.tokenizers.target
+    ids = [source.encode([pair.source for pair in pairs]), target.encode(_references(pairs))]
+    lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
+    return ModelFootprint(
+        heads=sum(site.attention.heads for site in attention_sites(translator.model)),
+        parameters=count_parameters(translator.model),
+        flops=training_flops(config.model, target.vocab_size, lengths) / 3,  # of which one third is the forward pass
+        seconds=seconds,
+    )
 
 
 def as_dict(result: PruneResult) -> dict[str, object]:
@@ -258,15 +266,15 @@ def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Co
     return settings.build(table)
 
 
-def _write_run(out: Run, init_run: Run, config: Config, model: EncoderDecoder) -> None:
-    staged_run = runs.stage(out.folder, config)
+def _write_run(out: Run, init_run: Run, pruned: PrunedModel) -> None:
+    staged_run = runs.stage(out.folder, pruned.config)
     try:
         files = init_run.tokenizer_files()
         for path in files:
             shutil.copyfile(init_run.verify(path), staged_run.folder / path.name)
-        runs.write_text(staged_run.config, settings.dump(config))
+        runs.write_text(staged_run.config, settings.dump(pruned.config))
         with runs.atomic_write(staged_run.weights(0)) as temporary:
-            weights.write(weights.tensors_of(model), temporary)
+            weights.write(weights.tensors_of(pruned.model), temporary)
         staged_run.record_checksums(staged_run.weights(0), *(staged_run.folder / path.name for path in files))
         staged_run.write_best(BestWeights(f"weights/{staged_run.weights(0).name}", step=0, cost=None, metric="loss"))
     except BaseException:

@@ -28,7 +28,7 @@ class TrainingHistory:
 
 
 def above_unigram(history: TrainingHistory) -> str:
-    """Nothing was learnt from context."""
+    """Nothing was learned from context."""
     if not history.warmed_up or history.latest.loss < 0.98 * history.unigram_loss:
         return ""
     return (

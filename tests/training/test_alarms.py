@@ -75,6 +75,6 @@ def test_the_unigram_line_is_its_formula(tmp_path):
     counts = np.ones(joint.vocab_size)
     for ids in joint.encode(rows):
         np.add.at(counts, [*ids, EOS], 1)
-    told = [t for ids in joint.encode(["a b a", "c"]) for t in [*ids, EOS]]
-    expected = -np.mean([np.log(counts[t] / counts.sum()) for t in told])
+    token_ids = [t for ids in joint.encode(["a b a", "c"]) for t in [*ids, EOS]]
+    expected = -np.mean([np.log(counts[t] / counts.sum()) for t in token_ids])
     assert unigram_loss(corpora[0].target_ids, corpora[1].target_ids, joint.vocab_size) == pytest.approx(expected)

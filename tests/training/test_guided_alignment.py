@@ -21,14 +21,14 @@ def guide(weight: float = 0.7) -> GuidedAlignment:
 
 def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
     loss_module, batch = make_loss_module(), make_batch([3, 7, 2])
-    with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as seen:
+    with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as activations:
         loss_module.model(batch.source, batch.target_in)
-    weights = seen["decoder.layers.1.cross_attn.weights"][:, 0]  # (B, T, S)
-    shares = guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy())
+    weights = activations["decoder.layers.1.cross_attn.weights"][:, 0]  # (B, T, S)
+    alignment = guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy())
     expected = 0.0
     for b, t in (batch.target_out != PAD).nonzero().tolist():
         for s in (batch.source[b] != PAD).nonzero()[:, 0].tolist():
-            expected -= shares[b, t, s] * weights[b, t, s].log().item()
+            expected -= alignment[b, t, s] * weights[b, t, s].log().item()
     guided = LossModule(loss_module.model, 0.1, guided_alignment=guide())
     assert (guided(batch).objective - loss_module(batch).objective).item() == pytest.approx(0.7 * expected, rel=1e-5)
     assert_close(guided(batch).loss, loss_module(batch).loss)
@@ -37,7 +37,7 @@ def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
 @pytest.mark.parametrize("kind", ["plain", "rdrop"])
 def test_both_paths_are_guided_alike(kind: str):
     model, batch = make_loss_module().model, make_batch([3, 7, 2])
-    found = []
+    gradients = []
     for padding_free in (False, True):
         loss_module = (
             LossModule(model, 0.1, padding_free, guide())
@@ -46,9 +46,9 @@ def test_both_paths_are_guided_alike(kind: str):
         )
         model.zero_grad()
         loss_module(batch).objective.backward()
-        found.append({name: p.grad.clone() for name, p in model.named_parameters()})
-    for name in found[0]:
-        assert_close(found[0][name], found[1][name], rtol=1e-6, atol=1e-9)
+        gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    for name in gradients[0]:
+        assert_close(gradients[0][name], gradients[1][name], rtol=1e-6, atol=1e-9)
 
 
 def test_twice_the_batch_guides_no_more_than_once():
@@ -70,13 +70,15 @@ def test_nothing_is_guided_outside_training():
 def test_a_guided_head_comes_to_look_where_it_is_shown():
     loss_module, batch = make_loss_module(), make_batch([3, 7, 2, 5])
     guided = LossModule(loss_module.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
-    shares = torch.from_numpy(guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy()))
+    alignment = torch.from_numpy(guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy()))
     real = batch.target_out != PAD
 
     def apart() -> float:
-        with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as seen:
+        with record(loss_module.model, "decoder.layers.1.cross_attn.weights") as activations:
             loss_module.model(batch.source, batch.target_in)
-        return float((seen["decoder.layers.1.cross_attn.weights"][:, 0] - shares)[real].abs().sum(-1).mean().detach())
+        return float(
+            (activations["decoder.layers.1.cross_attn.weights"][:, 0] - alignment)[real].abs().sum(-1).mean().detach()
+        )
 
     before = apart()
     optimizer = torch.optim.Adam(guided.parameters(), lr=0.01)

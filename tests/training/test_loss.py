@@ -22,14 +22,14 @@ def test_the_loss_is_the_cross_entropy_of_real_tokens(
     loss_module, batch = make_loss_module(smoothing, padding_free, output_bias=biased), make_batch([3, 7, 2])
     for parameter in loss_module.parameters():  # nothing that starts at zero may hide
         parameter.data += 0.1 * torch.randn_like(parameter)
-    sums = loss_module(batch)
+    totals = loss_module(batch)
     logits = loss_module.model.output(loss_module.model(batch.source, batch.target_in)).flatten(0, 1)
-    gold = batch.target_out.flatten()
-    kept = {"ignore_index": PAD, "reduction": "sum"}
-    assert_close(sums.objective, F.cross_entropy(logits, gold, label_smoothing=smoothing, **kept))
-    assert_close(sums.loss, F.cross_entropy(logits, gold, **kept))
-    real = gold != PAD
-    assert int(sums.correct) == int((logits.argmax(-1) == gold)[real].sum())
+    labels = batch.target_out.flatten()
+    options = {"ignore_index": PAD, "reduction": "sum"}
+    assert_close(totals.objective, F.cross_entropy(logits, labels, label_smoothing=smoothing, **options))
+    assert_close(totals.loss, F.cross_entropy(logits, labels, **options))
+    real = labels != PAD
+    assert int(totals.correct) == int((logits.argmax(-1) == labels)[real].sum())
 
 
 @pytest.mark.parametrize("biased", [False, True])
@@ -40,12 +40,12 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
     loss_module, batch = make_loss_module(smoothing, output_bias=biased), make_batch([3, 7, 2])
     states = torch.randn(batch.num_tokens, 22, dtype=torch.double, requires_grad=True)
-    output, gold = loss_module.model.output, loss_module.labels(batch)
-    found = []
+    output, labels = loss_module.model.output, loss_module.labels(batch)
+    results = []
     for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
-        found.append(torch.autograd.grad(loss(states, gold).objective * 3, (states, *output.parameters())))
-    assert len(found[0]) == 2 + biased
-    for mine, theirs in zip(*found, strict=True):
+        results.append(torch.autograd.grad(loss(states, labels).objective * 3, (states, *output.parameters())))
+    assert len(results[0]) == 2 + biased
+    for mine, theirs in zip(*results, strict=True):
         assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
@@ -86,15 +86,15 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
         assert_close(mine.double(), theirs.double())
     noisy = RDrop(make_loss_module(dropout=0.3).model, 0.1, kl_weight=5.0)
     torch.manual_seed(1)
-    found = noisy(batch)
+    results = noisy(batch)
     torch.manual_seed(1)
     states = noisy.model(batch.source.repeat(2, 1), batch.target_in.repeat(2, 1)).chunk(2)
     p, q = (noisy.model.output(s)[batch.target_out != PAD].log_softmax(-1) for s in states)
-    gold = batch.target_out[batch.target_out != PAD]
-    ce = sum(F.cross_entropy(x, gold, label_smoothing=0.1, reduction="sum") for x in (p, q))
+    labels = batch.target_out[batch.target_out != PAD]
+    ce = sum(F.cross_entropy(x, labels, label_smoothing=0.1, reduction="sum") for x in (p, q))
     kl = F.kl_div(p, q, log_target=True, reduction="sum") + F.kl_div(q, p, log_target=True, reduction="sum")
     assert float(kl.detach()) > 0.1
-    assert_close(found.objective, ce / 2 + 5.0 * kl / 4)
+    assert_close(results.objective, ce / 2 + 5.0 * kl / 4)
     noisy.eval()
     assert_close(noisy(batch).loss, LossModule(noisy.model, 0.1).eval()(batch).loss)
 
@@ -105,9 +105,9 @@ def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monke
     expected, projected = loss_module(batch), []
     loss_module.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
     with torch.no_grad():
-        found = loss_module(batch)
+        results = loss_module(batch)
     assert sum(projected) == batch.num_tokens and max(projected) == 5
-    for mine, theirs in zip(found, expected, strict=True):
+    for mine, theirs in zip(results, expected, strict=True):
         assert_close(mine, theirs, check_dtype=False)
 
 
@@ -116,16 +116,16 @@ def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monke
 @pytest.mark.parametrize("kind", ["once", "R-Drop"])
 def test_both_paths_have_the_same_loss_and_gradients(kind: str, scheme: str, norm: str):
     for dtype, bound in ((torch.double, 1e-9), (torch.float, 1e-4)):
-        found = []
+        results = []
         for padding_free in (False, True):
             loss_module = make_loss_module(padding_free=padding_free, positions=positions(scheme), norm=norm)
             if kind == "R-Drop":
                 loss_module = RDrop(loss_module.model, 0.1, 5.0, padding_free)
-            sums = loss_module.to(dtype).train()(make_batch([3, 11, 2]))
-            sums.objective.backward()
+            totals = loss_module.to(dtype).train()(make_batch([3, 11, 2]))
+            totals.objective.backward()
             gradients = {name: p.grad for name, p in loss_module.named_parameters() if p.grad is not None}
-            found.append({"objective": sums.objective.detach(), "loss": sums.loss, **gradients})
-        plain, fast = found
+            results.append({"objective": totals.objective.detach(), "loss": totals.loss, **gradients})
+        plain, fast = results
         assert plain.keys() == fast.keys()
         for name in plain:
             assert float((fast[name] - plain[name]).abs().max()) <= bound * max(1.0, float(plain[name].abs().max()))
@@ -135,12 +135,12 @@ def test_dropout_leaves_mean_and_variance_of_both_paths_alike():
     draws = 3001
     batch = make_batch([7])
     source, target = (rows.repeat(draws, 1) for rows in (batch.source, batch.target_in))
-    found = []
+    results = []
     for padding_free in (False, True):
         loss_module = make_loss_module(padding_free=padding_free, dropout=0.3).train()
         with torch.no_grad():
-            found.append(loss_module.forward_path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
-    plain, fast = found
+            results.append(loss_module.forward_path(source, target).unflatten(0, (draws, -1)))  # (draws, T, D)
+    plain, fast = results
     apart = (fast.mean(dim=0) - plain.mean(dim=0)) / ((fast.var(dim=0) + plain.var(dim=0)) / draws).sqrt()
     assert float(apart.abs().max()) < 5  # standard errors
     assert_close(fast.var(dim=0), plain.var(dim=0), rtol=0.25, atol=1e-6)

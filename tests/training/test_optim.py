@@ -19,10 +19,10 @@ def test_newton_and_schulz_bring_singular_values_near_one():
     for shape in ((17, 31), (31, 17), (13, 13)):
         g = torch.randn(shape)
         u, _, v = torch.linalg.svd(g, full_matrices=False)
-        found = orthogonalize(g)
-        values = torch.linalg.svdvals(found)
+        orthogonal = orthogonalize(g)
+        values = torch.linalg.svdvals(orthogonal)
         assert float(values.min()) > 0.4 and float(values.max()) < 1.4
-        assert float((found * (u @ v)).sum() / (found.norm() * (u @ v).norm())) > 0.95
+        assert float((orthogonal * (u @ v)).sum() / (orthogonal.norm() * (u @ v).norm())) > 0.95
 
 
 def test_muon_agrees_with_torch_in_its_direction():
@@ -71,10 +71,10 @@ def test_state_handed_over_by_name_goes_on_exactly(kind: str):
     whole, parted = make_loss_module(), make_loss_module()
     first = optim.build(config, whole.model)
     take_steps(whole, first, 5)
-    kept = {name: t.clone() for name, t in first.state_tensors().items()}
+    saved = {name: t.clone() for name, t in first.state_tensors().items()}
     parted.load_state_dict(whole.state_dict())
     second = optim.build(config, parted.model)
-    second.restore(kept, lambda tensor, like: tensor)
+    second.restore(saved, lambda tensor, like: tensor)
     take_steps(whole, first, 3)
     take_steps(parted, second, 3)
     for mine, theirs in zip(whole.parameters(), parted.parameters(), strict=True):

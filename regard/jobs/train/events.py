@@ -10,7 +10,7 @@ from regard.training.validate import Validation
 
 @dataclass(frozen=True)
 class Note:
-    """An information for the user."""
+    """Information for the user."""
 
     text: str
 

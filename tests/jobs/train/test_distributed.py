@@ -43,7 +43,7 @@ def last(folder: Path) -> dict[str, torch.Tensor]:
 
 def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     run(command(files, tmp_path / "one", "train.accumulate_batches=2"))
-    told = run(command(files, tmp_path / "two", ranks=2))
+    done = run(command(files, tmp_path / "two", ranks=2))
     one, two = last(tmp_path / "one"), last(tmp_path / "two")
     assert one.keys() == two.keys() and next(iter(one.values())).dtype == torch.float64
     for name in one:
@@ -52,7 +52,7 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     assert len(steps[1]) == STEPS  # one log, written by one of them
     for mine, theirs in zip(*steps, strict=True):
         assert mine.tokens == theirs.tokens and mine.loss == pytest.approx(theirs.loss, abs=1e-9)
-    assert told.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
+    assert done.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
 
 
 @pytest.mark.slow

@@ -73,14 +73,14 @@ def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_the_log_has_the_learning_rate_and_not_a_factor(tmp_path, tiny, optimizer):
     rates = ("train.learning_rate=0.01", "train.muon_learning_rate=0.3", "train.warmup=5", "train.schedule=constant")
-    told = train(tmp_path / "run", tiny("train.steps=3", f"train.optimizer={optimizer}", *rates))
+    events = train(tmp_path / "run", tiny("train.steps=3", f"train.optimizer={optimizer}", *rates))
     steps = log.read_steps(Run(tmp_path / "run").log)
     assert [step.learning_rate for step in steps] == pytest.approx([0.002, 0.004, 0.006])
     if optimizer == "muon":
         assert [step.muon_learning_rate for step in steps] == pytest.approx([0.06, 0.12, 0.18])
     else:
         assert [step.muon_learning_rate for step in steps] == [None] * 3
-    assert any(event.text.endswith("float32, train.padding_free=true") for event in told if isinstance(event, Note))
+    assert any(event.text.endswith("float32, train.padding_free=true") for event in events if isinstance(event, Note))
 
 
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
@@ -125,8 +125,8 @@ def test_sixty_four_sentences_are_learnt_by_heart(tmp_path, files, tiny):
     assert sum(map(str.__eq__, eight_bits, targets)) >= 60
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
     for quantize, right in (("none", 64), ("int8", 45)):
-        found = open_engine(tmp_path / "run", quantize, 1).candidates(sources, GreedySearch())
-        assert sum(one[0].text == target for one, target in zip(found, targets, strict=True)) >= right
+        candidates = open_engine(tmp_path / "run", quantize, 1).candidates(sources, GreedySearch())
+        assert sum(one[0].text == target for one, target in zip(candidates, targets, strict=True)) >= right
     beams = open_engine(tmp_path / "run", "none", 2).candidates(["", *sources], BeamSearch(3, nbest=2))
     assert [len(one) for one in beams] == [1] + [2] * 64
     ours = load(tmp_path / "run").candidates(sources, BeamSearch(3, nbest=2))
@@ -277,11 +277,11 @@ def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
     dev = open_training_data(Run(tmp_path / "run"), config).dev
-    told = translator.teacher_force(dev.pairs())
-    learner = LossModule(translator.model, 0.0).eval()
-    sums = [learner(batch) for _, batch in batches_by_length(dev, 256)]
-    assert sum(one.loss for one in told) == pytest.approx(sum(float(s.loss) for s in sums), rel=1e-4)
-    assert sum(one.correct for one in told) == sum(int(s.correct) for s in sums)
+    results = translator.teacher_force(dev.pairs())
+    loss_module = LossModule(translator.model, 0.0).eval()
+    totals = [loss_module(batch) for _, batch in batches_by_length(dev, 256)]
+    assert sum(one.loss for one in results) == pytest.approx(sum(float(s.loss) for s in totals), rel=1e-4)
+    assert sum(one.correct for one in results) == sum(int(s.correct) for s in totals)
 
 
 def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
@@ -294,22 +294,25 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
     pairs = open_training_data(Run(tmp_path / "run"), config).dev.pairs()[:13]
-    found = evaluate(lambda texts: texts, pairs, translator.teacher_force)
+    evaluation = evaluate(lambda texts: texts, pairs, translator.teacher_force)
     encode = translator.tokenizers.source.encode
     batch = collate(encode([p.source for p in pairs]), encode([p.target for p in pairs]))
     logp = translator.model.output(translator.model(batch.source, batch.target_in)).log_softmax(dim=-1).detach()
     right, loss, pads = 0, 0.0, 0
-    for guesses, gold in zip(logp, batch.target_out.tolist(), strict=True):
-        for guess, piece in zip(guesses, gold, strict=True):
-            pads += piece == PAD
-            right += piece in (PAD, int(guess.argmax()))
-            loss += 0.0 if piece == PAD else -float(guess[piece])
-    places = batch.target_out.numel()
-    assert found.pads_counted.positions == batch.target_out.shape[1] and 0 < pads < places
-    assert found.pads_counted.accuracy == pytest.approx(100 * right / places)
-    assert found.pads_counted.loss == pytest.approx(loss / places, rel=1e-4)
-    assert found.pads_counted.pad_percent == pytest.approx(100 * pads / places)
-    assert found.pads_counted.loss < found.loss and found.pads_counted.accuracy > found.scores["accuracy"].value
+    for guesses, labels in zip(logp, batch.target_out.tolist(), strict=True):
+        for guess, token in zip(guesses, labels, strict=True):
+            pads += token == PAD
+            right += token in (PAD, int(guess.argmax()))
+            loss += 0.0 if token == PAD else -float(guess[token])
+    positions = batch.target_out.numel()
+    assert evaluation.pads_counted.positions == batch.target_out.shape[1] and 0 < pads < positions
+    assert evaluation.pads_counted.accuracy == pytest.approx(100 * right / positions)
+    assert evaluation.pads_counted.loss == pytest.approx(loss / positions, rel=1e-4)
+    assert evaluation.pads_counted.pad_percent == pytest.approx(100 * pads / positions)
+    assert (
+        evaluation.pads_counted.loss < evaluation.loss
+        and evaluation.pads_counted.accuracy > evaluation.scores["accuracy"].value
+    )
 
 
 def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny):
@@ -389,16 +392,16 @@ def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, t
 
 
 def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
-    told = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
-    notes = " ".join(event.text for event in told if isinstance(event, Note))
+    events = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
+    notes = " ".join(event.text for event in events if isinstance(event, Note))
     assert "on cpu with 1 thread (as set), bfloat16, train.padding_free=false" in notes
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
 
 
 def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_word(tmp_path, tiny):
-    told = train(tmp_path / "run", tiny("train.minutes=0.001"))
+    events = train(tmp_path / "run", tiny("train.minutes=0.001"))
     assert "preparing the data took all of the time" in " ".join(
-        event.text for event in told if isinstance(event, Note)
+        event.text for event in events if isinstance(event, Note)
     )
     assert Run(tmp_path / "run").read_latest().step == 1
     assert len(load(tmp_path / "run").translate(["The cat sleeps."])) == 1

@@ -131,9 +131,9 @@ def test_sentences_that_the_first_run_was_trained_on_are_told(origin: Path, tmp_
     assert sources[0] in seen and "never said" not in seen and len(seen) == len(set(sources))
     again = [str(files / "train.en"), str(files / "train.fr")]
     config = settings.build({"data": {"train": again}, "train": {"steps": 2}})
-    told = [
+    notes = [
         event for event in job.train_run(tmp_path / "second", config, False, never, origin) if isinstance(event, Note)
     ]
-    warned = [note.text for note in told if f"sources were trained on by {origin}" in note.text]
-    assert [text.partition(":")[0] for text in warned] == ["dev", "test"]
+    warnings = [note.text for note in notes if f"sources were trained on by {origin}" in note.text]
+    assert [text.partition(":")[0] for text in warnings] == ["dev", "test"]
     assert sources[0] in load_trained_sources(tmp_path / "second")  # by way of the first
