@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.errors import FormatError
@@ -59,6 +59,7 @@ def test_aligned_texts_are_read_as_they_were_written(tmp_path, suffix: str):
 
 
 @given(st.lists(TEXT, min_size=1))
+@example([r"C:\new", "a\\\tb", ""])
 def test_rows_of_a_table_hold_any_text(cells):
     row = tsv.format_row(cells)
     assert tsv.parse_row(row) == cells and not {"\n", "\r"} & set(row) and row.count("\t") == len(cells) - 1
