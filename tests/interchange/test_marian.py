@@ -407,7 +407,7 @@ def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Pat
     for argv, code, words in (
         (main_["import"], 2, "already holds a run"),
         (["export", str(tmp_path / "mine"), "--to", "marian"], 0, f"written: {tmp_path / 'mine-marian'}"),
-        (["export", str(tmp_path / "mine"), "--to", "marian"], 2, "already there"),
+        (["export", str(tmp_path / "mine"), "--to", "marian"], 2, "already exists"),
         (["export", str(tmp_path / "mine"), "--to", "french"], 2, "--to french: no such format; there are: marian"),
         (["import", str(tmp_path), "--out", str(tmp_path / "x")], 2, "config.json: missing"),
         (["import", str(tmp_path / "nowhere"), "--out", str(tmp_path / "x")], 2, "no such folder"),

@@ -43,7 +43,7 @@ def norm(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 
 def assert_same_states(ours: nn.Module, theirs: nn.Module, exact: float) -> None:
-    """All hidden states and the logits of real tokens, padded on the right; and on the left, by explicit position ids."""
+    """All hidden states and the logits of real tokens, padded on the right, and on the left by position ids."""
     ids = padded(LENGTHS)
     left = torch.stack([row.roll(int((row == PAD).sum())) for row in ids])
     for text in (ids, left):
