@@ -403,7 +403,7 @@ def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Pat
     main_ = {"import": ["import", str(folder), "--out", str(tmp_path / "mine")]}
     with pytest.raises(SystemExit) as ended:
         main(main_["import"])
-    assert ended.value.code == 0 and "pieces" in capsys.readouterr().err
+    assert ended.value.code == 0 and "tokens" in capsys.readouterr().err
     for argv, code, words in (
         (main_["import"], 2, "already holds a run"),
         (["export", str(tmp_path / "mine"), "--to", "marian"], 0, f"written: {tmp_path / 'mine-marian'}"),
