@@ -2,7 +2,7 @@
 
     python benchmarks/decoding.py RUN test.en [--write NAME]
 
-RUN is a run that a Marian folder can express (model.norm=post, model.positions.sinusoid_layout=halves), so that all of them
+RUN is a run that a Marian folder can express (model.norm=post, model.positions.sinusoid_layout=halves), so that all
 decode the same model. A number is sentences a second; the median of the rounds is kept, in each of which they come in
 another order, for some leave the machine busier than others. A ratio is the median of those of each round. How many
 translations are the same as Regard's in float32 stands beside it: int8 rounds, and searches differ in when they stop.
@@ -39,7 +39,7 @@ from regard.jobs.translate.worker_pool import TranslationBackend, WorkerPool
 from regard.run import open_run
 
 SINGLE = 60  # sentences of those that are translated one at a time
-SLOW, SELDOM = 3, 3  # who takes so many times as long as ours comes every so many rounds
+SLOW, SELDOM = 3, 3  # a toolkit that is SLOW times as slow as ours is measured in every SELDOM-th round
 Decode = Callable[[Sequence[str], int], list[str]]
 """Texts, and the beam -> translations."""
 OURS, PLAIN = "Regard, int8", "Regard, float32"

@@ -1,8 +1,8 @@
-"""How far `regard estimate` is from the truth: seconds an update, told beforehand and measured, over sizes and batches.
+"""The error of `regard estimate`: seconds per step, estimated and measured, over sizes and batches.
 
     python benchmarks/estimate.py [--write]
 
-A machine's speed swings, so its rate of matrix products is measured between the updates of the same run, and the
+A machine's speed varies, so that of matrix products is measured between the steps of the same run, and the
 estimate is made for that rate. What is printed is truth / estimate: it should lie between 1/1.3 and 1.3.
 """
 
@@ -37,7 +37,7 @@ def corpus(folder: Path) -> list[str]:
 
 
 def measure(folder: Path, files: list[str], changes: list[str]) -> tuple[float, float, float]:
-    """Seconds an update: measured, estimated; and the machine's rate meanwhile."""
+    """Seconds per step, measured and estimated, and the FLOPs per second of matrix products meanwhile."""
     settings = [f"data.train={files}".replace("'", '"'), f"train.steps={STEPS}", "train.validate_every=100000"]
     config = override(Config(), [*settings, "train.save_every=100000", *changes])
     seconds, rates = [], []
@@ -62,9 +62,9 @@ def main() -> None:
             for batch in BATCHES:
                 sizes = {"dim": dim, "layers": layers, "heads": heads, "ffn": ffn}
                 changes = [*(f"model.{k}={v}" for k, v in sizes.items()), f"train.batch_tokens={batch}"]
-                truth, told, rate = measure(Path(name) / "run", files, changes)
-                cells = (f"{dim}x{layers}, {ffn}", batch, f"{rate / 1e9:.0f}", f"{truth:.3f}", f"{told:.3f}")
-                row = "| " + " | ".join(map(str, (*cells, f"{truth / told:.2f}"))) + " |"
+                truth, estimated, flops = measure(Path(name) / "run", files, changes)
+                cells = (f"{dim}x{layers}, {ffn}", batch, f"{flops / 1e9:.0f}", f"{truth:.3f}", f"{estimated:.3f}")
+                row = "| " + " | ".join(map(str, (*cells, f"{truth / estimated:.2f}"))) + " |"
                 print(row, flush=True)
                 rows.append(row)
     if "--write" in sys.argv:

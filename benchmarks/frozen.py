@@ -151,7 +151,7 @@ def searches(model: EncoderDecoder) -> dict[str, Any]:
 
 
 def demo_steps() -> dict[str, Any]:
-    """The first updates of the demo, as its log has them."""
+    """The first steps of the demo, as its log has them."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, made = Path(scratch) / "demo", iter(range(10**9))
         for _ in run_demo(

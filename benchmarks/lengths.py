@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from regard.config import ModelConfig
 from regard.data.tokenizer import BOS, EOS, PAD
 from regard.model.build import build, build_decoder
-from regard.model.transformer import DecoderOnly, EncoderDecoder
+from regard.model.single_stack import DecoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.runtime.incremental import IncrementalDecoder
 
 SYMBOLS = 16

@@ -1,4 +1,4 @@
-"""One corpus for everybody: the same pieces, cut once by our tokeniser, in the files that each toolkit reads."""
+"""One corpus for all toolkits: the same tokens, by our tokenizer, in the file formats of each."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ BATCH = 4096
 
 @dataclass(frozen=True)
 class Material:
-    """A folder with a run of ours, and the corpus as lines of pieces."""
+    """A folder with a run of ours, and the corpus as lines of tokens."""
 
     folder: Path
 
@@ -69,7 +69,7 @@ def make(folder: Path, files: dict[str, list[str]], vocabulary: int = 8000) -> M
     return material
 
 
-def _write(material: Material, name: str, corpus: Corpus, pieces) -> None:
+def _write(material: Material, name: str, corpus: Corpus, to_tokens) -> None:
     for side, ids in (("source", corpus.source_ids), ("target", corpus.target_ids)):
-        rows = (" ".join(pieces(ids[i].tolist())) for i in range(len(ids)))
+        rows = (" ".join(to_tokens(ids[i].tolist())) for i in range(len(ids)))
         material.lines(name, side).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")

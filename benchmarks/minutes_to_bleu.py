@@ -7,7 +7,7 @@ the mean of the last ten checkpoints), run by OpenNMT-py, the fastest of the oth
 each on one half of the cores, so that they share the same clock and the same machine. Text is lower-cased and cut into
 words beforehand, and scored so, with beam 5. Of Regard every point is a training of its own, whose schedule ends when
 its minutes do; of the other it is a look at one training on its way. Regard keeps its best checkpoint or an average by
-dev loss, so the test set, which nobody has looked at, stands beside dev. What is finished in FOLDER is not done again;
+dev loss, so the test set, which was used for nothing, stands beside dev. What is finished in FOLDER is not done again;
 --write keeps the results and the chart.
 """
 
@@ -105,7 +105,7 @@ def lines(path: str | Path) -> list[str]:
 
 
 def ours(folder: Path, minutes: float, files: Files) -> Point:
-    """Train for so many minutes, all of it included, and score."""
+    """Train for `minutes`, all of it included, and score."""
     out = folder / f"regard.{minutes:g}"
     start = time.perf_counter()
     regard = [*on_half(1), sys.executable, "-m", "regard"]
@@ -120,7 +120,7 @@ def ours(folder: Path, minutes: float, files: Files) -> Point:
 
 
 def their_training(folder: Path, material: Material, minutes: float) -> None:
-    """The other toolkit, for so many minutes of its own."""
+    """The other toolkit, for as many minutes of its own."""
     if (folder / "finished").exists():
         return
     folder.mkdir(exist_ok=True)
@@ -141,7 +141,7 @@ def their_training(folder: Path, material: Material, minutes: float) -> None:
 
 
 def their_score(folder: Path, material: Material, minutes: int, files: Files) -> Point:
-    """The mean of the checkpoints that there were after so many minutes."""
+    """The mean of the checkpoints that existed after this time."""
     begun = float((folder / "begun").read_text())
     saved = sorted(folder.glob("model_step_*.pt"), key=lambda path: path.stat().st_mtime)
     there = [path for path in saved if path.stat().st_mtime <= begun + 60 * minutes][-AVERAGED:]
@@ -150,7 +150,7 @@ def their_score(folder: Path, material: Material, minutes: int, files: Files) ->
     average = ["-m", "onmt.bin.average_models", "-models", *map(str, there), "-output", str(mean)]
     subprocess.run([str(PEER.python), *average], check=True, env=variables, capture_output=True)
     tokenizer = Tokenizer(Run(material.run).tokenizer().read_bytes())
-    ids = {piece: i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size)))}
+    ids = {token: i for i, token in enumerate(tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size)))}
     found: Point = {"minutes": float(minutes)}
     for name in JUDGED:
         source, out = folder / f"{name}.source", folder / f"{name}.{minutes}"
@@ -159,7 +159,7 @@ def their_score(folder: Path, material: Material, minutes: int, files: Files) ->
         translate = ["-m", "onmt.bin.translate", "-model", str(mean), "-src", str(source), "-output", str(out)]
         beam = ["-beam_size", "5", "-length_penalty", "avg", "-batch_size", "32"]
         subprocess.run([str(PEER.python), *translate, *beam], check=True, env=variables, capture_output=True)
-        said = [tokenizer.decode([ids[piece] for piece in line.split(" ") if piece in ids]) for line in lines(out)]
+        said = [tokenizer.decode([ids[token] for token in line.split(" ") if token in ids]) for line in lines(out)]
         found[name] = score(said, files[name][1])
     return found
 

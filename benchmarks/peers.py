@@ -250,8 +250,8 @@ def versions(names: Sequence[str]) -> list[str]:
     found = []
     for peer in (PEERS[name] for name in names if PEERS[name].environment):
         asked = [str(peer.python), "-c", script, peer.package, "torch"]
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
-        found.append(f"{peer.name}: {peer.package} {told[0]}, torch {told[1]}")
+        versions = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        found.append(f"{peer.name}: {peer.package} {versions[0]}, torch {versions[1]}")
     return found
 
 

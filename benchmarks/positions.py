@@ -22,9 +22,10 @@ from sacrebleu.significance import PairedTest
 
 from regard.config import Config, ModelConfig, override
 from regard.data.corpora import english_french
+from regard.jobs.evaluate import read_scores, read_sentences
 from regard.jobs.train.fit import train_run
 from regard.report import Chart, Table, bar_chart, overlay_curves
-from regard.run import Run, open_run, write_text
+from regard.run import open_run, write_text
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -66,15 +67,9 @@ def translate(folder: Path, files: dict[str, list[str]], changes: list[str]) -> 
     for _ in train_run(folder, override(Config(), [*data, *fixed, *changes]), True, lambda: False):
         pass
     run = open_run(folder)
-    found = run.read_json(run.scores("test"))
-    return {"bleu": found["scores"]["bleu"]["value"], "loss": found["loss"], "sentences": _translations(run)}
-
-
-def _translations(run: Run) -> list[list[str]]:
-    lines = run.sentence_scores("test").read_text(encoding="utf-8").split("\n")
-    head = lines[0].split("\t")
-    at = [head.index(name) for name in ("reference", "translation")]
-    return [[line.split("\t")[i] for i in at] for line in lines[1:] if line]
+    saved = read_scores(run, "test")
+    sentences = [[sentence.reference, sentence.translation] for sentence in read_sentences(run, "test")]
+    return {"bleu": saved.scores["bleu"].value, "loss": saved.loss, "sentences": sentences}
 
 
 def built_in(folder: Path) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ from regard.decode import GreedySearch
 from regard.formats import Pair, read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs.load import load
-from regard.model.transformer import count_parameters
+from regard.model.modules import count_parameters
 from regard.run import open_run
 from regard.tasks.translate import Translator
 from regard.training import optim
@@ -58,7 +58,7 @@ def contender(folder: Path, pairs: Sequence[Pair]) -> Contender:
 
 
 def stepper(folder: Path, config: Config, pairs: Sequence[Pair]) -> Callable[[], None]:
-    """A training step as `regard train` makes it on a CPU: forward, backward, clip, update."""
+    """A training step as `regard train` makes it on a CPU: forward, backward, gradient clipping, optimizer step."""
     translator = load(folder, "cpu")
     learner = LossModule(translator.model, config.train.label_smoothing, padding_free=True).train()
     optimizers = optim.build(config.train, translator.model)
@@ -129,7 +129,7 @@ def main() -> None:
         f"| {given.pruned.name}: {len(less.config.model.pruned)} heads cut | before | after | ratio |",
         "|---|---|---|---|",
         f"| parameters | {count[0]:,} | {count[1]:,} | {count[1] / count[0]:.2f} |",
-        f"| operations a pair, computed | {flops[0]:,.0f} | {flops[1]:,.0f} | {flops[1] / flops[0]:.2f} |",
+        f"| FLOPs per pair, computed | {flops[0]:,.0f} | {flops[1]:,.0f} | {flops[1] / flops[0]:.2f} |",
         row(f"training step, {min(BATCH, len(pairs))} pairs", in_turns(whole.step, less.step, given.rounds)),
         row(f"greedy decoding, {len(pairs)} sentences", in_turns(whole.decode, less.decode, given.rounds)),
     ]

@@ -18,6 +18,7 @@ from pathlib import Path
 from environment import described, write
 
 from regard.config import Config, override
+from regard.jobs.evaluate import read_scores
 from regard.jobs.train.fit import resume_run, train_run
 from regard.run import Run, open_run
 from regard.training import log
@@ -26,22 +27,22 @@ CELLS: dict[str, tuple[str, ...]] = {
     "as chosen": (),
     "dropout 0.1": ("model.dropout=0.1",),
     "dropout 0.3": ("model.dropout=0.3",),
-    "pieces sampled 0.1": ("data.subword_regularization=0.1",),
+    "subword regularization 0.1": ("data.subword_regularization=0.1",),
     "word dropout 0.1": ("model.word_dropout=0.1",),
     "R-Drop 1": ("train.rdrop=1",),
     "R-Drop 5": ("train.rdrop=5",),
     "sentences joined 0.2": ("data.concat_augment=0.2",),
     "EMA 0.999": ("train.ema=0.999",),
     "no averaging": ("train.average_checkpoints=1",),
-    "tables not tied": ("model.tie_embeddings=false",),
-    "no guide": ("train.guided_alignment=0",),
+    "embeddings not tied": ("model.tie_embeddings=false",),
+    "no guided alignment": ("train.guided_alignment=0",),
     "label smoothing 0": ("train.label_smoothing=0",),
     "label smoothing 0.2": ("train.label_smoothing=0.2",),
     "Muon": ("train.optimizer=muon",),
     "batch 512": ("train.batch_tokens=512",),
     "batch 2048": ("train.batch_tokens=2048",),
-    "rate halved": ("train.learning_rate=0.002",),
-    "rate doubled": ("train.learning_rate=0.008",),
+    "learning rate halved": ("train.learning_rate=0.002",),
+    "learning rate doubled": ("train.learning_rate=0.008",),
 }
 
 
@@ -70,10 +71,10 @@ def train(folder: Path, config: Config) -> Run:
 
 
 def row(name: str, run: Run) -> Row:
-    found = run.read_json(run.scores("dev"))
-    bleu, accuracy = found["scores"]["bleu"], found["scores"]["accuracy"]
+    saved = read_scores(run, "dev")
+    bleu, accuracy = saved.scores["bleu"], saved.scores["accuracy"]
     seconds = statistics.median(step.seconds for step in log.read_steps(run.log))
-    return Row(name, found["loss"], accuracy["value"], bleu["value"], (bleu["high"] - bleu["low"]) / 2, 1000 * seconds)
+    return Row(name, saved.loss or 0.0, accuracy.value, bleu.value, (bleu.high - bleu.low) / 2, 1000 * seconds)
 
 
 def lines(rows: list[Row]) -> Iterator[str]:

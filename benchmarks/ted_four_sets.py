@@ -24,6 +24,7 @@ from regard.cli.study_progress import show_study
 from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
 from regard.config import Config
 from regard.formats import read_pairs
+from regard.jobs.evaluate import read_scores
 from regard.run import Run, write_text
 from regard.training import log
 from regard.tuning import open_study
@@ -84,7 +85,7 @@ def study_of(part: str, given: argparse.Namespace) -> Study:
 
 
 def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
-    """So many pairs, spread evenly over the corpus, so that no talk is left out and none is favoured."""
+    """A sample of pairs, spread evenly over the corpus, so that every talk has its share."""
     paths = [folder / f"train-{count}.{side}" for side in ("en", "fr")]
     if not all(path.exists() for path in paths):
         pairs = list(read_pairs(files, "en", "fr"))
@@ -133,7 +134,7 @@ def quality(results: Sequence[TrialResult]) -> Iterator[str]:
 
 
 def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
-    """Accuracy and loss over real pieces, what padding would make of them, and whether the source matters."""
+    """Accuracy and loss over real tokens, what padding would make of them, and whether the source matters."""
     head = ("set", "accuracy %", "pads counted", "loss", "pads counted", "unigram line", "other sources cost", "works")
     rows = []
     for result, one in measured(results):
@@ -152,7 +153,8 @@ def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     yield from grid(head, rows)
     loose = next((one.pads_counted for _, one in measured(results) if one.pads_counted), None)
     if loose is not None:
-        yield f"\nPads counted: {loose['positions']:.0f} positions for each sentence, {loose['pad_percent']:.1f} % of them pads."
+        positions, pad_percent = loose["positions"], loose["pad_percent"]
+        yield f"\nPads counted: {positions:.0f} positions for each sentence, {pad_percent:.1f} % of them pads."
 
 
 def overfits(results: Sequence[TrialResult], turns: dict[int, Any], unit: str) -> Iterator[str]:
@@ -184,8 +186,8 @@ def _score(score: Any) -> str:
 
 
 def _test(result: TrialResult) -> dict[str, Any]:
-    run = Run(result.folders[0])
-    return dict(run.read_json(run.scores("test"))["scores"])
+    scores = read_scores(Run(result.folders[0]), "test").scores
+    return {name: score.as_dict() for name, score in scores.items()}
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ OURS = "Regard"
 
 
 class Contender:
-    """A toolkit at work: a process that can be stopped, and the steps it has told of."""
+    """A toolkit at work: a process that can be stopped, and the steps it has logged."""
 
     def __init__(self, peer: Peer, process: subprocess.Popen[str]):
         self.peer, self.process = peer, process

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import torch
-from pieces import BOS, EOS, PAD, like_lengths, load, padded
+from token_files import BOS, EOS, PAD, like_lengths, load, padded
 from torch import nn
 from transformers import MarianConfig, MarianMTModel
 

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import torch
-from pieces import PAD, load, padded, random_batches
+from token_files import PAD, load, padded, random_batches
 from torch import Tensor, nn
 
-SENTENCES = 256  # about 3,900 target pieces of this corpus
+SENTENCES = 256  # about 3,900 target tokens of this corpus
 
 
 class Translator(nn.Module):

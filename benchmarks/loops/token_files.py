@@ -12,7 +12,7 @@ Pair = tuple[list[int], list[int]]
 
 
 def load(folder: Path) -> tuple[list[Pair], int]:
-    """All pairs as ids, and how many pieces there are."""
+    """All pairs as ids, and the vocabulary size."""
     words = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
     ids = {word: FIRST + i for i, word in enumerate(words)}
     sides = [
@@ -27,7 +27,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def random_batches(pairs: list[Pair], size: int) -> Iterator[list[Pair]]:
-    """So many sentences at a time, in random order, as tutorials do."""
+    """Batches of a fixed number of sentences, in random order, as tutorials do."""
     rng = np.random.default_rng(1)
     while True:
         order = rng.permutation(len(pairs))
