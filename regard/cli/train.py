@@ -47,7 +47,7 @@ def train(
         raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
         raise ConfigError(
-            "no training data: the training files come before --dev and --test, which take the files after them"
+            "nothing to train on: the training files come before --dev and --test, which take the files after them"
         )
     from regard.cli.progress import show_progress
     from regard.jobs.train import fit

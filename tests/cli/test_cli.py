@@ -231,7 +231,7 @@ MISTAKES = {
     "missing file": (["train", "nowhere.en", "train.fr", "--out", "r"], "nowhere.en: no such file"),
     "missing config": (["train", "nowhere.toml"], "nowhere.toml: no such file"),
     "one text file": (["train", "train.en", "--out", "r"], "expected two aligned text files or one .tsv"),
-    "nothing": (["train", "--out", "r"], "no training data"),
+    "nothing": (["train", "--out", "r"], "nothing to train on"),
     "files after --dev": (["train", "--dev", "train.en", "train.fr"], "the training files come before --dev"),
     "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),
     "not a run": (["translate", "."], "not a run folder"),

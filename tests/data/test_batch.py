@@ -68,8 +68,8 @@ def test_going_on_from_a_place_is_going_on(corpus, sampling):
     count = len(rows(batches, 0))
     whole = list(islice(batches.iterate_from(DataPosition()), count + 5))
     for cut in (0, 1, count - 1, count, count + 2):
-        place = whole[cut - 1][0] if cut else DataPosition()
-        rest = list(islice(batches.iterate_from(place), count + 5 - cut))
+        position = whole[cut - 1][0] if cut else DataPosition()
+        rest = list(islice(batches.iterate_from(position), count + 5 - cut))
         assert [p for p, _ in rest] == [p for p, _ in whole[cut:]]
         for (_, mine), (_, theirs) in zip(rest, whole[cut:], strict=True):
             assert torch.equal(mine.source, theirs.source) and torch.equal(mine.target_out, theirs.target_out)

@@ -56,7 +56,7 @@ def test_rounds_are_those_of_the_textbook(monkeypatch):
     found = fit(lambda: [(matrix(sources), matrix(targets))], V)
     chance, steepness = defaultdict(lambda: 1.0), 0.0
     for number in range(1, ibm_model1.EM_ITERATIONS + 1):
-        counts, totals, far, pieces = defaultdict(float), defaultdict(float), 0.0, 0
+        counts, totals, far, tokens = defaultdict(float), defaultdict(float), 0.0, 0
         for s, t in zip(([*s, EOS] for s in sources), ([*t, EOS] for t in targets), strict=True):
             for j, word in enumerate(t):
                 apart = [abs((j + 0.5) / len(t) - (i + 0.5) / len(s)) for i in range(len(s))]
@@ -65,12 +65,12 @@ def test_rounds_are_those_of_the_textbook(monkeypatch):
                     counts[w, word] += share / sum(shares)
                     totals[w] += share / sum(shares)
                     far += d * share / sum(shares)
-                pieces += 1
+                tokens += 1
         chance = defaultdict(float, {(w, word): c / totals[w] for (w, word), c in counts.items()})
         steepness = (
             0.0
             if number < ibm_model1.ITERATIONS_BEFORE_DIAGONAL
-            else min(ibm_model1.MAX_DIAGONAL_TENSION, pieces / far)
+            else min(ibm_model1.MAX_DIAGONAL_TENSION, tokens / far)
         )
     assert found.diagonal_tension == pytest.approx(steepness, rel=1e-3)
     for (w, word), expected in chance.items():

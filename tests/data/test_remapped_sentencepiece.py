@@ -1,4 +1,4 @@
-"""Pieces under other ids: nothing but the numbers differs."""
+"""Tokens under other ids: only the ids differ."""
 
 import io
 
@@ -13,7 +13,7 @@ FRENCH = ["le chat voit le chien", "les chiens voient un chat", "l'été de l'é
 
 
 def model(texts: list[str], size: int) -> bytes:
-    """As Marian's are: end and unknown first, no padding, letters normalised."""
+    """As Marian's are: end and unknown first, no padding, letters normalized."""
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=out, vocab_size=size, model_type="unigram", hard_vocab_limit=False,
@@ -23,8 +23,8 @@ def model(texts: list[str], size: int) -> bytes:
 
 
 def names(model: bytes) -> list[str]:
-    pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
-    return [pieces.id_to_piece(i) for i in range(2, pieces.get_piece_size())]
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    return [processor.id_to_piece(i) for i in range(2, processor.get_piece_size())]
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +74,13 @@ def test_spans_are_the_pieces_themselves_or_what_they_were_made_of(both: Tokeniz
     spans = both.source.spans(text, ids)
     assert len(spans) == len(ids)
     assert {i for a, b in spans for i in range(a, b)} >= {i for i, letter in enumerate(text) if letter != " "}
-    cat = next(span for piece, span in zip(both.source.convert_ids_to_tokens(ids), spans, strict=True) if "c" in piece)
+    cat = next(span for token, span in zip(both.source.convert_ids_to_tokens(ids), spans, strict=True) if "c" in token)
     assert text[cat[0] : cat[1]].strip().startswith("c")
 
 
 def test_sampled_pieces_are_of_the_same_language_and_say_the_same(both: Tokenizers):
     own = names(both.target.model)
-    parts = [piece[i:j] for piece in own for i, j in ((0, 1), (0, 2), (1, 9), (2, 9)) if len(piece) > 2]
+    parts = [token[i:j] for token in own for i, j in ((0, 1), (0, 2), (1, 9), (2, 9)) if len(token) > 2]
     foreign = dict.fromkeys(part for part in parts if part and part not in both.target.id_to_token)
     assert foreign  # halves that only another language's model could have
     tokenizer = RemappedSentencePiece(both.target.model, (*both.target.id_to_token, *foreign))
@@ -88,4 +88,4 @@ def test_sampled_pieces_are_of_the_same_language_and_say_the_same(both: Tokenize
     sampled = tokenizer.sample_segmentation(plain, 0.5, seed=5)
     assert sampled != plain
     assert [tokenizer.decode(ids) for ids in sampled] == FRENCH
-    assert {piece for ids in sampled for piece in tokenizer.convert_ids_to_tokens(ids)} <= set(own)
+    assert {token for ids in sampled for token in tokenizer.convert_ids_to_tokens(ids)} <= set(own)

@@ -40,8 +40,8 @@ def test_spans_cover_the_text_in_order(text: str):
 def test_spans_are_the_pieces_themselves(tokenizer: Tokenizer):
     text = "the cat voit l'été"
     ids = tokenizer.encode([text])[0]
-    for piece, (a, b) in zip(tokenizer.convert_ids_to_tokens(ids), tokenizer.spans(text, ids), strict=True):
-        assert text[a:b] == piece.removeprefix("▁") or text[a:b] == piece.replace("▁", " ")
+    for token, (a, b) in zip(tokenizer.convert_ids_to_tokens(ids), tokenizer.spans(text, ids), strict=True):
+        assert text[a:b] == token.removeprefix("▁") or text[a:b] == token.replace("▁", " ")
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_is_lowered():
@@ -60,7 +60,7 @@ def test_sampling_varies_and_repeats_with_its_seed(kind: str):
     assert tokenizer.sample_segmentation(plain, 0.0, 5) == plain
     apart = tokenizer.sample_segmentation(plain, 1.0, 5)
     assert [tokenizer.decode(ids) for ids in apart] == TEXTS
-    single = [len(piece) == 1 for ids in apart for piece in tokenizer.convert_ids_to_tokens(ids)]
+    single = [len(token) == 1 for ids in apart for token in tokenizer.convert_ids_to_tokens(ids)]
     assert all(single) or (kind == "unigram" and any(single))
 
 

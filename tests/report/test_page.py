@@ -105,12 +105,12 @@ def test_nothing_is_loaded_and_the_page_forbids_it():
     reader = read(html)
     policies = [value for tag, name, value in reader.attributes if tag == "meta" and name == "content"]
     assert any(value.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:") for value in policies)
-    places = {
+    references = {
         (name, value)
         for _, name, value in reader.attributes
         if "://" in value or name in ("src", "srcset", "data", "poster", "action")
     }
-    assert {name for name, _ in places} <= {"xmlns", "xmlns:xlink"}
+    assert {name for name, _ in references} <= {"xmlns", "xmlns:xlink"}
     assert not re.search(r"@import|url\(\s*['\"]?(?!#)", html)
 
 

@@ -1,4 +1,4 @@
-"""Languages are told by function words and scripts; in doubt, not at all."""
+"""Languages are identified by function words and scripts; in doubt, not at all."""
 
 import pytest
 

@@ -21,7 +21,7 @@ def test_a_slow_source_is_not_waited_for():
 
     def lines() -> Iterator[str]:
         yield "first"
-        assert answered.wait(10), "nobody answered before the second line came"
+        assert answered.wait(10), "no answer before the second line came"
         yield "second"
 
     found = read_chunks(lines(), 100)

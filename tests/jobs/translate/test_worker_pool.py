@@ -1,4 +1,4 @@
-"""Translating processes: what keeps them from working is told as it would be here."""
+"""Worker processes: their errors are raised as they would be in this process."""
 
 import os
 import signal

@@ -35,7 +35,7 @@ def head_map() -> Chart:
 
 
 def texts(svg: str) -> list[str]:
-    """What can be read in the drawing: a label that gave way to a neighbour is there, but transparent."""
+    """What can be read in the drawing: a label that gave way to a neighbor is there, but transparent."""
     elements = ElementTree.fromstring(svg).iter()
     return [element.text for element in elements if element.text and element.get("opacity") != "0"]
 

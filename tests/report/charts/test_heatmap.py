@@ -10,7 +10,7 @@ NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same
 
 
 def texts(svg: str) -> list[str]:
-    """What can be read in the drawing: a label that gave way to a neighbour is there, but transparent."""
+    """What can be read in the drawing: a label that gave way to a neighbor is there, but transparent."""
     elements = ElementTree.fromstring(svg).iter()
     return [element.text for element in elements if element.text and element.get("opacity") != "0"]
 
@@ -32,13 +32,13 @@ def test_every_label_survives_and_equal_tokens_stay_apart():
 
 def test_rows_run_down_and_columns_run_right():
     svg = heatmap_chart([[0.11, 0.22], [0.33, 0.44]], ["a", "b"], ["x", "y"], **TITLES).to_svg()
-    places = {}
+    positions = {}
     for element in ElementTree.fromstring(svg).iter():
         if element.text in ("0.11", "0.22", "0.33", "0.44"):
             x, y = element.attrib["transform"].removeprefix("translate(").removesuffix(")").split(",")
-            places[element.text] = (float(x), float(y))
-    assert places["0.11"][0] < places["0.22"][0]
-    assert places["0.11"][1] == places["0.22"][1] < places["0.33"][1]
+            positions[element.text] = (float(x), float(y))
+    assert positions["0.11"][0] < positions["0.22"][0]
+    assert positions["0.11"][1] == positions["0.22"][1] < positions["0.33"][1]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def tile(title="one", top=None, values=((1.0, -3.0, 0.5), (0.0, 2.0, math.nan)))
 
 
 def scales(spec) -> list[list[float]]:
-    """The domains of all colours that a legend tells."""
+    """The color domains of all legends."""
     if isinstance(spec, dict):
         own = [spec["scale"]["domain"]] if "legend" in spec and spec["legend"] and "scale" in spec else []
         return own + [found for value in spec.values() for found in scales(value)]
@@ -36,10 +36,10 @@ def test_tiles_with_one_top_have_one_legend_and_others_their_own():
 
 
 def test_a_cell_without_a_value_is_grey_and_every_title_is_there():
-    drawn = matrix_grid("Places", [[tile("first")], [tile("second")]], "a note").to_svg()
+    drawn = matrix_grid("Positions", [[tile("first")], [tile("second")]], "a note").to_svg()
     ElementTree.fromstring(drawn)
     assert EMPTY_CELL_COLOR in drawn and all(
-        word in drawn for word in ("Places", "first", "second", "a note", "query", "key")
+        word in drawn for word in ("Positions", "first", "second", "a note", "query", "key")
     )
 
 

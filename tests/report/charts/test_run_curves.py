@@ -59,9 +59,9 @@ def test_a_loss_that_falls_at_first_leaves_the_picture_to_what_follows():
 
 def test_names_never_cover_one_another():
     ends = {name: [(0.0, 1.0), (1.0, 2.0)] for name in NAMES}  # all end at the same height
-    places = sorted(label["y"] for label in _place_end_labels(ends, 0.0, 10.0, 260))
-    gaps = [b - a for a, b in pairwise(places)]
-    assert min(gaps) >= 10 * 15 / 260 - 1e-9 and places[-1] <= 10.0
+    positions = sorted(label["y"] for label in _place_end_labels(ends, 0.0, 10.0, 260))
+    gaps = [b - a for a, b in pairwise(positions)]
+    assert min(gaps) >= 10 * 15 / 260 - 1e-9 and positions[-1] <= 10.0
 
 
 def test_the_front_is_what_nothing_beats():

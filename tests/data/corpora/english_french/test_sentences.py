@@ -261,7 +261,7 @@ def together(forms: list[str]) -> set[Features]:
 
 
 def ruled(one: Read, kind: str, ruler: str) -> Iterator[tuple[int, list[str]]]:
-    """(place of the word that agrees, its nouns) over the French links; `ruler` is the end that rules."""
+    """(index of the word that agrees, its nouns) over the French links; `ruler` is the end that rules."""
     rulers: dict[int, list[str]] = {}
     for link in one.pair.target_links:
         if link.kind == kind:
