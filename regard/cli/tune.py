@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,34 +51,23 @@ def tune(
     from regard import config as settings
     from regard.cli.study_progress import show_study
     from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
-    from regard.tuning import open_study
-    from regard.tuning.folder import is_study_folder
+    from regard.tuning.pages.study import write_study_page
     from regard.tuning.worker import run_trials
 
-    budget = _drop_unset({"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each})
-    values = _drop_unset(
-        {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
-    ) | settings.parse_assignments(set_ or [])
-    fields = _drop_unset({"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds})
-    fields |= _drop_unset({"only": only or None, "storage": storage})
-    if worker is not None:
-        if files or over or budget or values or fields:
-            raise ConfigError("--worker joins a study unchanged: leave out files and settings")
-        study_worker = open_study.join_study(worker, study, out)
-    elif files and len(files) == 1 and is_study_folder(files[0]):
-        if over or budget or values or out:
-            raise ConfigError(f"{files[0]}: a study is resumed unchanged: leave out settings, --over and --out")
-        study_worker = _resume_study(files[0], fields)
-    else:
-        new_study = _build_study(files or [], over or [], values, budget, fields)
-        open_study.require_files(new_study)
-        study_worker = open_study.create_study(new_study, out or Path("studies") / new_study.name)
-    if not show_study(
-        run_trials(study_worker, install_interrupt_handler()), study_worker.study_folder, study_worker.peek
-    ):
+    data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
+    budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
+    fields = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
+    options = _StudyOptions(
+        files or [],
+        over or [],
+        _drop_unset(data) | settings.parse_assignments(set_ or []),
+        _drop_unset(budget),
+        _drop_unset({**fields, "only": only or None, "storage": storage}),
+    )
+    study_worker = _join(worker, study, options, out) if worker is not None else _open(options, out)
+    events = run_trials(study_worker, install_interrupt_handler())
+    if not show_study(events, study_worker.study_folder, study_worker.peek):
         raise typer.Exit(EXIT_INTERRUPTED)
-    from regard.tuning.pages.study import write_study_page
-
     typer.echo(f"report: {write_study_page(study_worker)}", err=True)
     if all(result.state == "failed" for result in study_worker.results()):
         raise RunError(
@@ -85,8 +75,43 @@ def tune(
         )
 
 
+@dataclass(frozen=True)
+class _StudyOptions:
+    """The options that define or change a study; those without a value are left out."""
+
+    files: list[Path]
+    over: list[str]
+    values: dict[str, Any]
+    """Base settings by dotted name."""
+    budget: dict[str, Any]
+    fields: dict[str, Any]
+    """Fields of the study."""
+
+
 def _drop_unset(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _join(url: str, name: str | None, options: _StudyOptions, out: Path | None) -> "StudyWorker":
+    from regard.tuning import open_study
+
+    if any(vars(options).values()):
+        raise ConfigError("--worker joins a study unchanged: leave out files and settings")
+    return open_study.join_study(url, name, out)
+
+
+def _open(options: _StudyOptions, out: Path | None) -> "StudyWorker":
+    """The study of a folder, or a new one."""
+    from regard.tuning import open_study
+    from regard.tuning.folder import is_study_folder
+
+    if len(options.files) == 1 and is_study_folder(options.files[0]):
+        if options.over or options.budget or options.values or out:
+            raise ConfigError(f"{options.files[0]}: a study is resumed unchanged: leave out settings, --over and --out")
+        return _resume_study(options.files[0], options.fields)
+    new_study = _build_study(options)
+    open_study.require_files(new_study)
+    return open_study.create_study(new_study, out or Path("studies") / new_study.name)
 
 
 def _resume_study(folder: Path, fields: dict[str, Any]) -> "StudyWorker":
@@ -100,48 +125,45 @@ def _resume_study(folder: Path, fields: dict[str, Any]) -> "StudyWorker":
     return open_study.create_study(studies.override(studies.load(StudyFolder(folder).study_file), {}, **fields), folder)
 
 
-def _build_study(
-    files: list[Path], over: list[str], values: dict[str, Any], budget: dict[str, Any], fields: dict[str, Any]
-) -> "Study":
+def _build_study(options: _StudyOptions) -> "Study":
     """A study file with the changes of the options, or a study from the options alone."""
     from regard.tuning import study as studies
 
+    files = options.files
     if files and files[0].suffix == ".toml":
-        if over:
+        if options.over:
             raise ConfigError(f"{files[0]} defines what varies; leave out --over, or give training files instead")
-        if len(files) > 1:
-            values = {"data.train": list(map(str, files[1:]))} | values
-        return studies.override(studies.load(files[0]), values, **fields, each=budget or None)
-    if not over:
+        train = {"data.train": list(map(str, files[1:]))} if len(files) > 1 else {}
+        study = studies.load(files[0])
+        return studies.override(study, train | options.values, **options.fields, each=options.budget or None)
+    if not options.over:
         raise ConfigError("nothing varies: give a study file, or say what to vary with --over model.layers=2,4,6")
     if not files:
         raise ConfigError("nothing to train on: put the training files before --over, --dev and --test")
-    return _study_from_options(files, over, values, budget, fields)
+    return _study_from_options(options)
 
 
-def _study_from_options(
-    files: list[Path], over: list[str], values: dict[str, Any], budget: dict[str, Any], fields: dict[str, Any]
-) -> "Study":
+def _study_from_options(options: _StudyOptions) -> "Study":
     from regard import config as settings
     from regard.tuning import study as studies
     from regard.tuning.space import parse_over
 
-    distributions = dict(map(parse_over, over))
-    if len(distributions) < len(over):
+    distributions = dict(map(parse_over, options.over))
+    if len(distributions) < len(options.over):
         raise ConfigError("--over: a setting is given twice; put all its values into one --over")
-    sampler = fields.get("sampler") or (
-        "grid" if _num_combinations(distributions.values()) <= fields.get("trials", MAX_DEFAULT_GRID) else "tpe"
-    )
+    fits_grid = _num_combinations(distributions.values()) <= options.fields.get("trials", MAX_DEFAULT_GRID)
+    sampler = options.fields.get("sampler") or ("grid" if fits_grid else "tpe")
+    train = {"data.train": list(map(str, options.files))}
     return studies.build(
         {
-            "name": re.sub(r"[^A-Za-z0-9_-]+", "-", files[0].name.partition(".")[0]).strip("-_") or "study",
+            "name": re.sub(r"[^A-Za-z0-9_-]+", "-", options.files[0].name.partition(".")[0]).strip("-_") or "study",
             "pruner": "none" if sampler == "grid" else "median",
             "sampler": sampler,
-            "each": budget,
+            "each": options.budget,
             "space": {name: distribution.as_plain() for name, distribution in distributions.items()},
-            "base": settings.with_values(settings.build({}), {"data.train": list(map(str, files))} | values),
+            "base": settings.with_values(settings.build({}), train | options.values),
         }
-        | fields
+        | options.fields
     )
 
 

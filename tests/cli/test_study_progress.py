@@ -31,7 +31,7 @@ HAPPENED = [
 ]
 
 
-def made(terminal: bool, width: int = 140) -> tuple[StudyDisplay, io.StringIO]:
+def make_display(terminal: bool, width: int = 140) -> tuple[StudyDisplay, io.StringIO]:
     display, sink = StudyDisplay(StudyFolder(Path("s"))), io.StringIO()
     display.console = Console(file=sink, force_terminal=terminal, width=width, color_system=None)
     display._live.console = display.console
@@ -39,7 +39,7 @@ def made(terminal: bool, width: int = 140) -> tuple[StudyDisplay, io.StringIO]:
 
 
 def shown(terminal: bool, *more: object) -> str:
-    display, sink = made(terminal)
+    display, sink = make_display(terminal)
     with display:
         for event in (*HAPPENED, *more):
             display.handle(event)
@@ -67,7 +67,7 @@ def test_a_terminal_has_a_table_with_everything_in_it():
 
 
 def test_settings_can_be_read_in_a_narrow_terminal():
-    display, sink = made(True, width=80)
+    display, sink = make_display(True, width=80)
     many = POINT | {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
     display.handle(StudyStarted("mine", "bleu", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
     display.console.print(display._table(5))
@@ -84,7 +84,7 @@ def test_a_file_has_lines_and_the_table_at_the_end():
 
 
 def test_trials_of_other_workers_are_seen_as_they_go_and_ours_is_left_alone():
-    display, sink = made(True)
+    display, sink = make_display(True)
     theirs = TrialResult(2, "set 2", "running", {"model.layers": 4}, progress=TrialProgress(1234, 125.0, 2.718, 9.5))
     stale = TrialResult(1, "set 1", "running", POINT, progress=TrialProgress(7))
     with display:
@@ -103,18 +103,18 @@ def test_the_storage_is_looked_at_while_nothing_happens_here_and_not_without_a_t
         looked.set()
         raise OSError("the server is away for a moment")  # which the table outlives
 
-    display, _ = made(True)
+    display, _ = make_display(True)
     with display, poll_workers(display, peek, 0.01):
         for _ in range(2):
             assert looked.wait(30)
             looked.clear()
     assert threading.active_count() == threads
-    display, _ = made(False)
+    display, _ = make_display(False)
     with display, poll_workers(display, peek, 0.01):
         assert threading.active_count() == threads
 
 
 def test_a_failure_is_told_once_with_its_reason():
     lost = TrialResult(2, "set 2", "failed", {"model.layers": 4}, reason="training would take about 900.0 GB")
-    told = shown(True, TrialFinished(lost), StudyFinished((lost,)))
-    assert told.count("trial 2 (set 2): failed: training would take about 900.0 GB") == 1
+    text = shown(True, TrialFinished(lost), StudyFinished((lost,)))
+    assert text.count("trial 2 (set 2): failed: training would take about 900.0 GB") == 1

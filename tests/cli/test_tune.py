@@ -1,4 +1,4 @@
-"""Studies and comparisons as people type them, and every mistake they make."""
+"""The commands tune, compare and report, and their error messages."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.cli.tune import _study_from_options
+from regard.cli.tune import _study_from_options, _StudyOptions
 from regard.run import is_run
 from regard.tuning import open_study
 from tests.jobs.conftest import TINY
@@ -68,8 +68,8 @@ def test_it_goes_on_and_reports_as_often_as_one_likes(study: Path, files: Path, 
 
 def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(study: Path, capsys):
     before = (study / "study.toml").read_text(encoding="utf-8")
-    told = refused(["tune", str(study), "--trials", "5", "--seeds", "9", "--metric", "loss"], capsys)
-    assert "holds a study with another metric, seeds" in told
+    text = refused(["tune", str(study), "--trials", "5", "--seeds", "9", "--metric", "loss"], capsys)
+    assert "holds a study with another metric, seeds" in text
     assert (study / "study.toml").read_text(encoding="utf-8") == before
     main_ok(["tune", str(study), "--trials", "5"])
     assert "2 trials, 2 finished" in " ".join(capsys.readouterr().err.split())
@@ -78,16 +78,16 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
 
 def test_what_goes_by_steps_is_counted():
     over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
-    found = _study_from_options([Path("a.en"), Path("a.fr")], over, {}, {}, {})
-    assert found.sampler == "grid" and found.num_trials() == 12
-    assert _study_from_options([Path("a.en")], ["model.dropout=0.1..0.4"], {}, {}, {}).sampler == "tpe"
+    study = _study_from_options(_StudyOptions([Path("a.en"), Path("a.fr")], over, {}, {}, {}))
+    assert study.sampler == "grid" and study.num_trials() == 12
+    assert _study_from_options(_StudyOptions([Path("a.en")], ["model.dropout=0.1..0.4"], {}, {}, {})).sampler == "tpe"
 
 
 def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
     words = arguments(files, tmp_path / "s")
     words[words.index("model.layers=1,2")] = "model.ffn=4000000000,5000000000"
-    told = refused(words, capsys)
-    assert "trial 2 (2): failed: training would take about" in told and "every trial has failed" in told
+    text = refused(words, capsys)
+    assert "trial 2 (2): failed: training would take about" in text and "every trial has failed" in text
     page = (tmp_path / "s" / "report.html").read_text(encoding="utf-8")
     assert "2 failed" in page and "Trial 1 failed: training would take about" in page
 
@@ -99,10 +99,10 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
     runs = [str(study / "trials" / "0001"), str(study / "trials" / "0002")]
     out = ["--on", str(files / "test.en"), str(files / "test.fr"), "--out", str(tmp_path / "c")]
     main_ok(["compare", *runs, str(tmp_path / "other.txt"), *out, "--beam", "1"])
-    told = capsys.readouterr().out
-    assert "29 sentences; every test is against 0001" in told
+    text = capsys.readouterr().out
+    assert "29 sentences; every test is against 0001" in text
     for words in ("0002", "other.txt", "COLLAPSED", "BLEU 100.00", "length ratio 1.000", "paired bootstrap p = 0.0010"):
-        assert words in told
+        assert words in text
     page = (tmp_path / "c" / "report.html").read_text(encoding="utf-8")
     for words in ("Largest differences", "approximate randomization", "0001 has collapsed"):
         assert words in page
@@ -110,8 +110,8 @@ def test_runs_and_plain_files_are_compared(study: Path, files: Path, tmp_path: P
     assert len(rows) == 30 and len(rows[0].split("\t")) == 2 + 3 * 3
     plain = [str(tmp_path / "other.txt"), str(files / "test.en")]
     main_ok(["compare", *plain, *out, "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomized"}
+    scores = json.loads(capsys.readouterr().out)
+    assert set(scores["test.en"]["bleu"]) == {"value", "low", "high", "signature", "p_bootstrap", "p_randomized"}
     assert {path: path.read_bytes() for path in study.glob("trials/*/scores/*")} == before  # runs are left alone
 
 
@@ -119,8 +119,8 @@ def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path,
     monkeypatch.setattr("regard.tuning.compare.evaluate_translator", None)
     (tmp_path / "short.txt").write_text("one\n", encoding="utf-8")
     words = ["compare", str(study / "trials" / "0001"), str(tmp_path / "short.txt")]
-    told = refused([*words, "--on", str(files / "test.en"), str(files / "test.fr")], capsys)
-    assert "short.txt has 1 lines" in told
+    text = refused([*words, "--on", str(files / "test.en"), str(files / "test.fr")], capsys)
+    assert "short.txt has 1 lines" in text
 
 
 MISTAKES = {
@@ -211,14 +211,14 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     words, message = MISTAKES[mistake]
-    told = refused(words, capsys)
-    assert message in told and "secret" not in told
+    text = refused(words, capsys)
+    assert message in text and "secret" not in text
     assert not (tmp_path / "s").exists()  # a study that cannot be trained leaves nothing to stumble over
 
 
 def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
-    found = _study_from_options([tmp_path / "données.en"], ["model.layers=1,2"], {}, {}, {})
-    assert found.name == "donn-es"
+    study = _study_from_options(_StudyOptions([tmp_path / "données.en"], ["model.layers=1,2"], {}, {}, {}))
+    assert study.name == "donn-es"
 
 
 @pytest.mark.slow
@@ -240,10 +240,10 @@ def test_a_study_killed_five_times_ends_with_every_trial_once(files: Path, tmp_p
         if worker.returncode == 0:
             break
         assert worker.returncode == -signal.SIGKILL, error
-    bench = open_study.load_study(out)
-    trials = bench.optuna_study.get_trials()
+    study_worker = open_study.load_study(out)
+    trials = study_worker.optuna_study.get_trials()
     assert kills == 5 and [trial.state.name for trial in trials] == ["COMPLETE"] * 2
     assert {trial.params["model.layers"] for trial in trials} == {1, 2}
-    assert [result.first_summary.steps for result in bench.results()] == [40, 40]
+    assert [result.first_summary.steps for result in study_worker.results()] == [40, 40]
     assert [folder.name for folder in sorted((out / "trials").iterdir())] == ["0001", "0002"]
-    bench.close()
+    study_worker.close()

@@ -1,4 +1,4 @@
-"""Several workers on one study, killed or not: each trial is taken once and finished once."""
+"""Several workers on one study, killed or not: each trial is claimed once and finished once."""
 
 import os
 import pwd
@@ -16,7 +16,7 @@ import pytest
 
 from regard.tuning import open_study, storage
 from regard.tuning.claims import FINISHED, TrialClaims, get_host_id, is_dead, is_paused, new_owner
-from tests.tuning.made import study_of, until
+from tests.tuning.synthetic import study_of, until
 
 SPACE = {"model.layers": [1, 2, 3], "model.dropout": [0.1, 0.2, 0.3, 0.4]}
 ROOT = Path(__file__).parent.parent.parent
@@ -32,15 +32,15 @@ def lines(folder: Path, name: str) -> dict[str, list[str]]:
 
 
 def assert_each_once(url: str, folder: Path, count: int) -> None:
-    """Every trial is done, has one line in the storage, one value, and no point was tried twice."""
-    bench = open_study.join_study(url, None, folder)
-    assert [row.state for row in bench.claims.rows()] == [FINISHED] * count
-    trials = bench.optuna_study.get_trials()
+    """Every trial is done, has one line in the storage, one value, and no combination was tried twice."""
+    study_worker = open_study.join_study(url, None, folder)
+    assert [row.state for row in study_worker.claims.rows()] == [FINISHED] * count
+    trials = study_worker.optuna_study.get_trials()
     assert len(trials) == count and all(trial.state.name == "COMPLETE" for trial in trials)
     assert len({tuple(sorted(trial.params.items())) for trial in trials}) == count
     assert sorted(trial.value for trial in trials) == list(range(1, count + 1))
-    assert [result.state for result in bench.results()] == ["complete"] * count
-    bench.close()
+    assert [result.state for result in study_worker.results()] == ["complete"] * count
+    study_worker.close()
 
 
 def two_workers(url: str, folder: Path) -> None:
@@ -61,8 +61,8 @@ def test_two_workers_on_one_sqlite_study_take_each_trial_once(tmp_path: Path):
 @pytest.fixture
 def postgres(tmp_path: Path) -> Iterator[str]:
     """A PostgreSQL of our own, under its own user where we are root, which it refuses to be."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    if not found:
+    servers = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if not servers:
         pytest.skip("PostgreSQL is not installed (Debian: make system)")
     home = Path("/tmp") / f"regard-postgres-{os.getpid()}"
     home.mkdir()
@@ -76,11 +76,11 @@ def postgres(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    make = [found[-1].with_name("initdb"), "-D", home / "data", "-A", "trust", "--no-sync"]
+    make = [servers[-1].with_name("initdb"), "-D", home / "data", "-A", "trust", "--no-sync"]
     subprocess.run(make, check=True, capture_output=True, cwd="/", **user)
     options = ["-h", "127.0.0.1", "-p", str(port), "-k", str(home), "-c", "fsync=off"]
     log = (tmp_path / "postgres.log").open("wb")
-    server = subprocess.Popen([found[-1], "-D", home / "data", *options], stdout=log, stderr=log, cwd="/", **user)
+    server = subprocess.Popen([servers[-1], "-D", home / "data", *options], stdout=log, stderr=log, cwd="/", **user)
     try:
         for _ in range(300):
             with socket.socket() as probe:
@@ -125,20 +125,22 @@ def test_workers_killed_many_times_leave_every_trial_finished_once(tmp_path: Pat
 
 
 def test_a_trial_is_taken_by_one_of_many_at_once(tmp_path: Path):
-    bench = open_study.create_study(study_of(sampler="grid", space=SPACE), tmp_path / "s")
-    bench.claims.add_trials(12)
-    rivals = [TrialClaims(bench.storage.engine, "made", owner=f"elsewhere|1|x|{n}") for n in range(5)]
-    rows = bench.claims.rows()
-    assert [sum(rival._claim(row) for rival in rivals) for row in rows] == [1] * 12  # all saw the same, one has it
+    study_worker = open_study.create_study(study_of(sampler="grid", space=SPACE), tmp_path / "s")
+    study_worker.claims.add_trials(12)
+    rivals = [TrialClaims(study_worker.storage.engine, "made", owner=f"elsewhere|1|x|{n}") for n in range(5)]
+    rows = study_worker.claims.rows()
+    assert [sum(rival._claim(row) for rival in rivals) for row in rows] == [
+        1
+    ] * 12  # all read the same row, one claims it
 
 
 def test_a_silent_worker_elsewhere_loses_its_trial_and_learns_of_it(tmp_path: Path):
-    bench = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
-    bench.claims.add_trials(1)
-    far = TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|far")
+    study_worker = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    study_worker.claims.add_trials(1)
+    far = TrialClaims(study_worker.storage.engine, "made", owner="elsewhere|1|x|far")
     assert far.claim() == 1
-    near = TrialClaims(bench.storage.engine, "made", grace_period_seconds=0.2)
-    assert near.claim() is None  # it may be alive: nobody has looked for long
+    near = TrialClaims(study_worker.storage.engine, "made", grace_period_seconds=0.2)
+    assert near.claim() is None  # it may be alive: the grace period is not over
     time.sleep(0.3)
     assert far._update(1, heartbeat=far.claims_table.c.heartbeat + 1) and near.claim() is None  # it is
     time.sleep(0.3)
@@ -156,12 +158,12 @@ def test_a_dead_process_of_this_machine_is_known_to_be_gone():
 
 
 def test_a_paused_worker_keeps_its_trial_until_it_is_dead(tmp_path: Path):
-    bench = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
-    bench.claims.add_trials(1)
+    study_worker = open_study.create_study(study_of(sets={"a": {"model.layers": 2}}), tmp_path / "s")
+    study_worker.claims.add_trials(1)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     born = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
-    paused = TrialClaims(bench.storage.engine, "made", owner=f"{get_host_id()}|{child.pid}|{born}|x")
-    near = TrialClaims(bench.storage.engine, "made", grace_period_seconds=0.2)
+    paused = TrialClaims(study_worker.storage.engine, "made", owner=f"{get_host_id()}|{child.pid}|{born}|x")
+    near = TrialClaims(study_worker.storage.engine, "made", grace_period_seconds=0.2)
     try:
         assert paused.claim() == 1 and not is_paused(paused.owner)
         child.send_signal(signal.SIGSTOP)
@@ -171,11 +173,11 @@ def test_a_paused_worker_keeps_its_trial_until_it_is_dead(tmp_path: Path):
         assert near.claim() is None  # which a worker that runs would have lost by now
         child.send_signal(signal.SIGCONT)
         until(lambda: not is_paused(paused.owner))
-        assert near.claim() is None and not is_dead(paused.owner)  # it has time to show a pulse again
+        assert near.claim() is None and not is_dead(paused.owner)  # it has time to send a heartbeat again
         child.kill()
-        until(lambda: is_dead(paused.owner))  # though nobody has waited for it, and it is still listed
+        until(lambda: is_dead(paused.owner))  # although it is a zombie that is still listed
         assert near.claim() == 1
     finally:
         child.kill()
         child.wait()
-        bench.close()
+        study_worker.close()

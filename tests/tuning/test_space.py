@@ -19,7 +19,7 @@ from regard.tuning.space import (
     parse_distribution,
     parse_over,
 )
-from tests.tuning.made import study_of
+from tests.tuning.synthetic import study_of
 
 HEADS = {"model.dim": [16, 24, 36], "model.heads": [2, 3, 4, 5, 8]}
 

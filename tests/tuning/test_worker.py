@@ -1,4 +1,4 @@
-"""A study goes through its trials, each once, whatever happens to those who work on it."""
+"""A study runs every trial once, even if workers are stopped or killed."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,7 +12,7 @@ from regard.tuning.events import StudyFinished, TrialFinished, TrialInterrupted,
 from regard.tuning.folder import StudyFolder
 from regard.tuning.study import Study
 from regard.tuning.worker import run_trials
-from tests.tuning.made import study_of
+from tests.tuning.synthetic import study_of
 
 
 def never() -> bool:
@@ -24,9 +24,9 @@ def finish(study: Study, folder: Path) -> list[object]:
 
 
 def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
-    happened = finish(small(), tmp_path / "s")
-    assert [event.name for event in happened if isinstance(event, TrialStarted)] == ["set 1", "set 2", "set 3"]
-    done = happened[-1]
+    all_events = finish(small(), tmp_path / "s")
+    assert [event.name for event in all_events if isinstance(event, TrialStarted)] == ["set 1", "set 2", "set 3"]
+    done = all_events[-1]
     assert isinstance(done, StudyFinished) and [result.state for result in done.trials] == ["complete"] * 3
     for result in done.trials:
         run = Run(StudyFolder(tmp_path / "s").trial_folder(result.number))
@@ -49,14 +49,14 @@ def test_every_set_is_an_ordinary_run_trained_once(small, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
-    bench, asked = open_study.create_study(small(), tmp_path / "s"), []
+    study_worker, asked = open_study.create_study(small(), tmp_path / "s"), []
 
     def soon() -> bool:
         asked.append(1)
         return len(asked) > 4  # in the middle of the second trial
 
-    happened = list(run_trials(bench, soon))
-    assert isinstance(happened[-1], TrialInterrupted) and happened[-1].number == 2
+    all_events = list(run_trials(study_worker, soon))
+    assert isinstance(all_events[-1], TrialInterrupted) and all_events[-1].number == 2
     rest = list(run_trials(open_study.load_study(tmp_path / "s"), never))
     began = [(event.number, event.resumed) for event in rest if isinstance(event, TrialStarted)]
     assert began == [(2, True), (3, False)]

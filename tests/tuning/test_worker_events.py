@@ -1,4 +1,4 @@
-"""What a worker does with the events of training, training itself being pretended."""
+"""What a worker does with the events of training; training itself is simulated."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from regard import config as settings
 from regard.data.batch import DataPosition
 from regard.errors import BusyError, ConfigError, DataError, FormatError, ModelError, RegardError, RunError
 from regard.jobs.train import fit as job
@@ -18,18 +19,18 @@ from regard.tuning import claims, open_study, results, storage, worker
 from regard.tuning.events import TrialEvent, TrialFinished, TrialInterrupted, WorkerIdle
 from regard.tuning.measure import RunSummary
 from regard.tuning.propose import propose
-from tests.tuning.made import study_of, until
+from tests.tuning.synthetic import study_of, until
 
 LOOKS = 10
 
 
-def measured(value: float) -> RunSummary:
+def make_summary(value: float) -> RunSummary:
     return RunSummary(1000, LOOKS, 1.0, 1.0, 1.0, value, unigram_loss=9.0)
 
 
 @pytest.fixture
 def pretended(monkeypatch) -> list[tuple[str, int]]:
-    """Trainings whose dev loss is ten times their dropout; each is written down with the looks it got to."""
+    """Runs whose dev loss is ten times their dropout; each is recorded with its number of validations."""
     trained: list[tuple[str, int]] = []
     losses: dict[str, float] = {}
 
@@ -50,15 +51,15 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         trained.append((folder.name, LOOKS))
 
     monkeypatch.setattr(job, "train_run", fit)
-    monkeypatch.setattr(worker, "measure", lambda run, sentences, device: measured(losses[run.folder.name]))
-    monkeypatch.setattr(worker, "summarize_log", lambda run: measured(losses[run.folder.name]))
+    monkeypatch.setattr(worker, "measure", lambda run, sentences, device: make_summary(losses[run.folder.name]))
+    monkeypatch.setattr(worker, "summarize_log", lambda run: make_summary(losses[run.folder.name]))
     return trained
 
 
 def finish(tmp_path: Path, **fields) -> tuple:
-    bench = open_study.create_study(study_of(**fields), tmp_path / "s")
-    last = list(worker.run_trials(bench, lambda: False))[-1]
-    bench.close()
+    study_worker = open_study.create_study(study_of(**fields), tmp_path / "s")
+    last = list(worker.run_trials(study_worker, lambda: False))[-1]
+    study_worker.close()
     return last.trials
 
 
@@ -94,7 +95,7 @@ def test_a_training_that_fails_is_told_and_the_study_goes_on(pretended, tmp_path
 
 
 def refusing(monkeypatch, error: RegardError, at: float = 0.9) -> None:
-    """Training that is refused before there is a run, where dropout is so high."""
+    """Training that raises before there is a run, if dropout is at least `at`."""
     trained = job.train_run
 
     def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
@@ -140,21 +141,23 @@ def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkey
 
 def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
     study = study_of(sets=dropouts(0.1), base={"data": {"train": ["a.en"]}, "train": {"device": "hpu"}})
-    bench = open_study.create_study(study, tmp_path / "s")
+    study_worker = open_study.create_study(study, tmp_path / "s")
     with pytest.raises(ConfigError, match="cannot be used here"):
-        list(worker.run_trials(bench, lambda: False))
-    assert bench.claims.rows() == [] and pretended == []
-    bench.close()
+        list(worker.run_trials(study_worker, lambda: False))
+    assert study_worker.claims.rows() == [] and pretended == []
+    study_worker.close()
 
 
 def test_how_far_a_trial_is_can_be_seen_from_elsewhere(pretended, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0.0)
-    bench = open_study.create_study(study_of(sets=dropouts(0.3)), tmp_path / "s")
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.3)), tmp_path / "s")
     other = open_study.load_study(tmp_path / "s")
-    seen = [other.peek()[0] for event in worker.run_trials(bench, lambda: False) if isinstance(event, TrialEvent)]
-    running = [one.progress for one in seen if one.state == "running"]
+    results_seen = [
+        other.peek()[0] for event in worker.run_trials(study_worker, lambda: False) if isinstance(event, TrialEvent)
+    ]
+    running = [one.progress for one in results_seen if one.state == "running"]
     assert [now.step for now in running[1::2]][:3] == [1, 2, 3] and running[-1].loss == pytest.approx(3.01)
-    bench.close()
+    study_worker.close()
     other.close()
 
 
@@ -163,28 +166,28 @@ def hiccup(*_: object, **__: object) -> None:
 
 
 def test_a_trial_that_was_taken_from_us_is_not_told_by_us(pretended, tmp_path: Path):
-    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    rival, happened = claims.TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|y"), []
-    events = worker._run_trials(bench, lambda: False)
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    rival, events_so_far = claims.TrialClaims(study_worker.storage.engine, "made", owner="elsewhere|1|x|y"), []
+    events = worker._run_trials(study_worker, lambda: False)
     for event in events:
-        happened.append(event)
-        if len(happened) == 4:  # in the midst of training; the next beat of our pulse is seconds away
-            assert rival._claim(bench.claims.rows()[0])
+        events_so_far.append(event)
+        if len(events_so_far) == 4:  # during training; the next heartbeat is seconds away
+            assert rival._claim(study_worker.claims.rows()[0])
         if isinstance(event, WorkerIdle):
             break
-    assert not [event for event in happened if isinstance(event, TrialFinished)] and len(pretended) == 1
-    assert [trial.state.name for trial in bench.optuna_study.get_trials()] == ["RUNNING"]
-    assert bench.claims.rows()[0].owner == rival.owner
+    assert not [event for event in events_so_far if isinstance(event, TrialFinished)] and len(pretended) == 1
+    assert [trial.state.name for trial in study_worker.optuna_study.get_trials()] == ["RUNNING"]
+    assert study_worker.claims.rows()[0].owner == rival.owner
     events.close()
-    bench.close()
+    study_worker.close()
 
 
 def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(claims, "HEARTBEAT_SECONDS", 0.01)
-    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    bench.claims.add_trials(1)
-    assert bench.claims.claim() == 1
-    before, change, failed = bench.claims.rows()[0].heartbeat, claims.TrialClaims._update, []
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    study_worker.claims.add_trials(1)
+    assert study_worker.claims.claim() == 1
+    before, change, failed = study_worker.claims.rows()[0].heartbeat, claims.TrialClaims._update, []
 
     def now_and_then(self, number: int, **values: object) -> bool:
         if len(failed) < 3:
@@ -193,18 +196,18 @@ def test_a_pulse_outlives_a_storage_that_does_not_answer(monkeypatch, tmp_path: 
         return change(self, number, **values)
 
     monkeypatch.setattr(claims.TrialClaims, "_update", now_and_then)
-    with bench.claims.keep_alive(1) as lost:
-        until(lambda: bench.claims.rows()[0].heartbeat > before)
+    with study_worker.claims.keep_alive(1) as lost:
+        until(lambda: study_worker.claims.rows()[0].heartbeat > before)
         assert len(failed) == 3 and not lost.is_set()
-        rival = claims.TrialClaims(bench.storage.engine, "made", owner="elsewhere|1|x|y")
-        until(lambda: rival._claim(bench.claims.rows()[0]))
+        rival = claims.TrialClaims(study_worker.storage.engine, "made", owner="elsewhere|1|x|y")
+        until(lambda: rival._claim(study_worker.claims.rows()[0]))
         assert lost.wait(20)
-    bench.close()
+    study_worker.close()
 
 
 @pytest.fixture
 def busy(pretended, monkeypatch) -> list[str]:
-    """Another process trains in every folder, and ends after three looks at it."""
+    """Another process trains in every folder, and ends after three attempts."""
     trained, looks = job.train_run, []
 
     def fit(folder: Path, config, overwrite: bool, stop) -> Iterator[object]:
@@ -219,21 +222,21 @@ def busy(pretended, monkeypatch) -> list[str]:
 
 
 def test_a_run_that_somebody_else_still_trains_is_waited_for(busy, pretended, tmp_path: Path):
-    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    happened = list(worker.run_trials(bench, lambda: False))
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    events_so_far = list(worker.run_trials(study_worker, lambda: False))
     alarms = [
-        event.event.text for event in happened if isinstance(event, TrialEvent) and isinstance(event.event, Alarm)
+        event.event.text for event in events_so_far if isinstance(event, TrialEvent) and isinstance(event.event, Alarm)
     ]
     assert len(alarms) == 1 and "still training in" in alarms[0]  # said once, however long it takes
-    assert [trial.state for trial in happened[-1].trials] == ["complete"] and len(busy) == 4
-    bench.close()
+    assert [trial.state for trial in events_so_far[-1].trials] == ["complete"] and len(busy) == 4
+    study_worker.close()
 
 
 def test_who_waits_for_a_run_can_be_stopped(busy, pretended, tmp_path: Path):
-    bench = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
-    assert isinstance(list(worker.run_trials(bench, lambda: len(busy) == 2))[-1], TrialInterrupted)
-    assert bench.claims.rows()[0].state == claims.WAITING and not pretended
-    bench.close()
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.1)), tmp_path / "s")
+    assert isinstance(list(worker.run_trials(study_worker, lambda: len(busy) == 2))[-1], TrialInterrupted)
+    assert study_worker.claims.rows()[0].state == claims.WAITING and not pretended
+    study_worker.close()
 
 
 def test_what_others_are_told_as_training_goes_ends_nothing(pretended, monkeypatch, tmp_path: Path):
@@ -295,9 +298,7 @@ def test_a_storage_that_is_silent_for_a_moment_costs_nothing(pretended, monkeypa
 def test_a_worker_leaves_alone_what_its_study_does_not_know(pretended, tmp_path: Path):
     sets = dropouts(0.1, 0.2, 0.3)
     before = open_study.create_study(study_of(sets=sets, only=["set 1"]), tmp_path / "s")
-    open_study.create_study(study_of(sets=sets), tmp_path / "s").claims.add_trials(
-        3
-    )  # somebody else has made it larger
+    open_study.create_study(study_of(sets=sets), tmp_path / "s").claims.add_trials(3)  # another worker has enlarged it
     rival = claims.TrialClaims(before.storage.engine, "made", owner="elsewhere|1|x|y")
     assert rival.claim() == 1
     assert isinstance(
@@ -318,14 +319,14 @@ def test_a_study_may_become_smaller(pretended, tmp_path: Path):
 
 
 def test_what_was_begun_and_is_held_by_nobody_was_interrupted(pretended, monkeypatch, tmp_path: Path):
-    bench = open_study.create_study(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
-    stopped = list(worker.run_trials(bench, lambda: len(bench.optuna_study.get_trials()) > 0))
+    study_worker = open_study.create_study(study_of(sets=dropouts(0.1, 0.2)), tmp_path / "s")
+    stopped = list(worker.run_trials(study_worker, lambda: len(study_worker.optuna_study.get_trials()) > 0))
     assert isinstance(stopped[-1], TrialInterrupted)
-    assert [result.state for result in bench.results()] == ["interrupted", "waiting"]
-    assert bench.claims.claim() == 1 and bench.results()[0].state == "running"
+    assert [result.state for result in study_worker.results()] == ["interrupted", "waiting"]
+    assert study_worker.claims.claim() == 1 and study_worker.results()[0].state == "running"
     monkeypatch.setattr(results, "is_dead", lambda owner: True)
-    assert bench.results()[0].state == "interrupted"
-    bench.close()
+    assert study_worker.results()[0].state == "interrupted"
+    study_worker.close()
 
 
 def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: Path):
@@ -333,12 +334,14 @@ def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: P
     clashes = 0
     for seed in range(12):
         study = study_of(sampler="tpe", space=space, trials=4, seed=seed)
-        bench = open_study.create_study(study, tmp_path / f"{seed}")
+        study_worker = open_study.create_study(study, tmp_path / f"{seed}")
         clashes += propose(study, 1, [])[1] == propose(study, 2, [])[1]
-        points = [worker._propose_params(bench, number)[1] for number in (1, 2, 3, 4)]
+        points = [worker._propose_params(study_worker, number)[1] for number in (1, 2, 3, 4)]
         assert len({tuple(sorted(point.items())) for point in points}) == 4
-        assert worker._propose_params(bench, 2)[1] == points[1]  # killed before it was written down, and begun again
-        bench.close()
+        assert (
+            worker._propose_params(study_worker, 2)[1] == points[1]
+        )  # killed before it was written down, and begun again
+        study_worker.close()
     assert clashes  # else nothing was tested
 
 
@@ -367,3 +370,36 @@ def test_no_password_is_kept_however_it_is_given():
     for url in ("postgresql://me:secret@host/db", "postgresql://me@host/db?password=secret&sslmode=require"):
         assert "secret" not in storage.redact_password(url) and "me@host/db" in storage.redact_password(url)
     assert "sslmode" in storage.redact_password(url)
+
+
+TYPED_SPACE = {
+    "model.layers": [1, 2],
+    "model.norm": ["pre"],
+    "data.joint_vocab": [True],
+    "model.dropout": "0..0.5 by 0.25",
+    "train.warmup": "log 10..1000",
+    "train.learning_rate": "log 1e-4..1e-2",
+}
+TYPES = {
+    "model.layers": int,
+    "model.norm": str,
+    "data.joint_vocab": bool,
+    "model.dropout": float,
+    "train.warmup": int,
+    "train.learning_rate": float,
+}
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_values_keep_their_types_from_proposal_through_storage_to_config(sampler: str, tmp_path: Path):
+    study = study_of(sampler=sampler, space=TYPED_SPACE, trials=3, metric="bleu")
+    study_worker = open_study.create_study(study, tmp_path / "s")
+    study_worker.claims.add_trials(1)
+    trial, _ = worker._start_trial(study_worker, 1)
+    study_worker.close()
+    reopened = open_study.load_study(tmp_path / "s")
+    stored = reopened.results()[0].params
+    reopened.close()
+    assert stored == trial.params and {name: type(value) for name, value in stored.items()} == TYPES
+    config = settings.flatten(study.build_config(stored).model_dump())
+    assert {name: config[name] for name in TYPES} == stored

@@ -1,7 +1,7 @@
-"""A worker that trains nothing: each trial is a pause and a folder, so that many can be tried in seconds.
+"""A worker that trains nothing: each trial is a pause and a folder, so that many run in seconds.
 
 Started as a process of its own: python -m tests.tuning.workers URL FOLDER SECONDS. Everything but the training is real:
-the storage, the claims, the telling.
+the storage, the claims, the outcomes.
 """
 
 import os
@@ -17,7 +17,7 @@ from regard.tuning.measure import RunSummary
 
 
 def pretend(seconds: float) -> None:
-    """Put a pause in the place of training, and write down who was here."""
+    """Replace training by a pause, and record the process."""
 
     def fit(folder: Path, config: object, overwrite: bool, stop: object) -> Iterator[object]:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the words of a study and of a comparison must not say."""
+"""Statements that the text of a study or of a comparison must not make."""
 
 import random
 from dataclasses import replace
@@ -23,40 +23,40 @@ from regard.tuning.measure import SCORED_METRICS, RunSummary
 from regard.tuning.pages.comparison import format_comparison, write_comparison
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult
-from tests.tuning.made import FOUR, REFERENCES, _measured, make, study_of, write_log
+from tests.tuning.synthetic import FOUR, REFERENCES, make, make_summary, study_of, write_log
 
 SETS = {f"set {n}": {"model.layers": n} for n in (1, 2, 3)}
 
 
 def result(number: int, state: str, value: float | None = None, collapsed: str = "", **more) -> TrialResult:
     one = RunSummary(1000 * number, 10, 1.0, 2.0, 3.0, value, collapse_reason=collapsed)
-    measured = (one,) if value is not None else ()
+    summaries = (one,) if value is not None else ()
     values = (value,) if value is not None else ()
-    return TrialResult(number, f"set {number}", state, {"model.layers": number}, value, values, measured, **more)
+    return TrialResult(number, f"set {number}", state, {"model.layers": number}, value, values, summaries, **more)
 
 
-def evidence(*results: TrialResult, **more) -> StudyAnalysis:
+def analysis_of(*results: TrialResult, **more) -> StudyAnalysis:
     return StudyAnalysis(study_of(sets=SETS, metric="loss"), results, **more)
 
 
 def test_what_was_interrupted_has_neither_ended_nor_never_begun():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    told = " ".join(describe_study(evidence(result(1, "interrupted"), result(2, "waiting"), loss_curves={1: curve})))
-    assert "1 interrupted, 1 not started" in told and "no trial has finished" in told and "overfitting" not in told
+    text = " ".join(describe_study(analysis_of(result(1, "interrupted"), result(2, "waiting"), loss_curves={1: curve})))
+    assert "1 interrupted, 1 not started" in text and "no trial has finished" in text and "overfitting" not in text
 
 
 @pytest.mark.parametrize("ended", [result(1, "failed", reason="too large"), result(1, "complete", 5.0, "it is deaf")])
 def test_nothing_is_said_of_those_that_may_still_work(ended: TrialResult):
-    half, whole = evidence(ended, result(2, "running"), result(3, "waiting")), evidence(ended)
+    half, whole = analysis_of(ended, result(2, "running"), result(3, "waiting")), analysis_of(ended)
     assert "no finished trial has produced a working model" in summarize_trials(half)
     assert recommend(half) == "No recommendation: no finished trial has produced a working model."
     assert "no trial has produced a working model" in summarize_trials(whole)
 
 
 def test_equal_scores_are_neither_best_nor_worst():
-    told = summarize_trials(evidence(result(1, "complete", 3.0), result(2, "complete", 3.0)))
-    assert "all other ranked trials have the same score" in told and "last of the ranking" not in told
-    assert "worse" not in recommend(evidence(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
+    text = summarize_trials(analysis_of(result(1, "complete", 3.0), result(2, "complete", 3.0)))
+    assert "all other ranked trials have the same score" in text and "last of the ranking" not in text
+    assert "worse" not in recommend(analysis_of(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
         "no worse", ""
     )
 
@@ -85,63 +85,63 @@ def compared(written: list[str], folder: Path, **more) -> tuple[str, str]:
     pairs = [Pair(reference.upper(), reference) for reference in REFERENCES]
     right = System("right", evaluate(lambda _: REFERENCES, pairs, metrics=SCORED_METRICS))
     other = System("other", evaluate(lambda _: written, pairs, metrics=SCORED_METRICS), **more)
-    found = compare_systems("test", pairs, [right, other])
-    return "\n".join(format_comparison(found)), write_comparison(found, folder).read_text(encoding="utf-8")
+    comparison = compare_systems("test", pairs, [right, other])
+    return "\n".join(format_comparison(comparison)), write_comparison(comparison, folder).read_text(encoding="utf-8")
 
 
 def test_a_comparison_says_where_too_little_differs(tmp_path: Path):
-    told, page = compared(["x y z", *REFERENCES[1:]], tmp_path)
-    assert "only 1 of the translations differ, too few for a test" in told and "significant" not in told
+    text, page = compared(["x y z", *REFERENCES[1:]], tmp_path)
+    assert "only 1 of the translations differ, too few for a test" in text and "significant" not in text
     assert "(sentences that differ: 1)" in page and " *<" not in page
-    told, page = compared(REFERENCES, tmp_path)
-    assert "the same translations" in told and "p = " not in told and "p = " not in page.split("Significance")[-1][:900]
+    text, page = compared(REFERENCES, tmp_path)
+    assert "the same translations" in text and "p = " not in text and "p = " not in page.split("Significance")[-1][:900]
 
 
 def test_a_run_whose_cost_is_known_stands_beside_one_whose_is_not(tmp_path: Path):
     pairs = [Pair(reference.upper(), reference) for reference in REFERENCES]
     runs = [Run(tmp_path / name) for name in ("trained", "imported")]
     write_log(runs[0], 3.0, random.Random(1), turns=False)
-    measured = [_measured(FOUR["set 1"], 3.0, collapsed=False), None]
+    summaries = [make_summary(FOUR["set 1"], 3.0, collapsed=False), None]
     systems = []
-    for run, known in zip(runs, measured, strict=True):
+    for run, known in zip(runs, summaries, strict=True):
         system = System(run.folder.name, evaluate(lambda _: REFERENCES, pairs, metrics=SCORED_METRICS), run, known)
-        vars(system)["parameters"] = 1000  # counted from weights, which these runs have not
+        vars(system)["parameters"] = 1000  # counted from weights, which these runs do not have
         systems.append(system)
     page = write_comparison(compare_systems("test", pairs, systems), tmp_path / "out").read_text(encoding="utf-8")
     assert "imported" in page and "Size against quality" in page and "Training time against quality" not in page
 
 
 def test_a_study_that_has_hardly_begun_has_a_page(tmp_path: Path):
-    bench = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
+    study_worker = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
     for number in (1, 2, 3, 4):
-        Run(bench.study_folder.trial_folder(number)).log.write_text("")
-    assert "There is no log of training." in write_study_page(bench).read_text(encoding="utf-8")
-    bench.close()
+        Run(study_worker.study_folder.trial_folder(number)).log.write_text("")
+    assert "There is no log of training." in write_study_page(study_worker).read_text(encoding="utf-8")
+    study_worker.close()
 
 
 def test_a_test_set_that_is_elsewhere_is_not_denied(tmp_path: Path):
     data = {"data": {"train": ["a.en", "a.fr"], "dev": ["b.en", "b.fr"], "test": ["c.en", "c.fr"]}}
-    bench = make(study_of(sets=FOUR, metric="bleu", base=data), tmp_path / "s")
-    page = write_study_page(bench).read_text(encoding="utf-8")
+    study_worker = make(study_of(sets=FOUR, metric="bleu", base=data), tmp_path / "s")
+    page = write_study_page(study_worker).read_text(encoding="utf-8")
     assert "Its test scores are not on this machine." in page and "There is no test set" not in page
-    bench.close()
+    study_worker.close()
 
 
 def test_several_seeds_are_told_from_the_first(tmp_path: Path):
     sets = {name: FOUR[name] for name in ("set 3", "set 4")}
     one = make(study_of(sets=sets, metric="bleu"), tmp_path / "one")
     two = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "two")
-    pages = [write_study_page(bench).read_text(encoding="utf-8") for bench in (one, two)]
+    pages = [write_study_page(study_worker).read_text(encoding="utf-8") for study_worker in (one, two)]
     assert ["those of the first seed" in page for page in pages] == [False, True]
     one.close()
     two.close()
 
 
 def test_a_trial_that_was_stopped_is_told_by_what_it_was_judged_by(tmp_path: Path):
-    bench = make(study_of(sets=FOUR, metric="chrf"), tmp_path / "s")
-    known = bench.results()
+    study_worker = make(study_of(sets=FOUR, metric="chrf"), tmp_path / "s")
+    known = study_worker.results()
     weak = replace(known[1], state="pruned", intermediate_values={10: 12.3})
-    vars(bench)["results"] = lambda: (known[0], weak, *known[2:])
-    page = write_study_page(bench).read_text(encoding="utf-8")
+    vars(study_worker)["results"] = lambda: (known[0], weak, *known[2:])
+    page = write_study_page(study_worker).read_text(encoding="utf-8")
     assert "BLEU 12.300 after 50 % of its budget" in page
-    bench.close()
+    study_worker.close()

@@ -13,7 +13,7 @@ from regard.run import Run
 from regard.tuning.compare import Comparison, System, compare_systems
 from regard.tuning.measure import SCORED_METRICS
 from regard.tuning.pages.comparison import draw_charts, format_comparison, write_comparison
-from tests.tuning.made import FOUR, REFERENCES, _measured, write_log
+from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
 # How many words are wrong, and what it cost: the second is worse than the first and dearer, so it is on no front.
@@ -21,14 +21,14 @@ QUALITY = {"small": (0.3, "set 1"), "waste": (0.4, "set 3"), "large": (0.1, "set
 
 
 def system_of(name: str, folder: Path) -> System:
-    wrong, made = QUALITY[name]
+    wrong, set_name = QUALITY[name]
     rng = random.Random(name)
     written = [" ".join(rng.choice("xyz") if rng.random() < wrong else w for w in p.target.split()) for p in PAIRS]
     run = Run(folder / name)
     write_log(run, 5 - 4 * wrong, rng, turns=False)
-    measured = _measured(FOUR[made], 5 - 4 * wrong, collapsed=name == "broken")
-    system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED_METRICS), run, measured)
-    vars(system)["parameters"] = measured.parameters  # counted from weights, which these runs have not
+    summary = make_summary(FOUR[set_name], 5 - 4 * wrong, collapsed=name == "broken")
+    system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED_METRICS), run, summary)
+    vars(system)["parameters"] = summary.parameters  # counted from weights, which these runs do not have
     return system
 
 
@@ -42,22 +42,22 @@ def comparison(tmp_path_factory) -> Comparison:
 def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
     charts = draw_charts(comparison)
     for name in ("loss", "accuracy", "bleu"):
-        told = charts[name].to_svg()
-        assert all(f">{system}<" in told for system in QUALITY)
+        text = charts[name].to_svg()
+        assert all(f">{system}<" in text for system in QUALITY)
 
 
 def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(comparison):
     charts = draw_charts(comparison)
     assert {"parameters-quality", "minutes-quality"} <= set(charts)
     for name in ("parameters-quality", "minutes-quality"):
-        told = charts[name].to_svg()
-        assert all(system in told for system in ("small", "waste", "large"))
-        assert "broken" not in told and "file.txt" not in told
+        text = charts[name].to_svg()
+        assert all(system in text for system in ("small", "waste", "large"))
+        assert "broken" not in text and "file.txt" not in text
 
 
 def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
-    told = "\n".join(format_comparison(comparison))
-    assert "file.txt" in told and "broken  COLLAPSED: it ignores its source" in told
+    text = "\n".join(format_comparison(comparison))
+    assert "file.txt" in text and "broken  COLLAPSED: it ignores its source" in text
     page = write_comparison(comparison, tmp_path).read_text(encoding="utf-8")
     assert "broken has collapsed: it ignores its source" in page and "It is not ranked." in page
     assert "Highest BLEU: file.txt, BLEU 100.00" in page
@@ -75,5 +75,5 @@ def test_the_first_decides_what_is_significant(comparison):
     assert one.difference == pytest.approx(-other.difference) and one.difference > 0 and one.significant
     broken = replace(small, summary=comparison.systems[3].summary)
     vars(broken)["parameters"] = 1
-    told = draw_charts(compare_systems("test", PAIRS, [broken, large]))
-    assert "minutes-quality" not in told  # one system alone has no front
+    text = draw_charts(compare_systems("test", PAIRS, [broken, large]))
+    assert "minutes-quality" not in text  # one system alone has no front

@@ -1,4 +1,4 @@
-"""The page of a study and its words: every sentence follows from the numbers."""
+"""The page of a study and its text: every sentence follows from the numbers."""
 
 import contextlib
 import random
@@ -23,14 +23,14 @@ from regard.tuning.analysis.curves import LossCurve, find_turning_point
 from regard.tuning.analysis.evidence import StudyAnalysis, analyze_study, compare_seeds, compute_importances
 from regard.tuning.analysis.findings import (
     describe_effects,
+    describe_importances,
     describe_overfitting,
     describe_study,
 )
-from regard.tuning.analysis.findings import describe_importances as weights_told
 from regard.tuning.measure import RunSummary, diagnose_collapse, summarize_run
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult, rank_trials
-from tests.tuning.made import FOUR, make, study_of
+from tests.tuning.synthetic import FOUR, make, study_of
 
 MEGABYTE = 2**20
 WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256], "model.dropout": "0.1..0.4"}
@@ -39,9 +39,9 @@ WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256
 @pytest.fixture(scope="module")
 def four(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "four"
-    bench = make(study_of(sets=FOUR, metric="bleu"), folder, collapsed=(1,), turning=(4,))
-    write_study_page(bench, pads_counted=True)
-    bench.close()
+    study_worker = make(study_of(sets=FOUR, metric="bleu"), folder, collapsed=(1,), turning=(4,))
+    write_study_page(study_worker, pads_counted=True)
+    study_worker.close()
     return folder
 
 
@@ -87,18 +87,18 @@ def words_of(page: Path) -> str:
 
 
 def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
-    bench = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
-    best = rank_trials(bench.study, bench.results())[0]
+    study_worker = make(study_of(sets={n: FOUR[n] for n in ("set 3", "set 4")}, metric="bleu"), tmp_path / "s")
+    best = rank_trials(study_worker.study, study_worker.results())[0]
     for number, value in ((1, 31.41), (2, 27.18)):
         score = Score("BLEU", value, 1.0, 2.0, "s")
         evaluation = Evaluation({"bleu": score}, [], Baselines(score, score, 1.0))
-        write_scores(Run(bench.study_folder.trial_folder(number)), "test", evaluation)
+        write_scores(Run(study_worker.study_folder.trial_folder(number)), "test", evaluation)
     mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
-    page = words_of(write_study_page(bench))
+    page = words_of(write_study_page(study_worker))
     assert mine in page and other not in page and "Pads counted" not in page
-    page = words_of(write_study_page(bench, all_tests=True))
+    page = words_of(write_study_page(study_worker, all_tests=True))
     assert mine in page and other in page
-    bench.close()
+    study_worker.close()
 
 
 def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
@@ -109,12 +109,14 @@ def test_padding_is_counted_where_somebody_asks_for_it(four: Path):
 
 @pytest.mark.slow
 def test_a_report_of_64_trials_is_small(tmp_path: Path):
-    bench = make(study_of(sampler="random", space=WIDE, trials=64, metric="bleu"), tmp_path / "s", collapsed=(5,))
-    path = write_study_page(bench)
+    study_worker = make(
+        study_of(sampler="random", space=WIDE, trials=64, metric="bleu"), tmp_path / "s", collapsed=(5,)
+    )
+    path = write_study_page(study_worker)
     assert path.stat().st_size < 6 * MEGABYTE
     page = path.read_text(encoding="utf-8")
     assert "Importance of settings (fANOVA)" in page and "in gray: the other" in page
-    bench.close()
+    study_worker.close()
 
 
 def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.9) -> Validation:
@@ -122,7 +124,7 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
 
 
 @pytest.mark.parametrize(
-    ("seen", "reason"),
+    ("validation", "reason"),
     [
         (check(5.9, shuffled=9.0), "no better than the 5.80 of a unigram model"),
         (check(4.0, shuffled=4.05), "ignores its source: with the sources of other sentences its dev loss is 4.05"),
@@ -130,9 +132,11 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
         (check(4.0), ""),
     ],
 )
-def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(seen: Validation, reason: str):
-    found = diagnose_collapse(seen, 5.8, None)
-    assert (reason in found) if reason else found == ""
+def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(
+    validation: Validation, reason: str
+):
+    diagnosis = diagnose_collapse(validation, 5.8, None)
+    assert (reason in diagnosis) if reason else diagnosis == ""
 
 
 def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
@@ -147,9 +151,9 @@ def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
 def rising(folder: Path, best: dict) -> Run:
     """A run that learns for three looks at dev and then learns by heart, until dev is worse than the unigram line."""
     run = Run(folder)
-    seen = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
+    validations = [(1, 5.0, 9.0, 1.0), (2, 4.0, 9.0, 2.0), (3, 4.2, 8.5, 3.0), (4, 7.0, 7.0, 2.0)]
     with contextlib.closing(Log(run.log)) as log:
-        for step, loss, other, score in seen:
+        for step, loss, other, score in validations:
             log.write_step(Step(step, DataPosition(0, step), 1.0, 0.5, 9, 0.1, 1.0, seconds=1.0))
             bleu = Score("BLEU", score, score, score, "s")
             log.write_validation(Validation(step, loss, 0.3, bleu, 1.0, other, 0.9))
@@ -167,10 +171,10 @@ def rising(folder: Path, best: dict) -> Run:
 def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuffled: float, tmp_path: Path):
     run = rising(tmp_path, best)
     weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
-    found = summarize_run(run, None, unigram=5.8)
+    summary = summarize_run(run, None, unigram=5.8)
     assert (
-        found.collapse_reason == "" and found.shuffled_source_loss == shuffled
-    )  # its last look alone would say it has collapsed
+        summary.collapse_reason == "" and summary.shuffled_source_loss == shuffled
+    )  # its last validation alone would count as a collapse
     last = read_validations(run.log)[-1]
     assert "of a unigram model" in diagnose_collapse(last, 5.8, None)
 
@@ -193,14 +197,14 @@ def result(number: int, value: float, collapsed: str = "", seeds: tuple[float, .
     return TrialResult(number, f"set {number}", "complete", point, value, values, (one,))
 
 
-def evidence(*results: TrialResult, **more) -> StudyAnalysis:
+def analysis_of(*results: TrialResult, **more) -> StudyAnalysis:
     sets = {r.name: {"model.layers": 1} for r in results}
     return StudyAnalysis(study_of(sets=sets, metric="bleu", seeds=max(len(r.values) for r in results)), results, **more)
 
 
 def test_significant_differences_and_noise_are_told_apart():
     tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
-    text = " ".join(describe_study(evidence(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    text = " ".join(describe_study(analysis_of(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert (
         "Not significant on these sentences: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)" in text
@@ -217,7 +221,7 @@ def test_settings_that_change_together_are_not_told_apart():
         result(n, v, **{"model.layers": a, "model.dim": b})
         for n, (v, a, b) in enumerate([(20.0, 2, 64), (25.0, 4, 96)])
     ]
-    depth, width = describe_effects(evidence(*rows))
+    depth, width = describe_effects(analysis_of(*rows))
     assert "Depth (model.layers)" in depth and "changed together with dim" in depth and "is better" not in depth
     assert "changed together with layers" in width
 
@@ -225,10 +229,10 @@ def test_settings_that_change_together_are_not_told_apart():
 def test_a_setting_that_changed_in_part_is_named_and_no_trend_is_told():
     tried = [(2, 128), (4, 128), (4, 256), (6, 128), (6, 256)]  # the shallow ones were never wide
     rows = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried)]
-    depth = describe_effects(evidence(*rows))[0]
+    depth = describe_effects(analysis_of(*rows))[0]
     assert "changed together with dim: their effects cannot be separated" in depth and "throughout" not in depth
     crossed = [result(n, 20.0 + a, **{"model.layers": a, "model.dim": b}) for n, (a, b) in enumerate(tried[1:])]
-    depth = describe_effects(evidence(*crossed))[0]
+    depth = describe_effects(analysis_of(*crossed))[0]
     assert "the higher value is better" in depth and "changed together" not in depth
 
 
@@ -238,7 +242,7 @@ def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
         drawn = [0.1 + 0.01 * n + shift * (a == 4) for n, a in enumerate(layers)]
         points = [{"model.layers": a, "model.dropout": d} for a, d in zip(layers, drawn, strict=True)]
         return describe_effects(
-            evidence(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points)))
+            analysis_of(*(result(n, 20.0 + n % 2 + n / 50, **point) for n, point in enumerate(points)))
         )[0]
 
     assert "changed together with dropout" in depth(0.2) and "changed together" not in depth(0.0)
@@ -246,13 +250,13 @@ def test_numbers_that_never_repeat_are_named_where_they_lie_apart():
 
 def test_values_that_do_equally_well_have_no_trend():
     rows = [result(n, 20.0 + 0.001 * (n % 2), **{"model.layers": 2 + 2 * (n % 2)}) for n in range(8)]
-    assert describe_effects(evidence(*rows))[0].endswith("No difference between the best and the worst.")
+    assert describe_effects(analysis_of(*rows))[0].endswith("No difference between the best and the worst.")
 
 
 def test_an_effect_is_held_against_luck():
     def trials(gap: float) -> StudyAnalysis:
         noise = (-0.5, 0.5, -0.2, 0.2)
-        return evidence(
+        return analysis_of(
             *(result(n, 20 + gap * (n % 2) + noise[n // 2], **{"model.dropout": 0.1 * (1 + n % 2)}) for n in range(8))
         )
 
@@ -262,7 +266,7 @@ def test_an_effect_is_held_against_luck():
     )
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
     assert (
-        "too few trials for a permutation test" in describe_effects(evidence(*close))[0]
+        "too few trials for a permutation test" in describe_effects(analysis_of(*close))[0]
     )  # two that are close say little
 
 
@@ -274,12 +278,12 @@ def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
     def depth(spread: tuple[float, ...]) -> str:
         named = [{"model.layers": a, "model.dim": b} for a, b in points]
         return describe_effects(
-            evidence(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named)))
+            analysis_of(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named)))
         )[0]
 
     assert "so it is an effect" in depth(seeds) and "too few trials" in depth(())
     alone = [result(a, 20.0 + a, seeds=seeds, **{"model.layers": a}) for a in (2, 4)]
-    assert "so it is an effect" in describe_effects(evidence(*alone))[0]
+    assert "so it is an effect" in describe_effects(analysis_of(*alone))[0]
 
 
 def test_with_several_seeds_the_seeds_decide():
@@ -288,10 +292,10 @@ def test_with_several_seeds_the_seeds_decide():
         replace(result(n, sum(v) / 3), values=v)
         for n, v in ((1, (25.0, 25.2, 25.4)), (2, (26.5, 24.0, 24.5)), (3, (20.0, 20.1, 20.2)))
     )
-    study = evidence(best, near, far).study
+    study = analysis_of(best, near, far).study
     tests = compare_seeds(study, [best, near, far])
     assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
-    text = " ".join(describe_study(evidence(best, near, far, tests=tests)))
+    text = " ".join(describe_study(analysis_of(best, near, far, tests=tests)))
     assert "By dev BLEU, significantly different from set 1 (Welch's t-test over seeds): set 3 (-5.10, p = 0.0" in text
     assert "Not significant over these seeds: the difference in BLEU between set 1 and set 2 (-0.20" in text
     assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
@@ -299,10 +303,10 @@ def test_with_several_seeds_the_seeds_decide():
 
 def test_the_sentences_of_one_seed_test_nothing_where_there_are_several(tmp_path: Path):
     sets = {n: FOUR[n] for n in ("set 3", "set 4")}
-    bench = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "s")
-    seen, _ = analyze_study(bench.study, bench.results())
-    bench.close()
-    assert {test.signature for test in seen.tests.values()} == {"Welch's t"}
+    study_worker = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "s")
+    analysis, _ = analyze_study(study_worker.study, study_worker.results())
+    study_worker.close()
+    assert {test.signature for test in analysis.tests.values()} == {"Welch's t"}
 
 
 def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
@@ -311,17 +315,17 @@ def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
     study = study_of(sampler="random", space=space, trials=4, metric="bleu")
     points = [{"model.layers": a, "model.dim": b} for a in (2, 4) for b in (64, 128)] * 4
 
-    def told(worth) -> str:
-        rows = [result(n, worth(point), **point) for n, point in enumerate(points)]
-        return weights_told(
+    def describe(score) -> str:
+        rows = [result(n, score(point), **point) for n, point in enumerate(points)]
+        return describe_importances(
             StudyAnalysis(study, rows, importances=compute_importances(study, rank_trials(study, rows)))
         )
 
-    noisy = told(lambda point: rng.gauss(20, 1))
+    noisy = describe(lambda point: rng.gauss(20, 1))
     assert "is explained by no setting alone" in noisy and noisy.endswith("this is only an indication.")
-    clear = told(lambda point: 20.0 + point["model.layers"] + rng.gauss(0, 0.1))
+    clear = describe(lambda point: 20.0 + point["model.layers"] + rng.gauss(0, 0.1))
     assert "layers 100%" in clear and "indication" not in clear
-    together = told(
+    together = describe(
         lambda point: 20.0 + ((point["model.layers"] == 4) == (point["model.dim"] == 64)) + rng.gauss(0, 0.1)
     )
     assert float(together.split("; ")[1].split("%")[0]) > 50  # neither does anything by itself
@@ -329,25 +333,25 @@ def test_importances_leave_a_rest_and_are_a_hint_where_nothing_stands_out():
 
 def test_nothing_is_recommended_where_nothing_works():
     text = " ".join(
-        describe_study(evidence(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
+        describe_study(analysis_of(result(1, 20.0, "it ignores its source"), result(2, 21.0, "it ignores its source")))
     )
     assert "no trial has produced a working model" in text and "No recommendation" in text and "Best on dev" not in text
 
 
 def test_runs_without_a_turn_are_said_to_have_none():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
-    assert describe_overfitting(evidence(result(1, 20.0), loss_curves={1: curve})) == "No overfitting in set 1."
-    many = evidence(*(result(n, 20.0) for n in range(11)), loss_curves=dict.fromkeys(range(11), curve))
+    assert describe_overfitting(analysis_of(result(1, 20.0), loss_curves={1: curve})) == "No overfitting in set 1."
+    many = analysis_of(*(result(n, 20.0) for n in range(11)), loss_curves=dict.fromkeys(range(11), curve))
     assert describe_overfitting(many) == "No overfitting in any of the 11 trials."
 
 
 def test_nothing_is_said_of_the_end_of_what_has_not_ended():
     curve = LossCurve([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [3.0, 2.5, 2.4])
     running = TrialResult(1, "set 1", "running", {})
-    seen = StudyAnalysis(
+    analysis = StudyAnalysis(
         study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], loss_curves={1: curve}
     )
-    assert describe_study(seen) == [
+    assert describe_study(analysis) == [
         "1 trial: 0 complete, 1 still running. There is no ranking: no trial has finished.",
         "No recommendation: no trial has finished.",
     ]

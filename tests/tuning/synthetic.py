@@ -1,4 +1,4 @@
-"""Studies that nobody trained: logs, scores and storage as training would have left them, in a moment."""
+"""Synthetic studies: logs, scores and storage as training would write them, without training."""
 
 import json
 import math
@@ -34,23 +34,23 @@ def study_of(**fields: Any) -> Study:
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait for something that comes soon."""
+    """Wait until a condition holds."""
     end = time.monotonic() + 20
     while not true():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def quality(point: Params, rng: random.Random) -> float:
-    """How well a combination would do: depth and width help, dropout near 0.2 does, and there is noise."""
+def quality(params: Params, rng: random.Random) -> float:
+    """The quality of a combination: depth and width help, dropout near 0.2 is best, and there is noise."""
     layers, dim, dropout = (
-        float(point.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2))
+        float(params.get(f"model.{n}", d)) for n, d in (("layers", 4), ("dim", 128), ("dropout", 0.2))
     )
     return 0.5 * layers + dim / 96 - 60 * (dropout - 0.2) ** 2 + rng.gauss(0, 0.3)
 
 
 def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: int = 25, per: int = 12) -> None:
-    """A log in which losses fall, and in which dev turns up halfway if it is to."""
+    """A log with falling losses; if `turns`, the dev loss rises from the middle on."""
     lines = []
     for n in range(1, checks * per + 1):
         share = n / (checks * per)
@@ -92,30 +92,30 @@ def write_sentences(run: Run, good: float, rng: random.Random) -> None:
 
 
 def make(study: Study, folder: Path, collapsed: tuple[int, ...] = (), turning: tuple[int, ...] = ()) -> StudyWorker:
-    """A finished study of this kind."""
-    bench = open_study.create_study(study, folder)
-    bench.claims.add_trials(study.num_trials())
-    while (number := bench.claims.claim()) is not None:
-        trial, _ = _start_trial(bench, number)
+    """A finished study."""
+    study_worker = open_study.create_study(study, folder)
+    study_worker.claims.add_trials(study.num_trials())
+    while (number := study_worker.claims.claim()) is not None:
+        trial, _ = _start_trial(study_worker, number)
         assert trial is not None and trial.user_attrs[NUMBER_ATTR] == number and NAME_ATTR in trial.user_attrs
         rng = random.Random(number)
         good = quality(trial.params, rng)
-        measured = []
+        summaries = []
         for seed in range(study.seeds):
-            run = Run(bench.study_folder.trial_folder(number, seed))
+            run = Run(study_worker.study_folder.trial_folder(number, seed))
             write_log(run, good, rng, turns=number in turning)
             write_sentences(run, good, rng)
-            measured.append(_measured(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
+            summaries.append(make_summary(trial.params, good + (rng.gauss(0, 0.1) if seed else 0), number in collapsed))
         trial.set_user_attr(
-            OUTCOME_ATTR, {"state": "complete", "reason": "", "seed_summaries": [one.as_dict() for one in measured]}
+            OUTCOME_ATTR, {"state": "complete", "reason": "", "seed_summaries": [one.as_dict() for one in summaries]}
         )
-        values = [one.value(study.metric) or 0.0 for one in measured]
-        bench.optuna_study.tell(trial, sum(values) / len(values))
-        bench.claims.finish(number)
-    return bench
+        values = [one.value(study.metric) or 0.0 for one in summaries]
+        study_worker.optuna_study.tell(trial, sum(values) / len(values))
+        study_worker.claims.finish(number)
+    return study_worker
 
 
-def _measured(point: Params, good: float, collapsed: bool) -> RunSummary:
+def make_summary(params: Params, good: float, collapsed: bool) -> RunSummary:
     scores = {
         name: {"value": value, "low": value - 0.9, "high": value + 0.9, "signature": f"{name}|made"}
         for name, value in (
@@ -125,7 +125,7 @@ def _measured(point: Params, good: float, collapsed: bool) -> RunSummary:
             ("accuracy", 50 + good),
         )
     }
-    layers, dim = int(point.get("model.layers", 4)), int(point.get("model.dim", 128))
+    layers, dim = int(params.get("model.layers", 4)), int(params.get("model.dim", 128))
     reason = "it ignores its source: with the sources of other sentences its dev loss is 5.01 instead of 5.00"
     return RunSummary(
         parameters=28 * layers * dim * dim + 6000 * dim,
