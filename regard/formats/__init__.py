@@ -6,7 +6,7 @@ PO, XLIFF and plain text, have a `Document` too. Error messages name file and li
 
 from regard.formats.document import Document, open_document
 from regard.formats.pair import Pair, Segment
-from regard.formats.placeholders import check_translation, count_placeholders
+from regard.formats.placeholders import check_translation
 from regard.formats.reader import are_two_texts, read_lines, read_pairs
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Segment",
     "are_two_texts",
     "check_translation",
-    "count_placeholders",
     "open_document",
     "read_lines",
     "read_pairs",

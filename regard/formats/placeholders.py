@@ -31,11 +31,6 @@ ROLE = re.compile(r"(:[^`]*:)`(?:[^`<]*<([^`<>]*)>|(.*))`\Z", re.DOTALL)
 TAG_NAME = re.compile(r"<(/?)([^\s/>]+)")
 
 
-def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
-    """How often each placeholder occurs. Flags are those of PO: python-format, no-c-format, …"""
-    return Counter(token for _, token in _iter_placeholders(text, flags))
-
-
 def check_translation(source: str, translation: str, flags: Sequence[str] = ()) -> str:
     """Why a translation must not replace its source; empty if it may."""
     if not translation.strip():
@@ -49,8 +44,8 @@ def check_translation(source: str, translation: str, flags: Sequence[str] = ()) 
     )
 
 
-def _iter_placeholders(text: str, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Kind and text of each placeholder, in order."""
+def iter_placeholders(text: str, flags: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Kind and text of each placeholder, in order. Flags are those of PO: python-format, no-c-format, …"""
     disabled = any(flag.startswith("no-") and flag.endswith("-format") for flag in flags)
     strict = _is_printf(flags)
     for match in PLACEHOLDER.finditer(text):
@@ -86,7 +81,7 @@ def _check_control_characters(source: str, translation: str) -> str:
 
 
 def _check_placeholders(source: str, translation: str, flags: Sequence[str]) -> str:
-    expected, actual = (list(_iter_placeholders(text, flags)) for text in (source, translation))
+    expected, actual = (list(iter_placeholders(text, flags)) for text in (source, translation))
     missing = Counter(expected) - Counter(actual)
     extra = Counter(actual) - Counter(expected)
     if missing:
@@ -107,7 +102,7 @@ def _is_anonymous(kind: str, token: str) -> bool:
 def _check_nesting(source: str, translation: str, flags: Sequence[str]) -> str:
     """Tags may move, but not cross; checked if the source itself is well nested."""
     sides = [
-        _first_crossing_tag(token for kind, token in _iter_placeholders(text, flags) if kind == "tag")
+        _first_crossing_tag(token for kind, token in iter_placeholders(text, flags) if kind == "tag")
         for text in (source, translation)
     ]
     return f"it closes {sides[1]} in the wrong place" if sides[1] and not sides[0] else ""

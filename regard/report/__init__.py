@@ -3,7 +3,7 @@
 The input is a `Table` of plain values. It is drawn as a chart (`line_chart`, `bar_chart`, `histogram`, `heatmap_chart`;
 for several runs `overlay_curves`, `small_multiples`, `category_curves`, `stacked_histograms`, `slice_plot`,
 `parallel_coordinates`, `pareto_chart`), placed into one offline HTML file (`render_page` and its parts), or printed in
-a terminal (`format_alignment`, `sparkline`). This package knows colors and HTML but no models: it takes no tensors and
+a terminal (`format_alignment`). This package knows colors and HTML but no models: it takes no tensors and
 makes no network requests, and the same input gives the same bytes.
 """
 
@@ -29,7 +29,7 @@ from regard.report.page import (
     write_page,
 )
 from regard.report.table import Table, Value
-from regard.report.terminal import format_alignment, sparkline
+from regard.report.terminal import format_alignment
 
 __all__ = [
     "Chart",
@@ -64,7 +64,6 @@ __all__ = [
     "render_page",
     "slice_plot",
     "small_multiples",
-    "sparkline",
     "stacked_histograms",
     "to_csv",
     "write_page",

@@ -6,14 +6,12 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from regard.errors import RegardError
-from regard.report.charts.downsample import downsample_points
 from regard.report.text import display_width, replace_forbidden
 
 LABEL_WIDTH = 22
 SHADES = ((0.75, "█"), (0.5, "▓"), (0.25, "▒"), (0.1, "░"), (0.0, "·"))
 LEGEND = "█ 0.75 and more   ▓ 0.5   ▒ 0.25   ░ 0.1   · less"
 LINK_THRESHOLD = 0.25  # weight from which a source word is also named at the end of the row
-SPARKLINE_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def format_alignment(
@@ -43,21 +41,6 @@ def format_alignment(
     if label_width + 2 + 2 * len(source) + 12 <= width:
         return "\n".join(_draw_matrix(source, names, matrix, label_width, width) + legend)
     return "\n".join(_list_links(source, names, matrix, label_width, width))
-
-
-def sparkline(values: Sequence[float | None], width: int = 60) -> str:
-    """A sequence of numbers as one line of blocks, with a gap for each missing number."""
-    points = [(float(n), value if _is_finite(value) else None) for n, value in enumerate(values)]
-    heights = [value for _, value in downsample_points(points, width)]
-    finite = [value for value in heights if value is not None]
-    if not finite:
-        return " " * len(heights)
-    low, span = min(finite), max(finite) - min(finite)
-    top = len(SPARKLINE_BLOCKS) - 1
-    return "".join(
-        " " if value is None else SPARKLINE_BLOCKS[round((value - low) / span * top) if span else top // 2]
-        for value in heights
-    )
 
 
 def _clip(word: str, width: int) -> str:
@@ -150,7 +133,3 @@ def _linked_positions(row: Sequence[float]) -> list[int]:
 
 def _shade(weight: float) -> str:
     return next((mark for threshold, mark in SHADES if weight >= threshold), "·")
-
-
-def _is_finite(value: float | None) -> bool:
-    return value is not None and -float("inf") < value < float("inf")

@@ -1,9 +1,7 @@
-import math
-
 import pytest
 
 from regard.errors import RegardError
-from regard.report import format_alignment, sparkline
+from regard.report import format_alignment
 from regard.report.text import display_width
 
 SOURCE = ["Die", "kleine", "Katze", "schläft", "heute"]
@@ -97,13 +95,3 @@ def test_empty_sentences_are_no_trouble():
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(RegardError, match=message):
         format_alignment(["a", "b", "c"], ["x", "y"], **options)
-
-
-def test_a_sparkline_follows_its_values():
-    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
-    assert sparkline([7, 0]) == "█▁"
-    assert sparkline([2, 2]) == "▄▄"
-    assert sparkline([1, None, math.nan, 2]) == "▁  █"
-    assert sparkline([]) == ""
-    assert sparkline([None, None]) == "  "
-    assert len(sparkline([math.sin(n) for n in range(1000)], width=40)) == 40

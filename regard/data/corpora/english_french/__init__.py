@@ -23,7 +23,7 @@ from regard.data.corpora.english_french.sentences import draft_pair
 from regard.data.corpora.gold import GoldPair, split_words
 from regard.errors import DataError
 
-__all__ = ["Splits", "combinations", "generate", "is_reserved", "min_distinct_sentences", "split"]
+__all__ = ["Splits", "combinations", "generate", "is_reserved", "split"]
 
 RESERVED_FRACTION = 0.065
 """Share of adjective-noun and verb-object combinations that never occur in training."""
@@ -109,29 +109,6 @@ def combinations(pair: GoldPair) -> set[tuple[str, str, str]]:
 def is_reserved(combination: tuple[str, str, str]) -> bool:
     """Whether a combination is reserved for the compositional split: the same for every seed and machine."""
     return zlib.crc32(" ".join(combination).encode()) < RESERVED_FRACTION * 2**32
-
-
-def min_distinct_sentences() -> int:
-    """A lower bound on the distinct English sentences: those like "This girl ate the red apple." alone.
-
-    Counted from the word lists: each verb without a French preposition, in the tenses it can bear, with each
-    of its subjects and each of its objects under each adjective, singular and plural, and two openings for
-    either noun phrase, which every noun has. Everything else that the grammar says comes on top.
-    """
-    openings = 2
-    total = 0
-    for verb in lexicon.TRANSITIVE:
-        if not verb.preposition:
-            tenses = 4 if verb.aspect == "dynamic" else 3
-            subjects = sum(map(_count_number_forms, lexicon.nouns(verb.subjects)))
-            objects = lexicon.nouns(verb.objects)
-            object_phrases = sum(_count_number_forms(noun) * len(lexicon.adjectives(noun.tags)) for noun in objects)
-            total += tenses * openings * subjects * openings * object_phrases
-    return total
-
-
-def _count_number_forms(noun: lexicon.Noun) -> int:
-    return 1 if noun.mass else 2
 
 
 def _is_held_out(pair: GoldPair) -> bool:
