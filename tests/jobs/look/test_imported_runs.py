@@ -72,14 +72,12 @@ def test_a_marian_run_shows_positions_words_and_heads(opus, text, capsys):
     assert "decoder.2.cross.1" in says(capsys, "heads", opus, "--sentences", "2")
 
 
-def test_a_marian_run_is_pruned_and_says_that_there_was_nothing_to_mend_it_with(opus, tmp_path, capsys):
+def test_a_marian_run_is_pruned_and_says_that_it_was_not_fine_tuned(opus, tmp_path, capsys):
     pairs = tmp_path / "dev.tsv"
     pairs.write_text("".join(f"{p.source}\t{p.target}\n" for p in marian.SPLITS.dev[:3]), encoding="utf-8")
     told = says(capsys, "prune", opus, "--keep", "18", "--dev", pairs, "--out", tmp_path / "half", "--device", "cpu")
     assert "with 18 of 24 heads" in told and "without fine-tuning" in told
-    assert (
-        "dev chose what was cut" in told and f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr" in told
-    )
+    assert f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr" in told
     assert isinstance(open_inspected_run(tmp_path / "half").make_example("The king."), object)
 
 

@@ -36,7 +36,7 @@ ROLES = {
     "decoder.2.self": ["vertical", "copy", "", "", ""],
     "decoder.2.cross": ["copy", "", "", "", ""],
 }
-"""The roles of the heads of each attention, in their order; those without one are left as they were."""
+"""The roles of the heads of each attention, in their order; those without one stay unchanged."""
 GRAMMAR = [*RELATIONS, "", ""]
 
 
@@ -45,21 +45,21 @@ def texts(tmp_path_factory) -> Path:
     """Pairs to train on and pairs to measure on, with their gold: links of words alone, or all that is known."""
     folder = tmp_path_factory.mktemp("texts")
     for seed, (name, count) in enumerate({"train": 300, "dev": 10, "test": 10, "pairs": 24}.items()):
-        pairs = list(constructed.speak(count, seed))
-        kept = {
+        pairs = list(constructed.generate_pairs(count, seed))
+        contents = {
             "en": [pair.source for pair in pairs],
             "fr": [pair.target for pair in pairs],
             "links": [" ".join(f"{s}-{t}" for s, t in pair.alignment) for pair in pairs],
             "tsv": write_rows(pairs),
         }
-        for kind, lines in kept.items():
+        for kind, lines in contents.items():
             (folder / f"{name}.{kind}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return folder
 
 
 @pytest.fixture
-def made(texts, tmp_path):
-    """Makes a run, and writes the weights of its model by hand."""
+def make_run(texts, tmp_path):
+    """Trains a run for one step, and writes the weights of its model by hand."""
 
     def make(change: Callable[[EncoderDecoder, Tokenizer], None], *sizes: str) -> Path:
         data = {name: [str(texts / f"{name}.en"), str(texts / f"{name}.fr")] for name in ("train", "dev", "test")}
@@ -70,11 +70,11 @@ def made(texts, tmp_path):
     return make
 
 
-def told(run: Path, *given: object) -> dict[str, str]:
+def measured_roles(run: Path, *options: object) -> dict[str, str]:
     """The role of each head, as the command writes it."""
     table = run.with_name("heads.csv")
     with pytest.raises(SystemExit) as stopped:
-        main(["heads", str(run), *map(str, given), "--csv", str(table)])
+        main(["heads", str(run), *map(str, options), "--csv", str(table)])
     assert not stopped.value.code
     with table.open(encoding="utf-8", newline="") as file:
         return {row["head"]: row["role"] for row in csv.DictReader(file)}
@@ -86,25 +86,25 @@ def named(attention: str, roles: Sequence[str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_no_role_is_forgotten(kind):
-    known = {*possible_roles(kind), "copy"}
-    own = [roles for name, roles in ROLES.items() if kind == ("cross" if "cross" in name else name.split(".")[0])]
-    assert {role for roles in own for role in roles if role} == known - {*RELATIONS}
-    assert {role for role in GRAMMAR if role} >= known & {*RELATIONS}
+    possible = {*possible_roles(kind), "copy"}
+    planted = [roles for name, roles in ROLES.items() if kind == ("cross" if "cross" in name else name.split(".")[0])]
+    assert {role for roles in planted for role in roles if role} == possible - {*RELATIONS}
+    assert {role for role in GRAMMAR if role} >= possible & {*RELATIONS}
 
 
-def test_heads_of_every_role_are_recovered_from_a_run(made, texts):
+def test_heads_of_every_role_are_recovered_from_a_run(make_run, texts):
     heads, lines = constructed.HEADS, (texts / "train.en").read_text(encoding="utf-8").splitlines()
     sizes = (f"model.dim={heads * constructed.WIDTH}", f"model.heads={heads}", "model.encoder_layers=4")
     change = partial(constructed.write_roles, lines=lines, plan=ROLES)
-    run = made(change, *sizes, "model.decoder_layers=3", "model.positions.kind=learned")
-    found = told(run, texts / "pairs.en", texts / "pairs.fr", "--gold", texts / "pairs.links")
-    assert found == {head: role for name, roles in ROLES.items() for head, role in named(name, roles).items()}
+    run = make_run(change, *sizes, "model.decoder_layers=3", "model.positions.kind=learned")
+    roles_by_head = measured_roles(run, texts / "pairs.en", texts / "pairs.fr", "--gold", texts / "pairs.links")
+    assert roles_by_head == {head: role for name, roles in ROLES.items() for head, role in named(name, roles).items()}
 
 
-def test_heads_of_every_relation_are_recovered_from_a_run(made, texts):
+def test_heads_of_every_relation_are_recovered_from_a_run(make_run, texts):
     sizes = ("model.dim=48", "model.heads=12", "model.layers=1")
-    run = made(partial(constructed.write_grammar, plan=GRAMMAR), *sizes, "model.positions.kind=none")
-    assert told(run, texts / "pairs.tsv") == {
+    run = make_run(partial(constructed.write_grammar, plan=GRAMMAR), *sizes, "model.positions.kind=none")
+    assert measured_roles(run, texts / "pairs.tsv") == {
         **named("encoder.0.self", GRAMMAR),
         **named("decoder.0.self", GRAMMAR),
         **named("decoder.0.cross", [""] * 12),

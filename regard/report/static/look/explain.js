@@ -132,7 +132,7 @@ function flow({ axes, row }) {
   const parts = axes.rows.entries[row].parts;
   const mean = (list) => parts.reduce((sum, token) => sum + list[token], 0) / parts.length;
   const crosses = facts.sourceShare && state.kind !== "encoder";
-  const share = crosses ? split(mean(facts.sourceShare), "source", "target so far") : null;
+  const share = crosses ? split(mean(facts.sourceShare), "source", "target prefix") : null;
   const mixing = facts.mixing[state.kind]?.[mainHead().layer];
   const percentage = mixing ? formatNumber(100 * mean(mixing), 0) : "";
   const mixingNote = mixing ? note(`Mixing ratio of this layer: ${percentage} % of the output comes from other tokens.`) : null;
@@ -155,8 +155,8 @@ function about(head) {
   const rows = [
     ["lift over chance", head.lift === null ? null : `${formatNumber(head.lift, 2)} (${range})`],
     ["mean lift per sentence", number(head.macro_lift, 2)],
-    ["lift with random weights", number(head.baseline, 2)],
-    ["largest weight on the pattern", percent(head.argmax_rate)],
+    ["lift, random weights", number(head.baseline, 2)],
+    ["argmax on pattern", percent(head.argmax_rate)],
     ["runner-up", head.runner_up ? `${head.runner_up} ${formatNumber(head.runner_up_lift, 2)}` : null],
     ["effective keys", number(head.effective_keys, 1)],
     ["normalized entropy", number(head.normalized_entropy, 2)],

@@ -14,11 +14,11 @@ export function faithfulness(head) {
   const distance = (value) => (value === null ? null : `JSD ${formatNumber(value, 2)}`);
   const percentage = (value) => (value === null ? null : `${formatNumber(100 * value, 1)} %`);
   const rows = [
-    ["weights permuted: output changes by", percentage(tests.permutation_tvd)],
-    ["weights uniform: loss changes by", tests.uniform_loss_increase === null ? null : formatSigned(tests.uniform_loss_increase, 3)],
-    ["rank correlation with the gradient", tests.gradient_correlation === null ? null : formatNumber(tests.gradient_correlation, 2)],
-    ["distance to the most similar head", distance(tests.most_similar_divergence)],
-    ["distance to attention by position alone", distance(tests.position_divergence)],
+    ["permuted: output change", percentage(tests.permutation_tvd)],
+    ["uniform: loss change", tests.uniform_loss_increase === null ? null : formatSigned(tests.uniform_loss_increase, 3)],
+    ["correlation with gradient", tests.gradient_correlation === null ? null : formatNumber(tests.gradient_correlation, 2)],
+    ["most similar head", distance(tests.most_similar_divergence)],
+    ["positions alone", distance(tests.position_divergence)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   return [list, ...verdicts(tests).map(note)];
