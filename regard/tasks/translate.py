@@ -12,8 +12,10 @@ from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Search
 from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
+from regard.model.modules import device_of, evaluation_mode
 from regard.model.positions import Positions
-from regard.model.transformer import DecoderOnly, EncoderDecoder, device_of, evaluation_mode
+from regard.model.single_stack import DecoderOnly
+from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import use_fused_attention
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, DecodingBatch, IncrementalDecoder
 
