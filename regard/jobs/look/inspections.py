@@ -64,10 +64,14 @@ class LookRequest:
     """The options whose files will be written: --out, --svg, --png, --csv, --npz."""
 
     def require_unset(self, options: Sequence[str], reason: str) -> None:
-        """Raise an error for the first of these options that was given."""
-        given = {"--head": self.head, "--no-measure": not self.measure, "--compare-with": self.compare_with is not None}
-        given |= dict.fromkeys(self.outputs, True)
-        reject_options({name: given.get(name) for name in options}, reason)
+        """Raise an error for the first of these options that is set."""
+        values = {
+            "--head": self.head,
+            "--no-measure": not self.measure,
+            "--compare-with": self.compare_with is not None,
+            **dict.fromkeys(self.outputs, True),
+        }
+        reject_options({name: values.get(name) for name in options}, reason)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ TERM_LIMITATION = "Above the first layer it describes averages, not causes."
 
 def collect_measures(data: LookData) -> list[Measure]:
     """The available measures, most important first: where space is short, the last are dropped first."""
-    measures = [*_head_measures(data), *_flow_measures(data), *_term_measures(data)]
+    measures = [*_weight_measures(data), *_head_measures(data), *_flow_measures(data), *_term_measures(data)]
     return [measure for measure in measures if measure.kinds]
 
 
@@ -28,21 +28,23 @@ def term_names(data: LookData) -> list[str]:
     return list(next(iter(data.kinds.values())).terms.names)
 
 
-def _head_measures(data: LookData) -> list[Measure]:
-    def arrays(name: str) -> dict[str, LayerArrays]:
-        return {
-            kind: _check_axes(f"{kind}.{{}}.{name}", layers)
-            for kind, attention in data.kinds.items()
-            if (layers := getattr(attention, name)) is not None
-        }
+def _head_arrays(data: LookData, name: str) -> dict[str, LayerArrays]:
+    """The arrays of this name by kind, where they are known."""
+    return {
+        kind: _check_axes(f"{kind}.{{}}.{name}", layers)
+        for kind, attention in data.kinds.items()
+        if (layers := getattr(attention, name)) is not None
+    }
 
+
+def _weight_measures(data: LookData) -> list[Measure]:
     reference = data.reference.name if data.reference else ""
     return [
         Measure(
             "weight",
             "Attention weight",
             "How much each query attends to each key; rows sum to 1.",
-            arrays("weights"),
+            _head_arrays(data, "weights"),
             "It does not show that the output depends on the key: see Faithfulness.",
             normalized=True,
         ),
@@ -50,7 +52,7 @@ def _head_measures(data: LookData) -> list[Measure]:
             "difference",
             f"Difference to {reference}",
             "Weight minus the weight in the reference model.",
-            arrays("weight_difference"),
+            _head_arrays(data, "weight_difference"),
             "It does not show what made the model better: a head may change without effect.",
             signed=True,
             own_top_keys=True,
@@ -59,22 +61,27 @@ def _head_measures(data: LookData) -> list[Measure]:
             "reference",
             f"Weight: {reference}",
             "The weights of the same heads in the reference model.",
-            arrays("reference_weights"),
+            _head_arrays(data, "reference_weights"),
             normalized=True,
             own_top_keys=True,
         ),
+    ]
+
+
+def _head_measures(data: LookData) -> list[Measure]:
+    return [
         Measure(
             "norm",
             "Weight × value norm",
             "The norm of the vector that a key contributes; norms do not add up.",
-            arrays("norms"),
+            _head_arrays(data, "norms"),
             "It is not a share: the contributions of several keys may cancel.",
         ),
         Measure(
             "output_share",
             "Share of the output",
             "The share of the attention output that a key contributes; below 0 it opposes the output.",
-            arrays("output_share"),
+            _head_arrays(data, "output_share"),
             "It is not what the model needs: without a large share the output may be as good.",
             signed=True,
             own_top_keys=True,
@@ -83,7 +90,7 @@ def _head_measures(data: LookData) -> list[Measure]:
             "score",
             "Score before softmax",
             "The logits of the weights; only differences within a row matter.",
-            arrays("scores"),
+            _head_arrays(data, "scores"),
             "It cannot be compared between rows or heads.",
             averaged=True,
             signed=True,
@@ -92,7 +99,7 @@ def _head_measures(data: LookData) -> list[Measure]:
             "gradient",
             "Weight × gradient",
             "How strongly the loss reacts to the weight, without the sign.",
-            arrays("gradient"),
+            _head_arrays(data, "gradient"),
             "It is not an effect: it describes very small changes, and the weight is one of its factors.",
         ),
     ]
