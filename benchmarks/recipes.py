@@ -64,7 +64,7 @@ def train(folder: Path, config: Config) -> Run:
     elif run.scores("dev").exists():
         return open_run(folder)
     else:
-        events = resume_run(folder, [], lambda: False)
+        events = resume_run(folder, {}, lambda: False)
     for _ in events:
         pass
     return open_run(folder)

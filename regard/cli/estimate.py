@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.overrides import read_config, to_overrides
+from regard.cli.overrides import collect_values, read_config
 
 
 def estimate(
@@ -19,5 +19,5 @@ def estimate(
     from regard.jobs.train.estimate import estimate_files
 
     options = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
-    config, _ = read_config(files, to_overrides(options) + list(set_ or ()))
+    config, _ = read_config(files, collect_values(options, set_))
     print("\n".join(estimate_files(config)))

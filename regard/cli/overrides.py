@@ -1,20 +1,22 @@
 """Settings from the options of the command line."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.config import Config
 
 
-def to_overrides(options: Mapping[str, object]) -> list[str]:
-    """Options as assignments of settings; options that are None are left out."""
-    return [f"{name}={as_json(value)}" for name, value in options.items() if value is not None]
+def collect_values(options: Mapping[str, object], assignments: Sequence[str] | None) -> dict[str, Any]:
+    """The settings of options that were given, and of `--set name=value`, which comes last."""
+    from regard.config import parse_assignments
+
+    given_options = {name: value for name, value in options.items() if value is not None}
+    return given_options | parse_assignments(assignments or ())
 
 
-def read_config(files: list[Path], overrides: list[str]) -> "tuple[Config, str]":
+def read_config(files: Sequence[Path], values: Mapping[str, Any]) -> "tuple[Config, str]":
     """The config of training files, or of a config .toml and optional training files, and a name for its run."""
     from regard import config as settings
 
@@ -23,10 +25,6 @@ def read_config(files: list[Path], overrides: list[str]) -> "tuple[Config, str]"
     else:
         config, pairs = settings.build({}), files
     if pairs:
-        overrides = [f"data.train={as_json([str(file) for file in pairs])}", *overrides]
+        values = {"data.train": [str(file) for file in pairs], **values}
     name = files[0].name.partition(".")[0] if files else "model"
-    return settings.override(config, overrides), name
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return settings.with_values(config, values), name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.overrides import read_config, to_overrides
+from regard.cli.overrides import collect_values, read_config
 from regard.errors import ConfigError
 
 EXIT_INTERRUPTED = 130
@@ -42,7 +42,7 @@ def train(
         "train.steps": steps,
         "train.seed": seed,
     }
-    overrides = to_overrides(options) + list(set_ or ())
+    values = collect_values(options, set_)
     if resume is not None and (files or out or overwrite or from_):
         raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
@@ -54,9 +54,9 @@ def train(
     from regard.jobs.train.events import TrainingInterrupted
 
     if resume is not None:
-        event_stream = fit.resume_run(resume, overrides, install_interrupt_handler())
+        event_stream = fit.resume_run(resume, values, install_interrupt_handler())
     else:
-        config, name = read_config(files or [], overrides)
+        config, name = read_config(files or [], values)
         event_stream = fit.train_run(out or Path("runs") / name, config, overwrite, install_interrupt_handler(), from_)
     if isinstance(show_progress(event_stream), TrainingInterrupted):
         raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too

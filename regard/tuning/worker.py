@@ -274,7 +274,7 @@ class TrialRunner:
         for attempt in count():
             try:
                 if is_run(folder):
-                    yield from job.resume_run(folder, [], stop)
+                    yield from job.resume_run(folder, {}, stop)
                 else:
                     yield from job.train_run(
                         folder, self.worker.study.build_config(self.params, self.seed_index), False, stop

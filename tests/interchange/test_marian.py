@@ -313,7 +313,7 @@ def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
 
 def test_an_imported_run_has_nothing_to_go_on_with(run: Path):
     with pytest.raises(RunError, match=r"was imported or pruned, not trained.*regard train FILES --from"):
-        list(fit.resume_run(run, ["train.steps=3"], never))
+        list(fit.resume_run(run, {"train.steps": 3}, never))
 
 
 def test_the_older_weight_file_says_the_same_and_may_hold_no_code(folder: Path, run: Path, tmp_path):

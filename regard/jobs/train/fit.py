@@ -2,10 +2,11 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -92,7 +93,7 @@ def _require_translator(config: Config) -> None:
         )
 
 
-def resume_run(folder: Path, overrides: list[str], should_stop: StopCallback) -> Iterator[TrainingEvent]:
+def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallback) -> Iterator[TrainingEvent]:
     """Resume a run from its latest checkpoint; only the length of training may change."""
     run = runs.open_run(folder)
     old_config = run.load_config()
@@ -101,7 +102,7 @@ def resume_run(folder: Path, overrides: list[str], should_stop: StopCallback) ->
             f"{folder}: was imported or pruned, not trained, so it cannot be resumed. "
             f"Fine-tune it in a new run: regard train FILES --from {folder} --out …"
         )
-    config = settings.override(old_config, overrides)
+    config = settings.with_values(old_config, values)
     if _without_end_settings(config) != _without_end_settings(old_config):
         raise ConfigError(
             f"{folder}: only train.steps, minutes, epochs and tokens may change when a run is resumed; "

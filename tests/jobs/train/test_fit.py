@@ -66,7 +66,7 @@ def test_five_and_five_steps_are_ten_bit_for_bit(tmp_path, tiny, kind):
     changes = (*regular, *KINDS[kind])
     train(tmp_path / "whole", tiny(*changes, "train.steps=10"))
     train(tmp_path / "parted", tiny(*changes, "train.steps=5"))
-    list(job.resume_run(tmp_path / "parted", ["train.steps=10"], never))
+    list(job.resume_run(tmp_path / "parted", {"train.steps": 10}, never))
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
@@ -89,9 +89,9 @@ def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
     events = list(job.train_run(tmp_path / "parted", config, False, lambda: True))
     assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == 1
     for step in range(2, 7):
-        events = list(job.resume_run(tmp_path / "parted", [], lambda: True))
+        events = list(job.resume_run(tmp_path / "parted", {}, lambda: True))
         assert isinstance(events[-1], TrainingInterrupted) and events[-1].step == step
-    assert isinstance(list(job.resume_run(tmp_path / "parted", [], lambda: True))[-1], TrainingFinished)
+    assert isinstance(list(job.resume_run(tmp_path / "parted", {}, lambda: True))[-1], TrainingFinished)
     assert_same(tmp_path / "whole", tmp_path / "parted")
     assert [step.number for step in log.read_steps(Run(tmp_path / "parted").log)] == list(range(1, 8))
 
@@ -223,13 +223,13 @@ def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
     with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change when"):
-        list(job.resume_run(tmp_path / "run", ["model.dropout=0.3"], never))
+        list(job.resume_run(tmp_path / "run", {"model.dropout": 0.3}, never))
     assert Run(tmp_path / "run").config.read_text() == before
 
 
 def test_a_finished_run_says_so(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
-    events = list(job.resume_run(tmp_path / "run", [], never))
+    events = list(job.resume_run(tmp_path / "run", {}, never))
     assert not [e for e in events if isinstance(e, TrainingProgress)]
     assert "already finished" in str(events[-1])
 
@@ -320,10 +320,10 @@ def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny
         tmp_path / "run",
         tiny("train.steps=2", "train.validate_every=50", "train.save_every=3", "train.average_checkpoints=1"),
     )
-    events = job.resume_run(tmp_path / "run", ["train.steps=90"], lambda: True)
+    events = job.resume_run(tmp_path / "run", {"train.steps": 90}, lambda: True)
     assert isinstance(list(events)[-1], TrainingInterrupted)
     for _ in range(8):
-        list(job.resume_run(tmp_path / "run", [], lambda: True))
+        list(job.resume_run(tmp_path / "run", {}, lambda: True))
     assert load(tmp_path / "run").translate(["The girl eats."])
 
 
@@ -342,14 +342,14 @@ def test_a_run_that_lost_its_place_says_so(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     Run(tmp_path / "run").latest.unlink()
     with pytest.raises(RunError, match=r"latest.json: missing"):
-        list(job.resume_run(tmp_path / "run", ["train.steps=4"], never))
+        list(job.resume_run(tmp_path / "run", {"train.steps": 4}, never))
 
 
 def test_stopping_early_is_said_and_training_on_begins_with_new_patience(tmp_path, tiny):
     config = tiny("train.steps=500", "train.validate_every=2", "train.patience=2", "train.learning_rate=1e-9")
     notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
     assert any(note.startswith("stopped early: no improvement on dev in 2 validations") for note in notes)
-    more = list(job.resume_run(tmp_path / "run", ["train.steps=600"], never))
+    more = list(job.resume_run(tmp_path / "run", {"train.steps": 600}, never))
     assert [e for e in more if isinstance(e, TrainingProgress)]
 
 
@@ -357,7 +357,7 @@ def test_a_log_cut_in_the_middle_costs_no_run(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=4", "train.save_every=2"))
     path = Run(tmp_path / "run").log
     path.write_bytes(path.read_bytes()[:-200])
-    assert isinstance(list(job.resume_run(tmp_path / "run", ["train.steps=6"], never))[-1], TrainingFinished)
+    assert isinstance(list(job.resume_run(tmp_path / "run", {"train.steps": 6}, never))[-1], TrainingFinished)
 
 
 def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):

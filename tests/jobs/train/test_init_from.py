@@ -76,7 +76,7 @@ def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tm
     for event in job.train_run(tmp_path / "parted", config, False, never, origin):
         if "Progress" in type(event).__name__:
             break  # as a kill would end it
-    assert isinstance(list(job.resume_run(tmp_path / "parted", [], never))[-1], TrainingFinished)
+    assert isinstance(list(job.resume_run(tmp_path / "parted", {}, never))[-1], TrainingFinished)
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
@@ -113,7 +113,7 @@ def test_a_tokeniser_without_its_checksum_is_learnt_again(tmp_path, files):
     run.write_json(run.checksums, {})
     for path in (run.tokens_manifest, run.latest, run.best):
         path.unlink()
-    assert isinstance(list(job.resume_run(run.folder, [], never))[-1], TrainingFinished)
+    assert isinstance(list(job.resume_run(run.folder, {}, never))[-1], TrainingFinished)
 
 
 def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
