@@ -204,7 +204,7 @@ def _check_no_random_roles(examples: list[Example]) -> SelfTestResult:
     analyses = analyze_heads(models[0], examples, models[1])
     heads_with_role = [str(analysis.head) for analysis in analyses if analysis.role]
     return SelfTestResult(
-        "a model with random weights has no sure role",
+        "a model with random weights has no reliable role",
         f"{len(heads_with_role)} of {len(analyses)} heads",
         not heads_with_role,
     )

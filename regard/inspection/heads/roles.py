@@ -129,7 +129,7 @@ class HeadAnalysis:
             return "nothing could be measured"
         description = f"{best.name}, lift {best.lift:.2f} ({best.format_interval()})"
         runner_up_text = f", runner-up {runner_up.name} {runner_up.lift:.2f}" if runner_up else ""
-        return (description if best.is_reliable else f"no sure role; nearest {description}") + runner_up_text
+        return (description if best.is_reliable else f"no reliable role; nearest {description}") + runner_up_text
 
 
 @dataclass(frozen=True)

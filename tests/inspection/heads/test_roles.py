@@ -95,7 +95,7 @@ def test_a_role_that_random_weights_have_too_is_not_told():
     model = small_model("sinusoidal")
     with alter(model, plant_roles(model, "encoder.0.self", ["previous"] * 4, EXAMPLES)):
         (analysis, *_) = analyze_heads(model, EXAMPLES, model)
-    assert analysis.role is None and analysis.best.name == "previous" and "no sure role" in analysis.describe()
+    assert analysis.role is None and analysis.best.name == "previous" and "no reliable role" in analysis.describe()
 
 
 def without_gold(example):

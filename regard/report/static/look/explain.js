@@ -164,7 +164,7 @@ function about(head) {
     ["mean distance", head.mean_distance === null ? null : `${formatNumber(head.mean_distance, 1)} ± ${formatNumber(head.distance_std, 1)}`],
     ["explained by distance", percent(head.toeplitz)],
     ["importance", number(head.importance, 2)],
-    [`change since ${facts.reference?.name}`, divergenceText(head)],
+    [`divergence from ${facts.reference?.name}`, divergenceText(head)],
     ["copying, −1 to 1", number(head.copying, 2)],
     ["alignment error rate", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
