@@ -1,7 +1,7 @@
 """Function words of twenty languages, and the Unicode blocks of scripts: enough to identify languages without a model.
 
-Function words are frequent in every text, independently of its subject. The lists were written by hand. They include closely
-related languages (Danish and Swedish, Catalan and Spanish), so that one is not mistaken for the other.
+Function words are frequent in every text, independently of its subject. The lists were written by hand. They include
+closely related languages (Danish and Swedish, Catalan and Spanish), so that one is not mistaken for the other.
 Words are runs of letters: `l'homme` is `l` and `homme`, so single letters occur.
 """
 

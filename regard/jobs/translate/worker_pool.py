@@ -35,7 +35,7 @@ class TranslationBackend(Protocol):
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
-        """The translations of each text, best first; `numbers` are the numbers of the texts in the whole input."""
+        """The translations of each text, best first; `global_indices` are those of the texts in the whole input."""
         ...
 
 
