@@ -2,8 +2,8 @@
 
     python benchmarks/eight_bits.py FOLDER --run RUN test.en test.de [--run RUN test.en test.fr …] [--write]
 
-Translations are kept in FOLDER, so that what is done is not done again. BLEU is that of text which is tokenised and
-lower-cased already, as papers on Multi30k give it; p is how often a difference as large comes by luck (sacreBLEU's
+Translations are kept in FOLDER, so that what is done is not done again. BLEU is that of text which is tokenized and
+lowercased already, as papers on Multi30k give it; p is how often a difference as large comes by luck (sacreBLEU's
 paired bootstrap).
 """
 

@@ -1,4 +1,4 @@
-"""Copying and reversing, learnt on short sequences and asked of long ones: small models, one loop for both kinds."""
+"""Copying and reversing, learned on short sequences and asked of long ones: small models, one loop for both kinds."""
 
 from dataclasses import dataclass
 

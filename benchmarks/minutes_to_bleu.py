@@ -4,7 +4,7 @@
 
 The recipe is that of Wu et al. 2021 for Multi30k (4+4 layers of width 128, dropout 0.3, batches of 4,096, rate 0.005,
 the mean of the last ten checkpoints), run by OpenNMT-py, the fastest of the others here. Both train at the same time,
-each on one half of the cores, so that they share the same clock and the same machine. Text is lower-cased and cut into
+each on one half of the cores, so that they share the same clock and the same machine. Text is lowercased and cut into
 words beforehand, and scored so, with beam 5. Of Regard every point is a training of its own, whose schedule ends when
 its minutes do; of the other it is a look at one training on its way. Regard keeps its best checkpoint or an average by
 dev loss, so the test set, which was used for nothing, stands beside dev. What is finished in FOLDER is not done again;
@@ -175,7 +175,7 @@ def chart(found: dict[str, list[Point]]) -> bytes:
         "toolkit",
         title=f"Multi30k, English to German, {cores} core{'s' if cores > 1 else ''} each",
         x_title="minutes of training",
-        y_title="dev BLEU (lower-cased, as tokenised)",
+        y_title="dev BLEU (lowercased, as tokenized)",
     ).to_png()
 
 
@@ -210,7 +210,7 @@ def main() -> None:
             rows.append(f"| {name} | {point['minutes']:.1f} | {' | '.join(scores)} |")
     print("\n".join(rows))
     if given.write:
-        about = ["- seed 1; lower-cased, as tokenised, beam 5", *(f"- {line}" for line in versions([PEER.name]))]
+        about = ["- seed 1; lowercased, as tokenized, beam 5", *(f"- {line}" for line in versions([PEER.name]))]
         write("minutes_to_bleu", [*described(), *about, "", *rows])
         IMAGE.write_bytes(chart(found))
         (RESULTS / "minutes_to_bleu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Regard: train Transformers on your own text, on your own machine, and see what they look at.
+"""Regard: train Transformers on your own text, on your own machine, and see what they attend to.
 
     import regard
     translator = regard.load("runs/demo")
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.jobs.load import load
 
-_HOMES = {"RegardError": "regard.errors", "load": "regard.jobs.load"}
+_LAZY_IMPORTS = {"RegardError": "regard.errors", "load": "regard.jobs.load"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_LAZY_IMPORTS[name]), name)
 
 
 def __dir__() -> list[str]:

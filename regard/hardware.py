@@ -30,7 +30,7 @@ def pick_device(name: str, index: int = 0) -> "torch.device":
         device = torch.device(name)
         float(torch.ones(1, device=device).sum())
     except (RuntimeError, AssertionError, ImportError) as error:
-        raise ConfigError(f"train.device={name!r} cannot be used here ({str(error).split(chr(10))[0]})") from None
+        raise ConfigError(f"device {name!r} is not available ({str(error).split(chr(10))[0]})") from None
     return device
 
 
@@ -59,7 +59,7 @@ def count_cores() -> int:
 
 
 def measure_matmul_flops(tries: int = TRIES) -> float:
-    """Floating-point operations per second of matrix products of the size that training uses.
+    """Floating-point operations per second of matrix multiplications of the size that training uses.
 
     The best of several short tries: a machine that is busy for a moment is not a slow machine.
     """

@@ -38,7 +38,7 @@ from regard.config import Config
 from regard.errors import BusyError, RunError, WriteError
 
 RUN_FORMAT = 1  # raised by every incompatible change to the files of a run; other formats are refused
-TEMPORARY_SUFFIX, STAGING_SUFFIX = ".tmp", ".staging"
+TEMPORARY_SUFFIX, STAGING_SUFFIX = ".regard-tmp", ".regard-staging"  # which no file of the user has
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
@@ -382,7 +382,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     except OSError as error:
         raise WriteError(
-            f"{path}: could not be written ({error.strerror or error}); what was there before is untouched"
+            f"{path}: could not be written ({error.strerror or error}); the existing file is unchanged"
         ) from None
     finally:
         with contextlib.suppress(OSError):

@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_says_so(tmp_path):
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        with pytest.raises(RunError, match=r"x.bin: could not be written .*before is untouched"):
+        with pytest.raises(RunError, match=r"x.bin: could not be written .*existing file is unchanged"):
             write_text(path, "n" * 5000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

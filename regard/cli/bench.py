@@ -10,7 +10,7 @@ def bench(
     seconds: float = typer.Option(5.0, min=0.0, help="Duration of each measurement in seconds."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
-    """Measure this machine: matrix products, training and translation, and suggest what would make them faster."""
+    """Measure this machine: matrix multiplication, training and translation, and suggest what would make it faster."""
     from regard.jobs.bench import build_default_workload, build_run_workload, run_benchmark
 
     config, workload = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])

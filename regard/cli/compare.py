@@ -17,10 +17,10 @@ def compare(
 ) -> None:
     """Compare runs and files of translations on one test set: scores, significance, curves, sentences."""
     from regard.decode import BeamSearch
-    from regard.tuning.compare import compare as job
+    from regard.tuning.compare import compare_files
     from regard.tuning.pages.comparison import format_comparison, write_comparison
 
-    comparison = job(systems, on or [], BeamSearch(beam, alpha), device)
+    comparison = compare_files(systems, on or [], BeamSearch(beam, alpha), device)
     path = write_comparison(comparison, out)
     print(json.dumps(comparison.as_dict(), indent=1) if as_json else "\n".join(format_comparison(comparison)))
-    typer.echo(f"\nreport: {path}\nsentence by sentence: {out / 'sentences.tsv'}", err=True)
+    typer.echo(f"\nreport: {path}\nper-sentence scores: {out / 'sentences.tsv'}", err=True)

@@ -11,14 +11,14 @@ def evaluate(
     files: list[str] = typer.Argument(..., help="Pairs to score on: two aligned text files, or one .tsv."),
     beam: int = typer.Option(5, help="Beam width; 1 is greedy search."),
     alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
-    lowercase: bool = typer.Option(False, "--lowercase", help="Also report BLEU of lower-cased text."),
+    lowercase: bool = typer.Option(False, "--lowercase", help="Also report BLEU of lowercased text."),
     tokenize: str | None = typer.Option(
         None, help="Also report BLEU with another tokenization: none (the text is tokenized already), intl, char, zh."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print metric → {value, low, high, signature}."),
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
-    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95 % interval."""
+    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95% interval."""
     from regard.decode import BeamSearch
     from regard.jobs.evaluate import evaluate_files, select_metrics
 
@@ -41,4 +41,4 @@ def evaluate(
     )
     print(f"for comparison: the source copied {base.copied_source}")
     print(f"translations of other sentences   {base.shuffled_translations}")
-    print(f"sentence by sentence: {result.sentence_scores}")
+    print(f"per-sentence scores: {result.sentence_scores}")

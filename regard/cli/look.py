@@ -20,7 +20,7 @@ def look(
     npz: Path | None = typer.Option(None, help="Write all arrays of the sentence (NumPy)."),
     measure: bool = typer.Option(True, help="Measure heads on a corpus first; --no-measure is faster."),
     positions: bool = typer.Option(False, "--positions", help="Inspect the position encoding; takes no text."),
-    places: int = typer.Option(24, help="Number of positions that --positions shows."),
+    num_positions: int = typer.Option(24, help="Number of positions that --positions shows."),
     compare_with: str | None = typer.Option(
         None, help="Reference model: a saved step of the run, `start`, or another run folder."
     ),
@@ -33,11 +33,11 @@ def look(
         return
     if run is None or not (texts or positions):
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
-    from regard.jobs.look.inspections import LookRequest, inspect_run
+    from regard.jobs.look.inspections import LookOptions, inspect_run
 
     options = {"--out": out, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz}
     paths = {name: path for name, path in options.items() if path is not None}
-    request = LookRequest(
+    request = LookOptions(
         run=run,
         texts=texts or (),
         sentences=sentences,
@@ -45,7 +45,7 @@ def look(
         head=head,
         compare_with=compare_with,
         positions=positions,
-        num_positions=places,
+        num_positions=num_positions,
         outputs=tuple(paths),
     )
     inspection = inspect_run(request, device)
@@ -68,7 +68,9 @@ def heads(
     ),
     gold: Path | None = typer.Option(None, help="Gold links, one line per pair: 0-0 1-2, 3p1 if only possible."),
     csv: Path | None = typer.Option(None, help="Write the whole table, with more columns than are printed."),
-    pharaoh: Path | None = typer.Option(None, help="Write the links of the best aligner, one line per pair: 0-0 1-2."),
+    pharaoh: Path | None = typer.Option(
+        None, help="Write the links of the best alignment head: 0-0 1-2, one line per pair."
+    ),
     device: str = typer.Option("cpu", help="cpu, cuda …"),
 ) -> None:
     """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
@@ -94,7 +96,7 @@ def _print_selftests() -> None:
     failed = 0
     for result in run_selftests():
         failed += not result.passed
-        print(f"{'holds' if result.passed else 'FAILS'}  {result.claim}: {result.measurement}")
+        print(f"{'pass' if result.passed else 'FAIL'}  {result.claim}: {result.measurement}")
     if failed:
-        print(f"{failed} proofs failed: do not rely on `regard look` on this machine")
+        print(f"{failed} self-tests failed: do not rely on `regard look` on this machine")
         raise typer.Exit(1)

@@ -46,7 +46,7 @@ def prune(
 
 def _print_summary(result: "PruneResult") -> None:
     before, after = result.sizes
-    print("heads left   loss   BLEU (greedy), the other heads masked, without fine-tuning")
+    print("heads kept   loss   BLEU (greedy), the other heads masked, without fine-tuning")
     for point in result.curve:
         score = point.bleu
         print(f"{point.num_heads:10}  {point.loss:5.3f}   {score.value:5.2f} [{score.low:.2f}, {score.high:.2f}]")
@@ -56,7 +56,7 @@ def _print_summary(result: "PruneResult") -> None:
     print(f"after:  {result.after}   (dev, greedy, {recovery})")
     print(f"{result.difference}")
     share = result.after.value / result.before.value if result.before.value else 0.0
-    print(f"{share:.1%} of its BLEU with {after.heads} of {before.heads} heads")
+    print(f"keeps {share:.1%} of the BLEU with {after.heads} of {before.heads} heads")
     print(f"parameters {before.parameters:,} → {after.parameters:,}")
     print(f"FLOPs per pair {before.flops:,.0f} → {after.flops:,.0f}")
     print(f"seconds to translate {before.seconds:.2f} → {after.seconds:.2f} (one measurement; see benchmarks/)")

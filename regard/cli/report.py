@@ -6,14 +6,18 @@ import typer
 
 
 def report(
-    folder: Path = typer.Argument(..., help="Study folder, or a run, whose page was written when its training ended."),
+    folder: Path = typer.Argument(
+        ..., help="Study folder, or run folder, whose report was written at the end of training."
+    ),
     all_tests: bool = typer.Option(
-        False, "--all-tests", help="Show the test scores of every trial, not only of the chosen one."
+        False, "--all-tests", help="Show the test scores of every trial, not only of the selected one."
     ),
     pads_counted: bool = typer.Option(
         False, "--pads-counted", help="Also show accuracy and loss as they would be if padding counted."
     ),
-    storage: str | None = typer.Option(None, metavar="URL", help="Storage of the study, if it needs a password."),
+    storage: str | None = typer.Option(
+        None, metavar="URL", help="Storage URL, including the password if one is needed."
+    ),
 ) -> None:
     """Write the page of a study: one offline HTML file with tables, charts and conclusions."""
     from regard.tuning.pages.report import open_report

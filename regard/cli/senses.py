@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 LEGEND = """\
 '{word}' in {count} sentences. SelfSim: mean cosine of its vectors; IntraSim: of the tokens of a sentence;
-MEV: variance explained by one direction. Each is reduced by that of unrelated words (anisotropy: their mean cosine).
+MEV: variance explained by one direction.
+From each value, that of random words is subtracted (anisotropy: their mean cosine).
 Left raw, right standardized: every dimension has deviation 1, so that no rogue dimension dominates.
 Ethayarajh 2019; Timkey and van Schijndel 2021."""
 

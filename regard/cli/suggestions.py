@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-from regard.config.names import setting_called
+from regard.config.names import find_setting
 
 COMMANDS = {
     "embed-words": "senses",
@@ -25,11 +25,15 @@ OPTIONS = {
     "--against": "--compare-with",
     "--alone": "--keep-only",
     "--mend": "--finetune-steps",
+    "--places": "--num-positions",
     "--output": "--out",
     "--output-dir": "--out",
     "--save-dir": "--out",
     "--beam-size": "--beam",
     "--num-beams": "--beam",
+    "--beam-width": "--beam",
+    "--length-penalty": "--alpha",
+    "--num-return-sequences": "--nbest",
     "--config": "--set name=value for one setting, or a study file for `regard tune`",
     "--valid": "--dev",
     "--val": "--dev",
@@ -49,15 +53,19 @@ def suggest(arguments: Sequence[str], options: Options) -> str | None:
         return f"there is no command '{command}'; did you mean '{COMMANDS[command]}'?" if command in COMMANDS else None
     for argument in takewhile(lambda argument: argument != "--", arguments):
         option = argument.partition("=")[0]
-        if option.startswith("--") and option not in options[command] and (known := _known(option, options[command])):
+        if (
+            option.startswith("--")
+            and option not in options[command]
+            and (known := _suggest_option(option, options[command]))
+        ):
             return f"regard {command} has no option {option}; did you mean {known}?"
     return None
 
 
-def _known(option: str, options: frozenset[str]) -> str | None:
+def _suggest_option(option: str, options: frozenset[str]) -> str | None:
     if option in OPTIONS and OPTIONS[option].split()[0] in options:
         return OPTIONS[option]
-    setting = setting_called(option.removeprefix("--"))
+    setting = find_setting(option.removeprefix("--"))
     short = f"--{setting.rpartition('.')[2].replace('_', '-')}" if setting else ""
     if short in options:
         return short

@@ -27,7 +27,7 @@ def tune(
     over: list[str] | None = typer.Option(
         None, metavar="NAME=VALUES", help="What varies: a,b,c or lo..hi or 'log lo..hi' or 'lo..hi by step'."
     ),
-    dev: list[str] | None = typer.Option(None, help="Dev pairs, to select by (one or two files)."),
+    dev: list[str] | None = typer.Option(None, help="Dev pairs, used to rank trials (one or two files)."),
     test: list[str] | None = typer.Option(None, help="Test pairs, to score the selected trial on."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any setting, for all trials."),
     source: str | None = typer.Option(None, help="Source language code, as in --source en."),
@@ -137,7 +137,7 @@ def _build_study(options: _StudyOptions) -> "Study":
         study = studies.load(files[0])
         return studies.override(study, train | options.values, **options.fields, each=options.budget or None)
     if not options.over:
-        raise ConfigError("nothing varies: give a study file, or say what to vary with --over model.layers=2,4,6")
+        raise ConfigError("nothing varies: give a study file, or specify what to vary with --over model.layers=2,4,6")
     if not files:
         raise ConfigError("nothing to train on: put the training files before --over, --dev and --test")
     return _study_from_options(options)

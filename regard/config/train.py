@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from regard.config.base import Settings
 
@@ -63,7 +63,7 @@ class TrainConfig(Settings):
     ema: float = Field(default=0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, which is then validated and saved. 0: off."""
     head_stats_every: int = Field(default=0, ge=0)
-    """Steps between two measurements of all attention heads, kept in heads.jsonl; about a second each. 0: never."""
+    """Steps between two measurements of all attention heads, saved in heads.jsonl; about a second each. 0: never."""
     init_from: str = ""
     """Run folder whose tokenizer, sizes and weights this run is initialized from; `--from` sets it."""
     padding_free: Literal["auto", True, False] = "auto"
@@ -78,6 +78,11 @@ class TrainConfig(Settings):
     """CPU threads. 0: one per core."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Random seed: same seed, same machine, same result."""
+
+    @field_validator("padding_free", mode="before")
+    @classmethod
+    def booleans_may_be_words(cls, value: object) -> object:
+        return {"true": True, "false": False}.get(str(value).lower(), value)
 
     @model_validator(mode="after")
     def bleu_needs_sentences(self) -> Self:

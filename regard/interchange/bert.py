@@ -80,12 +80,12 @@ def read(folder: ModelFolder) -> TrainedEncoder:
 def _unsupported_features(bert_config: Mapping[str, Any]) -> Iterator[str]:
     """The reasons why Regard cannot express a folder."""
     if bert_config["position_embedding_type"] != "absolute":
-        yield f"position_embedding_type is {bert_config['position_embedding_type']}, and BERT's positions are absolute"
+        yield f"position_embedding_type={bert_config['position_embedding_type']}; only absolute is supported"
     for name in ("is_decoder", "add_cross_attention"):
         if bert_config[name]:
-            yield f"{name} is on, and an encoder attends to its own text alone, in both directions"
+            yield f"{name}=true is not supported: only bidirectional encoders"
     if str(bert_config["hidden_act"]) not in ACTIVATIONS:
-        yield f"hidden_act is {bert_config['hidden_act']}; there are {', '.join(ACTIVATIONS)}"
+        yield f"hidden_act={bert_config['hidden_act']}; available: {', '.join(ACTIVATIONS)}"
 
 
 def _unsupported_pooling(folder: ModelFolder) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _require_matching_tokenizer(folder: ModelFolder, bert_config: Mapping[str, A
     if do_lower_case and tokenizer.encode(["ABC É"], PROBE_LENGTH) != tokenizer.encode(["abc é"], PROBE_LENGTH):
         raise FormatError(
             f"{folder.path / SENTENCE_CONFIG}: do_lower_case is on, but the tokenizer is cased; "
-            f"texts are not lower-cased before they are tokenized"
+            f"texts are not lowercased before they are tokenized"
         )
 
 

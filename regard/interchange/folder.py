@@ -73,7 +73,7 @@ class ModelFolder:
     def require_supported(self, reasons: list[str]) -> None:
         """Raise with the reasons why Regard cannot express this model, if there are any."""
         if reasons:
-            raise FormatError(f"{self.path}: not supported: {'; '.join(reasons)}")
+            raise FormatError(f"{self.path}: cannot be imported: {'; '.join(reasons)}")
 
     def require_weights(self, expected_names: Collection[str], tensors: Collection[str]) -> None:
         """Raise if a weight is missing."""

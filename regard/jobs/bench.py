@@ -75,14 +75,14 @@ def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 
     half_threads_flops = _with_threads(max(1, threads // 2), measure_matmul_flops)
     matmul_flops = measure_matmul_flops()
     yield _describe_hardware(threads)
-    yield f"matrix products: {matmul_flops / 1e9:,.0f} GFLOP per second in float32"
+    yield f"matrix multiplication: {matmul_flops / 1e9:,.0f} GFLOP/s in float32"
     tokens_per_second, utilization = measure_training(config, workload, seconds)
     m, parameters = workload.model_config, sum(p.numel() for p in workload.build_model().parameters())
     yield f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
     batch_tokens = config.train.batch_tokens
     yield (
         f"training: {tokens_per_second:,.0f} target tokens per second in batches of {batch_tokens:,}, "
-        f"{utilization:.2f} of the speed of matrix products"
+        f"{utilization:.2f} of the speed of matrix multiplication"
     )
     speeds: dict[str, float] = {}
     for quantize in LINEAR_FACTORIES:
@@ -96,11 +96,11 @@ def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 
 
 
 def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float) -> tuple[float, float]:
-    """Target tokens per second, and the utilization: FLOPs per second relative to plain matrix products."""
+    """Target tokens per second, and the utilization: FLOPs per second relative to plain matrix multiplication."""
     c = config.train
     model = workload.build_model()
     learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free is not False)
-    optimizers = optim.build(c, model)
+    optimizers = optim.build_optimizers(c, model)
     batch = _make_batch(workload, c.batch_tokens)
     batch_flops = training_flops(workload.model_config, workload.vocab_size, _mean_lengths(batch)) * len(batch.source)
     times: list[float] = []
@@ -154,7 +154,7 @@ def suggest_speedups(
     if int8_speedup > 1.1:
         yield f"! regard translate --quantize int8 is {int8_speedup:.1f} times as fast with a beam"
     install = "" if importlib.util.find_spec("ctranslate2") else " (pip install 'regard[ctranslate2]')"
-    yield f"! not measured here, but worth a try: regard translate --engine ctranslate2{install}"
+    yield f"! not measured here, but may be faster: regard translate --engine ctranslate2{install}"
 
 
 def _describe_hardware(threads: int) -> str:

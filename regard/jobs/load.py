@@ -19,11 +19,11 @@ from regard.model.single_stack import EncoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.runtime.linears import LinearFactory, dense
+from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
-LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense, "int8": int8_linear}
+LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8_linear}
 """The kinds of weights that decoding can use, as `--quantize` names them."""
 
 
@@ -41,7 +41,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
         )
     if config.model.architecture != "encoder-decoder":
         raise RunError(
-            f"{run.folder}: holds an encoder only, which cannot translate. Embed text with it: "
+            f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
             f"regard.jobs.load.load_encoder({str(folder)!r}).embed([…])"
         )
     tokenizers = load_tokenizers(run, config)
@@ -52,11 +52,11 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
-    """The embedder of a run that holds an encoder only."""
+    """The embedder of an encoder-only run."""
     run = open_run(Path(folder))
     config = run.load_config()
     if config.model.architecture != "encoder" or not run.best.exists():
-        raise RunError(f"{run.folder}: holds no encoder only; `regard import` makes such a run from a BERT folder.")
+        raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
     model = new_encoder(config, tokenizer.pad_id)
     load_weights(model, run, run.best_weights())

@@ -14,7 +14,7 @@ from regard.data.batch import Batches, DataPosition
 from regard.data.store import open_corpus
 from regard.data.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
-from regard.errors import ConfigError, DataError, RunError
+from regard.errors import ConfigError, DataError, DivergedError, RunError
 from regard.formats import Pair
 from regard.inspection.example import MAX_TOKENS, Example, build_pair_example
 from regard.inspection.pruning import gates
@@ -180,9 +180,15 @@ def _recover(
         )
         return 0
     loop = _build_loop(run, config, model, translator.tokenizers, steps)
-    for step in islice(loop.steps(0, DataPosition()), steps):
-        if step.number % REPORT_EVERY == 0 or step.number == steps:
-            yield Note(f"fine-tuning, step {step.number} of {steps}: loss {step.loss:.3f}")
+    try:
+        for step in islice(loop.steps(0, DataPosition()), steps):
+            if step.number % REPORT_EVERY == 0 or step.number == steps:
+                yield Note(f"fine-tuning, step {step.number} of {steps}: loss {step.loss:.3f}")
+    except DivergedError:
+        raise DivergedError(
+            f"{run.folder}: fine-tuning after pruning diverged, its loss is no longer a finite number; "
+            f"keep more heads, or leave fine-tuning out with --finetune-steps 0"
+        ) from None
     model.eval()
     return steps
 
@@ -196,7 +202,7 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
         batches=Batches(
             open_corpus(run.store, "train", tokenizers), tokenizers, c.batch_tokens, config.data.max_length, c.seed
         ),
-        optimizers=optim.build(c, model),
+        optimizers=optim.build_optimizers(c, model),
         schedule=linear_decay(RECOVERY_LR_FACTOR),
         budget=Budget(steps=steps, minutes=None),
         ema=Ema(),
@@ -300,4 +306,4 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
     if config.model.architecture != "encoder-decoder":
-        raise RunError(f"{folder}: holds an encoder only; pruning is measured in BLEU, so it needs a translator")
+        raise RunError(f"{folder}: is an encoder-only model; pruning is measured in BLEU and needs a translation model")

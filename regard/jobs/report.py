@@ -90,7 +90,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
     write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
 
 
-_FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not chosen ones."
+_FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not cherry-picked."
 _ATTENTION_CAPTION = (
     "Cross-attention, averaged over all layers and heads: each row is a target word, each column a source word that it "
     "attends to. Tokens are merged into words, attention to EOS is left out, and rows sum to 1."
@@ -143,7 +143,7 @@ def _build_scores_grid(evaluation: Evaluation) -> TableView:
         {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
         for name, score in named_scores
     ]
-    return TableView(Table.from_rows(rows), headings={"low": "95 % low", "high": "95 % high"})
+    return TableView(Table.from_rows(rows), headings={"low": "95% CI low", "high": "95% CI high"})
 
 
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:

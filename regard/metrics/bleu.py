@@ -17,10 +17,10 @@ def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def make_bleu_metric(lowercase: bool, tokenize: str) -> Metric:
-    """BLEU with other settings, under a name of its own: lower-cased, or on tokenized text (`tokenize="none"`)."""
+    """BLEU with other settings, under a name of its own: lowercased, or on tokenized text (`tokenize="none"`)."""
     if tokenize not in TOKENIZERS:
         raise DataError(f"unknown tokenization {tokenize!r}; expected one of {', '.join(TOKENIZERS)}")
-    name = f"BLEU[{'lower-cased' if lowercase else 'cased'}, tokens {tokenize}]"
+    name = f"BLEU[{'lowercased' if lowercase else 'cased'}, tokens {tokenize}]"
 
     def compute(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
         metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)

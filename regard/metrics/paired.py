@@ -10,7 +10,7 @@ from regard.metrics.score import RESAMPLES, Score, require_aligned
 
 
 def bleu_difference(hypotheses: Sequence[str], other_hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """BLEU of the first system minus that of the second, with the 95 % interval of the paired bootstrap.
+    """BLEU of the first system minus that of the second, with the 95% interval of the paired bootstrap.
 
     Koehn 2004. Statistics are sacreBLEU's, so the two values are those of `corpus_bleu`.
     """

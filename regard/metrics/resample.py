@@ -10,7 +10,7 @@ SEED = 12345  # sacreBLEU's own
 
 
 def ratio_score(name: str, numerators: Sequence[float], denominators: Sequence[float], signature: str) -> Score:
-    """100 · Σ numerators / Σ denominators, with mean ± half-width of the middle 95 % of resampled corpora."""
+    """100 · Σ numerators / Σ denominators, with mean ± half-width of the middle 95% of resampled corpora."""
     numerator, denominator = np.asarray(numerators, float), np.asarray(denominators, float)
     samples = np.random.default_rng(SEED).integers(0, len(numerator), (RESAMPLES, len(numerator)))
     values = np.sort(100 * numerator[samples].sum(axis=1) / denominator[samples].sum(axis=1))

@@ -11,7 +11,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """A value, its 95 % confidence interval, and the signature that says how it was computed."""
+    """A value, its 95% confidence interval, and the signature that says how it was computed."""
 
     name: str
     value: float

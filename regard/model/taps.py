@@ -19,7 +19,7 @@ class Tap(nn.Identity):
     """A point of observation: passes on what it is given."""
 
     @property
-    def hooked(self) -> bool:
+    def is_hooked(self) -> bool:
         return bool(self._forward_hooks)
 
 
@@ -43,7 +43,7 @@ class Record(Mapping[str, Tensor]):
         return len(self.tensors)
 
 
-def taps(model: nn.Module) -> dict[str, Tap]:
+def named_taps(model: nn.Module) -> dict[str, Tap]:
     """Every tap of a model by the path of its module."""
     return {path: module for path, module in model.named_modules() if isinstance(module, Tap)}
 
@@ -57,10 +57,10 @@ def attention_path(name: str) -> str:
 @contextmanager
 def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
     """Record the taps whose names match one of the patterns, for as long as the block lasts."""
-    all_taps = taps(model)
+    all_taps = named_taps(model)
     selected_taps = {name: tap for name, tap in all_taps.items() if any(fnmatchcase(name, p) for p in patterns)}
     if not selected_taps:
-        raise ModelError(f"no tap is called {' or '.join(patterns)}; there are: {', '.join(all_taps)}")
+        raise ModelError(f"no tap matches {' or '.join(patterns)}; available: {', '.join(all_taps)}")
     activations = Record()
 
     def make_hook(name: str) -> object:
@@ -84,9 +84,9 @@ def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -
     with alter(model, {"decoder.layers.0.cross_attn.head_outputs": lambda x: x * gates}):
         model(source, target)
     """
-    all_taps = taps(model)
+    all_taps = named_taps(model)
     if unknown := changes.keys() - all_taps.keys():
-        raise ModelError(f"no tap is called {' or '.join(sorted(unknown))}; there are: {', '.join(all_taps)}")
+        raise ModelError(f"no tap matches {' or '.join(sorted(unknown))}; available: {', '.join(all_taps)}")
 
     def make_hook(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
         return lambda module, inputs, output: change(output)

@@ -12,7 +12,7 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True)
 class Precision:
-    """The data types of the weights and of the matrix products."""
+    """The data types of the weights and of the matrix multiplications."""
 
     device: torch.device
     weight_dtype: torch.dtype = torch.float32

@@ -101,7 +101,7 @@ def load_optuna_study(storage: "RDBStorage", name: str | None, safe_url: str) ->
             f"storage {safe_url}: holds several studies, {', '.join(sorted(names))}; select one with --study"
         )
     if name is not None and name not in names:
-        raise ConfigError(f"storage {safe_url}: holds no study called {name!r}; there are: {', '.join(sorted(names))}")
+        raise ConfigError(f"storage {safe_url}: holds no study called {name!r}; available: {', '.join(sorted(names))}")
     optuna_study = optuna.load_study(study_name=name or names[0], storage=storage)
     if STUDY_ATTR not in optuna_study.user_attrs:
         raise RunError(f"storage {safe_url}: the study {optuna_study.study_name!r} was not created by `regard tune`")

@@ -102,7 +102,7 @@ class Study(Settings):
         if self.sampler != "sets" and not self.space:
             raise ValueError(f'an empty study: sampler = "{self.sampler}" needs a table [space] of settings that vary')
         if self.sampler == "sets" and not self.select_sets():
-            raise ValueError(f"no set matches only = {list(self.only)}; there are: {', '.join(self.sets)}")
+            raise ValueError(f"no set matches only = {list(self.only)}; available: {', '.join(self.sets)}")
         if self.sampler != "sets" and self.only:
             raise ValueError(f'only = {list(self.only)} needs sampler = "sets", not "{self.sampler}"')
         return self
@@ -218,7 +218,7 @@ def build(table: Mapping[str, Any], error_prefix: str = "") -> Study:
         study = Study.model_validate(table)
     except ValidationError as error:
         raise ConfigError(error_prefix + "; ".join(dict.fromkeys(map(_format_error, error.errors())))) from None
-    validate(study, error_prefix)
+    validate_study(study, error_prefix)
     return study
 
 
@@ -229,7 +229,7 @@ def override(study: Study, values: Mapping[str, Any], **fields: Any) -> Study:
     return build(table | {"base": settings.with_values(study.base, values)})
 
 
-def validate(study: Study, error_prefix: str = "") -> None:
+def validate_study(study: Study, error_prefix: str = "") -> None:
     """Check every value that can be checked before training."""
     try:
         for condition in study.conditions:
@@ -312,7 +312,7 @@ def _format_error(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown entry '{'.'.join(location)}'; a study has: {', '.join(Study.model_fields)}"
     if error["type"] == "literal_error" and location == ["metric"]:
-        return f"metric={error['input']!r}: no such metric; there are: {', '.join(HIGHER_IS_BETTER)}"
+        return f"metric={error['input']!r}: no such metric; available: {', '.join(HIGHER_IS_BETTER)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     return f"{'.'.join(location)}={error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"

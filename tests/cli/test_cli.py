@@ -171,7 +171,7 @@ def test_evaluate_prints_scores_that_sacrebleu_would_give(run: Path, files: Path
     assert (run / "scores" / "test.json").exists()
     habits = regard("evaluate", run, files / "test.en", files / "test.fr", "--lowercase", "--tokenize", "none")
     lines = [line for line in habits.stdout.splitlines() if line.startswith("BLEU")]
-    assert [line.split(" ")[0] for line in lines] == ["BLEU", "BLEU[lower-cased,"]
+    assert [line.split(" ")[0] for line in lines] == ["BLEU", "BLEU[lowercased,"]
     assert "case:lc|eff:no|tok:none" in lines[1]
     wrong = regard("evaluate", run, files / "test.en", files / "test.fr", "--tokenize", "moses")
     assert wrong.returncode == 2 and "13a" in wrong.stderr

@@ -11,6 +11,11 @@ from regard.cli.suggestions import COMMANDS, OPTIONS, suggest
     [
         ("embed-words bank", "there is no command 'embed-words'; did you mean 'senses'?"),
         ("look runs/x --against start", "regard look has no option --against; did you mean --compare-with?"),
+        ("look runs/x --places 9", "regard look has no option --places; did you mean --num-positions?"),
+        (
+            "translate runs/x --length-penalty 1",
+            "regard translate has no option --length-penalty; did you mean --alpha?",
+        ),
         ("heads runs/x --alone", "regard heads has no option --alone; did you mean --keep-only?"),
         ("prune runs/x --mend=5", "regard prune has no option --mend; did you mean --finetune-steps?"),
         ("train a.tsv --lr 0.1", "regard train has no option --lr; did you mean --set train.learning_rate=…?"),

@@ -125,12 +125,12 @@ def test_files_are_looked_at_before_anybody_translates(study: Path, files: Path,
 
 MISTAKES = {
     "nothing": (["tune"], "nothing varies"),
-    "nothing varies": (["tune", "train.en", "train.fr"], "say what to vary with --over"),
+    "nothing varies": (["tune", "train.en", "train.fr"], "specify what to vary with --over"),
     "no files": (["tune", "--over", "model.layers=1,2"], "put the training files before --over"),
     "no such file": (["tune", "nowhere.toml"], "nowhere.toml: no such file"),
     "broken file": (["tune", "broken.toml"], "broken.toml: not valid TOML"),
     "empty study": (["tune", "empty.toml"], 'an empty study: sampler = "sets" needs at least one'),
-    "unknown metric": (["tune", "metric.toml"], "metric='blue': no such metric; there are: loss, bleu, chrf, accuracy"),
+    "unknown metric": (["tune", "metric.toml"], "metric='blue': no such metric; available: loss, bleu, chrf, accuracy"),
     "unknown metric as an option": (["tune", "fine.toml", "--metric", "blue"], "no such metric"),
     "misspelt setting": (["tune", "misspelt.toml"], "unknown setting 'model.layrs'; did you mean 'model.layers'?"),
     "misspelt option": (

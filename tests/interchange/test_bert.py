@@ -134,9 +134,12 @@ def test_older_names_and_files_say_the_same(folder: Path, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"position_embedding_type": "relative_key"}, r"position_embedding_type is relative_key"),
-        ({"is_decoder": True}, r"is_decoder is on, and an encoder attends to its own text alone"),
-        ({"hidden_act": "mish"}, r"hidden_act is mish; there are gelu, relu"),
+        (
+            {"position_embedding_type": "relative_key"},
+            r"position_embedding_type=relative_key; only absolute is supported",
+        ),
+        ({"is_decoder": True}, r"is_decoder=true is not supported: only bidirectional encoders"),
+        ({"hidden_act": "mish"}, r"hidden_act=mish; available: gelu, relu"),
         ({"pad_token_id": 3}, r"pad_token_id is 3, but the tokenizer's is 0"),
         ({"vocab_size": 290}, r"vocab_size is 290, but the tokenizer's is \d+"),
         ({"vocab_size": None}, r"config.json: vocab_size is None, expected an integer"),
@@ -214,7 +217,7 @@ def test_letters_that_would_be_made_small_first_are_told(folder: Path, tmp_path)
 
 def test_an_encoder_does_not_translate_and_is_not_trained_on(folder: Path, tmp_path, capsys):
     import_folder(folder, tmp_path / "run")
-    with pytest.raises(RunError, match=r"holds an encoder only, which cannot translate.*load_encoder"):
+    with pytest.raises(RunError, match=r"is an encoder-only model, which cannot translate.*load_encoder"):
         load(tmp_path / "run")
     (tmp_path / "pairs.tsv").write_text("".join(f"{p.source}\t{p.target}\n" for p in PAIRS), encoding="utf-8")
     train = ["train", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "x")]

@@ -355,12 +355,12 @@ def test_the_older_weight_file_says_the_same_and_may_hold_no_code(folder: Path, 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"normalize_before": True}, r"not supported: normalize_before is on"),
-        ({"static_position_embeddings": False}, r"static_position_embeddings is off"),
+        ({"normalize_before": True}, r"normalize_before=true is not supported: Marian is post-norm only"),
+        ({"static_position_embeddings": False}, r"static_position_embeddings=false is not supported"),
         ({"decoder_ffn_dim": 17}, r"encoder and decoder differ in ffn_dim \(13 and 17\)"),
-        ({"activation_function": "tanh"}, r"activation_function is tanh; there are swish, silu, relu"),
-        ({"tie_word_embeddings": False}, r"tie_word_embeddings is off"),
-        ({"decoder_start_token_id": 0}, r"decoder_start_token_id is not pad_token_id"),
+        ({"activation_function": "tanh"}, r"activation_function=tanh; available: swish, silu, relu"),
+        ({"tie_word_embeddings": False}, r"tie_word_embeddings=false is not supported"),
+        ({"decoder_start_token_id": 0}, r"decoder_start_token_id must equal pad_token_id"),
         ({"eos_token_id": 7}, r"eos_token_id is 7, but its token has the id 0"),
         ({"vocab_size": 99}, r"vocab.json: expected tokens with ids below 99"),
         ({"encoder_layers": 3}, r"its weights lack model.encoder.layers.2.self_attn.q_proj.weight and 15 more"),
@@ -383,12 +383,18 @@ def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Pa
 @pytest.mark.parametrize(
     ("changes", "reasons"),
     [
-        ({}, ["model.norm is pre, not post", "model.positions.sinusoid_layout is interleaved, not halves"]),
-        ({"norm": "post", "positions": {"kind": "rotary"}}, ["model.positions.kind is rotary, not sinusoidal"]),
-        ({"activation": "swiglu", "bias": False}, ["model.activation is swiglu", "model.bias is False, not True"]),
+        ({}, ["model.norm=pre; Marian requires post", "sinusoid_layout=interleaved; Marian requires halves"]),
+        (
+            {"norm": "post", "positions": {"kind": "rotary"}},
+            ["model.positions.kind=rotary; Marian requires sinusoidal"],
+        ),
+        (
+            {"activation": "swiglu", "bias": False},
+            ["model.activation=swiglu", "model.bias=false; Marian requires true"],
+        ),
         (
             {"norm_epsilon": 1e-6, "tie_embeddings": False},
-            ["model.norm_epsilon is 1e-06", "model.tie_embeddings is False"],
+            ["model.norm_epsilon=1e-06", "model.tie_embeddings=false"],
         ),
     ],
 )
@@ -408,7 +414,7 @@ def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Pat
         (main_["import"], 2, "already holds a run"),
         (["export", str(tmp_path / "mine"), "--to", "marian"], 0, f"written: {tmp_path / 'mine-marian'}"),
         (["export", str(tmp_path / "mine"), "--to", "marian"], 2, "already exists"),
-        (["export", str(tmp_path / "mine"), "--to", "french"], 2, "--to french: no such format; there are: marian"),
+        (["export", str(tmp_path / "mine"), "--to", "french"], 2, "--to french: no such format; available: marian"),
         (["import", str(tmp_path), "--out", str(tmp_path / "x")], 2, "config.json: missing"),
         (["import", str(tmp_path / "nowhere"), "--out", str(tmp_path / "x")], 2, "no such folder"),
     ):

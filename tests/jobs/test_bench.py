@@ -24,7 +24,7 @@ def test_every_speed_is_a_positive_number():
     lines = list(run_benchmark(Config(), SMALL, seconds=0))
     speeds = [line for line in lines if " per second" in line]
     assert [line.split(":")[0] for line in speeds] == [
-        "matrix products",
+        "matrix multiplication",
         "training",
         "translation, greedy, float32",
         "translation, beam 5, float32",
@@ -32,7 +32,7 @@ def test_every_speed_is_a_positive_number():
         "translation, beam 5, int8",
     ]
     assert all(int(re.search(r": ([\d,]+)", line)[1].replace(",", "")) > 0 for line in speeds[1:])
-    share = float(re.search(r"([\d.]+) of the speed of matrix products", speeds[1])[1])
+    share = float(re.search(r"([\d.]+) of the speed of matrix multiplication", speeds[1])[1])
     assert 0 <= share < 1.5  # of a toy it may round to nothing
 
 

@@ -18,7 +18,7 @@ from regard.training.validate import Validation
 from regard.tuning import claims, open_study, results, storage, worker
 from regard.tuning.events import TrialEvent, TrialFinished, TrialInterrupted, WorkerIdle
 from regard.tuning.measure import RunSummary
-from regard.tuning.propose import propose
+from regard.tuning.propose import propose_params
 from tests.tuning.synthetic import study_of, until
 
 LOOKS = 10
@@ -51,7 +51,9 @@ def pretended(monkeypatch) -> list[tuple[str, int]]:
         trained.append((folder.name, LOOKS))
 
     monkeypatch.setattr(job, "train_run", fit)
-    monkeypatch.setattr(worker, "measure", lambda run, sentences, device: make_summary(losses[run.folder.name]))
+    monkeypatch.setattr(
+        worker, "evaluate_trial_run", lambda run, sentences, device: make_summary(losses[run.folder.name])
+    )
     monkeypatch.setattr(worker, "summarize_log", lambda run: make_summary(losses[run.folder.name]))
     return trained
 
@@ -142,7 +144,7 @@ def test_texts_that_cannot_be_cut_fail_the_trial_that_says_how(pretended, monkey
 def test_a_worker_without_the_device_takes_no_trial(pretended, tmp_path: Path):
     study = study_of(sets=dropouts(0.1), base={"data": {"train": ["a.en"]}, "train": {"device": "hpu"}})
     study_worker = open_study.create_study(study, tmp_path / "s")
-    with pytest.raises(ConfigError, match="cannot be used here"):
+    with pytest.raises(ConfigError, match="is not available"):
         list(worker.run_trials(study_worker, lambda: False))
     assert study_worker.claims.rows() == [] and pretended == []
     study_worker.close()
@@ -335,7 +337,7 @@ def test_two_workers_that_look_at_the_same_past_try_different_things(tmp_path: P
     for seed in range(12):
         study = study_of(sampler="tpe", space=space, trials=4, seed=seed)
         study_worker = open_study.create_study(study, tmp_path / f"{seed}")
-        clashes += propose(study, 1, [])[1] == propose(study, 2, [])[1]
+        clashes += propose_params(study, 1, [])[1] == propose_params(study, 2, [])[1]
         points = [worker._propose_params(study_worker, number)[1] for number in (1, 2, 3, 4)]
         assert len({tuple(sorted(point.items())) for point in points}) == 4
         assert (

@@ -67,8 +67,10 @@ class Finding:
                 f'remove "{name}" from data.drop' if self.kind.action is Action.NOTED else f'add "{name}" to data.keep'
             )
             return f"Dropped; to keep them, {other}."
-        drop = f'; or add "{name}" to data.drop' if self.split == "train" and self.kind.droppable else ""
-        return f"Kept; to fix it, {remedy}{drop}."
+        drop = f'add "{name}" to data.drop' if self.split == "train" and self.kind.droppable else ""
+        if not remedy:
+            return f"Kept; usually harmless; {drop} to drop it." if drop else "Kept; usually harmless."
+        return f"Kept. To fix it: {remedy}; or {drop}." if drop else f"Kept. To fix it: {remedy}."
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -28,6 +28,7 @@ class FindingKind:
     """The finding in a few words, after a count."""
     explanation: str
     remedy: str
+    """How to fix it; "" if it is usually harmless."""
     applies_to_held_out: bool = False
     """Whether the action applies to dev and test, too. Other findings there are only noted: a changed test set is
     another test set."""
@@ -124,7 +125,7 @@ _NOTED = (
         "no_newline",
         Action.NOTED,
         "no line feed at the end",
-        "The last line is read nevertheless, but `wc -l` counts one line less, and `cat` joins the next file to it.",
+        "The last line is read nevertheless, but `wc -l` counts one line fewer, and `cat` joins the next file to it.",
         "end the file with a line feed",
         unit="files",
         droppable=False,
@@ -133,8 +134,8 @@ _NOTED = (
         "seen",
         Action.NOTED,
         "source also occurs in the training text",
-        "The score of these sentences measures memorization; the training pairs are dropped unless data.keep says "
-        "otherwise.",
+        "The score of these sentences measures memorization; the training pairs are dropped unless data.keep contains "
+        '"overlap".',
         "remove these sentences from one of the files",
         droppable=False,
     ),
@@ -166,7 +167,7 @@ _NOTED = (
         Action.NOTED,
         "both sides the same, but not a sentence",
         "Names, numbers, code and words like OK are the same in many languages.",
-        "usually nothing needs to be done",
+        "",
     ),
     FindingKind(
         "separator",
@@ -235,7 +236,12 @@ def check_names(names: Iterable[str], setting: str, choices: Iterable[str]) -> N
     """Refuse a name that is not a kind of finding, or to which the setting does not apply."""
     allowed = sorted(choices)
     for name in names:
-        if name not in allowed:
-            close_matches = difflib.get_close_matches(name, allowed, n=1)
-            hint = f"did you mean '{close_matches[0]}'?" if close_matches else f"expected one of {', '.join(allowed)}"
-            raise ConfigError(f"{setting}: there is no finding '{name}' to {setting}; {hint}")
+        if name in allowed:
+            continue
+        expected = f"expected one of {', '.join(allowed)}"
+        if name in FINDING_KINDS:
+            action = FINDING_KINDS[name].action.value
+            raise ConfigError(f"{setting} does not apply to '{name}', which is {action} by default; {expected}")
+        close_matches = difflib.get_close_matches(name, allowed, n=1)
+        hint = f"did you mean '{close_matches[0]}'?" if close_matches else expected
+        raise ConfigError(f"{setting}: unknown finding '{name}'; {hint}")

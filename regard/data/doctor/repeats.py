@@ -120,7 +120,7 @@ class DuplicateFinder:
         except OSError as error:
             raise DataError(
                 f"the scratch file for finding duplicate pairs cannot be written ({error.strerror}); "
-                f"it takes {ROW.itemsize} bytes a pair: free space in the folder for temporary files (TMPDIR)"
+                f"it takes {ROW.itemsize} bytes per pair: free space in the folder for temporary files (TMPDIR)"
             ) from None
         self._count += len(self._rows)
         self._rows = []

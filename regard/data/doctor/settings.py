@@ -30,9 +30,9 @@ class DoctorSettings:
 
     def __post_init__(self) -> None:
         serious = {kind for kind in FINDING_KINDS.values() if kind.action is not Action.NOTED}
-        check_names(self.keep, "keep", (kind.name for kind in serious))
+        check_names(self.keep, "data.keep", (kind.name for kind in serious))
         mild = set(FINDING_KINDS.values()) - serious
-        check_names(self.drop, "drop", (kind.name for kind in mild if kind.droppable))
+        check_names(self.drop, "data.drop", (kind.name for kind in mild if kind.droppable))
         if self.max_chars < 1:
             raise ConfigError(f"max_chars={self.max_chars}; expected at least one character")
         if not self.ratio > 1:

@@ -36,7 +36,7 @@ class AblationCost:
     """One of ABLATIONS, or keep_only if all other heads of the attention are ablated."""
     cost: float
     low: float | None
-    """95 % confidence interval; None, as `high`, with too few sentences."""
+    """95% confidence interval; None, as `high`, with too few sentences."""
     high: float | None
 
 
@@ -183,7 +183,7 @@ def loss_by_sentence(
 
 
 class BootstrapEstimate(NamedTuple):
-    """An estimate with its 95 % bootstrap interval; None with too few sentences."""
+    """An estimate with its 95% bootstrap interval; None with too few sentences."""
 
     value: float
     low: float | None
@@ -191,7 +191,7 @@ class BootstrapEstimate(NamedTuple):
 
 
 def paired_bootstrap(differences: FloatArray, token_counts: FloatArray) -> BootstrapEstimate:
-    """Σ difference / Σ count over sentences, with a 95 % interval by resampling sentences."""
+    """Σ difference / Σ count over sentences, with a 95% interval by resampling sentences."""
     value = float(differences.sum() / token_counts.sum())
     if len(token_counts) < MIN_SENTENCES:
         return BootstrapEstimate(value, None, None)

@@ -47,7 +47,7 @@ class RoleScore:
     lift: float
     """The micro-average over all rows of the corpus, to which the interval belongs."""
     low: float | None
-    """95 % confidence interval; None, as `high`, if too few sentences have the pattern, and for copying."""
+    """95% confidence interval; None, as `high`, if too few sentences have the pattern, and for copying."""
     high: float | None
     macro_lift: float | None
     """The macro-average over sentences. Far from `lift` if long sentences differ from short ones."""

@@ -95,7 +95,7 @@ class PatternFit:
             return np.asarray((self.mass - self.chance[:, None]) / (self.rows - self.chance)[:, None])
 
     def bootstrap_interval(self) -> tuple[FloatArray, FloatArray] | None:
-        """The 95 % bootstrap interval of the lift, by head; None if too few sentences have the pattern."""
+        """The 95% bootstrap interval of the lift, by head; None if too few sentences have the pattern."""
         if (self.rows > 0).sum() < MIN_SENTENCES:
             return None
         samples = self.lift(bootstrap_counts(len(self.rows)))

@@ -38,49 +38,54 @@ def unsupported_settings(folder: ModelFolder, marian_config: Mapping[str, Any]) 
     """The reasons why Regard cannot express a folder."""
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
         if marian_config[name]:
-            yield f"{name} is on, and Marian's norms stand after each sublayer and nowhere else"
+            yield f"{name}=true is not supported: Marian is post-norm only"
     if not marian_config["static_position_embeddings"]:
-        yield "static_position_embeddings is off, and Marian's positions are sinusoids"
+        yield "static_position_embeddings=false is not supported: positions must be sinusoidal"
     for name in ("attention_heads", "ffn_dim"):
         sides = [folder.get_count(f"{side}_{name}") for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
             yield f"encoder and decoder differ in {name} ({sides[0]} and {sides[1]}); in Regard both have the same"
     if str(marian_config["activation_function"]) not in ACTIVATIONS:
-        yield f"activation_function is {marian_config['activation_function']}; there are {', '.join(ACTIVATIONS)}"
+        yield f"activation_function={marian_config['activation_function']}; available: {', '.join(ACTIVATIONS)}"
     if not marian_config["tie_word_embeddings"]:
-        yield "tie_word_embeddings is off: the output has a table of its own beside a shared one"
+        yield "tie_word_embeddings=false is not supported"
     if folder.get("decoder_start_token_id") != folder.get("pad_token_id"):
-        yield "decoder_start_token_id is not pad_token_id, with which Marian starts a translation"
+        yield "decoder_start_token_id must equal pad_token_id"
 
 
 def unsupported_features(model_config: ModelConfig) -> Iterator[str]:
     """The reasons why Marian's format cannot express a model, each with the value that it requires."""
     required: dict[str, tuple[Any, str]] = {
-        "architecture": ("encoder-decoder", "it translates"),
-        "norm": ("post", "it normalizes after each sublayer"),
-        "norm_kind": ("layer", "its norms are LayerNorm"),
-        "norm_epsilon": (EPSILON, "its norms have no other"),
-        "attention": ("softmax", "it has no other"),
-        "bias": (True, "all its linear layers have one"),
-        "tie_embeddings": (True, "its output layer is the target embedding"),
-        "embedding_norm": (False, "its first norm stands in its first layer"),
+        "architecture": ("encoder-decoder", "only encoder-decoder models"),
+        "norm": ("post", "post-norm"),
+        "norm_kind": ("layer", "LayerNorm"),
+        "norm_epsilon": (EPSILON, "fixed epsilon"),
+        "attention": ("softmax", "softmax attention"),
+        "bias": (True, "biases in all linear layers"),
+        "tie_embeddings": (True, "output tied to the target embedding"),
+        "embedding_norm": (False, "no embedding norm"),
     }
     for name, (value, explanation) in required.items():
-        if getattr(model_config, name) != value:
-            yield f"model.{name} is {getattr(model_config, name)}, not {value}: {explanation}"
+        if (actual := getattr(model_config, name)) != value:
+            yield f"model.{name}={_format_value(actual)}; Marian requires {_format_value(value)} ({explanation})"
     if model_config.pruned:
-        yield f"{len(model_config.pruned)} heads were pruned, and all its layers have the same number of heads"
+        yield f"{len(model_config.pruned)} heads were pruned; Marian requires the same number of heads in all layers"
     if model_config.activation not in ACTIVATIONS.values():
         supported = ", ".join(sorted(set(ACTIVATIONS.values())))
-        yield f"model.activation is {model_config.activation}, not one of {supported}"
+        yield f"model.activation={model_config.activation}; Marian requires one of {supported}"
     for positions in {
         model_config.encoder.positions or model_config.positions,
         model_config.decoder.positions or model_config.positions,
     }:
         if positions.kind != "sinusoidal":
-            yield f"model.positions.kind is {positions.kind}, not sinusoidal"
+            yield f"model.positions.kind={positions.kind}; Marian requires sinusoidal"
         elif positions.sinusoid_layout != "halves":
-            yield "model.positions.sinusoid_layout is interleaved, not halves: its sines stand before its cosines"
+            yield "model.positions.sinusoid_layout=interleaved; Marian requires halves"
+
+
+def _format_value(value: object) -> str:
+    """A value as in config.toml, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_config(folder: ModelFolder, marian_config: Mapping[str, Any], tokenizers: Tokenizers) -> Config:

@@ -98,7 +98,7 @@ class HeadTable:
         return self.aligners.heads[head].counts.aer
 
     def format_links(self) -> str:
-        """The links of the best aligner in Pharaoh format, words split at spaces.
+        """The links of the best alignment head in Pharaoh format, words split at spaces.
 
         One line per pair of the files; empty for a pair that could not be measured.
         """
@@ -155,7 +155,7 @@ class HeadOptions:
     keep_only: bool = False
     gold: Path | None = None
     links: bool = False
-    """Whether the links of the best aligner are needed."""
+    """Whether the links of the best alignment head are needed."""
 
 
 def inspect_heads(inspected_run: InspectedRun, options: HeadOptions) -> HeadTable:
@@ -167,7 +167,7 @@ def inspect_heads(inspected_run: InspectedRun, options: HeadOptions) -> HeadTabl
             "--keep-only": options.keep_only,
             "--ablate": options.ablation != "zero",
         }
-        reason = f"needs a decoder, and {inspected_run.run.folder} holds an encoder-only model; omit it"
+        reason = f"needs a decoder, and {inspected_run.run.folder} is an encoder-only model; leave it out"
         reject_options(translation_options, reason)
     examples, corpus_name = _select_examples(inspected_run, options)
     return measure_heads(inspected_run, examples, corpus_name, options.ablation, keep_only=options.keep_only)

@@ -47,7 +47,7 @@ HEAD_OPTIONS = ("--svg", "--png", "--csv")
 
 
 @dataclass(frozen=True)
-class LookRequest:
+class LookOptions:
     """What to inspect."""
 
     run: Path
@@ -94,18 +94,18 @@ class Inspection:
     outputs: Outputs
 
 
-def inspect_run(request: LookRequest, device: str = "cpu") -> Inspection:
+def inspect_run(request: LookOptions, device: str = "cpu") -> Inspection:
     """Inspect what is requested. A request that makes no sense raises an error before the run is loaded."""
     inspect = _choose_inspection(request)
     configure_cpu(0)
     return inspect(open_inspected_run(request.run, device), request)
 
 
-def _choose_inspection(request: LookRequest) -> Callable[[InspectedRun, LookRequest], Inspection]:
+def _choose_inspection(request: LookOptions) -> Callable[[InspectedRun, LookOptions], Inspection]:
     if request.positions:
         if request.texts:
-            raise ConfigError("--positions inspects positions without any text: omit the text")
-        request.require_unset(TEXT_OPTIONS, "needs text, and --positions has none: omit it")
+            raise ConfigError("--positions inspects positions without any text: leave out the text")
+        request.require_unset(TEXT_OPTIONS, "needs text, and --positions has none: leave it out")
         return _inspect_positions
     if _are_files(request.texts):
         reason = 'needs one sentence, and files were given: quote it, as in regard look RUN "I love dogs."'
@@ -134,10 +134,10 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _inspect_sentence(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+def _inspect_sentence(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
     if len(request.texts) == 2 and not inspected_run.translates:
         folder = inspected_run.run.folder
-        raise ConfigError(f"{folder}: an encoder-only model reads one text, and two were given; omit the second")
+        raise ConfigError(f"{folder}: an encoder-only model reads one text, and two were given; leave out the second")
     location = inspected_run.find_head(request.head) if request.head else None
     data, table = _sentence_data(inspected_run, request)
     outputs: Outputs = {"--out": partial(_page, data), "--npz": partial(_npz, partial(flatten_arrays, data))}
@@ -152,7 +152,7 @@ def _inspect_sentence(inspected_run: InspectedRun, request: LookRequest) -> Insp
     return Inspection([*summary, chart.title], outputs)
 
 
-def _sentence_data(inspected_run: InspectedRun, request: LookRequest) -> tuple[LookData, HeadTable | None]:
+def _sentence_data(inspected_run: InspectedRun, request: LookOptions) -> tuple[LookData, HeadTable | None]:
     example = inspected_run.make_example(request.texts[0], request.texts[1] if len(request.texts) > 1 else None)
     reference = None if request.compare_with is None else load_reference(inspected_run, example, request.compare_with)
     if not request.measure:
@@ -164,7 +164,7 @@ def _sentence_data(inspected_run: InspectedRun, request: LookRequest) -> tuple[L
     return build_look_data(inspected_run, example, table, means, reference), table
 
 
-def _inspect_corpus(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+def _inspect_corpus(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
     """The heads on a corpus. A page shows its first sentence; what it says about heads comes from all of them."""
     examples, corpus_name = load_file_examples(inspected_run, request.texts, request.sentences)
     table = measure_heads(inspected_run, examples, corpus_name)
@@ -176,7 +176,7 @@ def _inspect_corpus(inspected_run: InspectedRun, request: LookRequest) -> Inspec
     return Inspection([*summarize_heads(table), *summarize_evidence(table)], {"--out": render})
 
 
-def _inspect_positions(inspected_run: InspectedRun, request: LookRequest) -> Inspection:
+def _inspect_positions(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
     """The position encodings. A figure shows one layer: that of the head, else the first."""
     layer = int(inspected_run.find_head(request.head)[0].split(".")[1]) if request.head else 0
     stack_positions = analyze_positions(inspected_run, request.num_positions)

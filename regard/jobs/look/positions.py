@@ -22,13 +22,13 @@ MIN_UNIFORM_RATIO = 1.1
 def analyze_positions(inspected_run: InspectedRun, num_positions: int) -> list[StackPositions]:
     """Every stack of a model, as far as its positions reach."""
     if not 2 <= num_positions <= MAX_TOKENS:
-        raise ConfigError(f"--places {num_positions}: expected 2 to {MAX_TOKENS} positions")
+        raise ConfigError(f"--num-positions {num_positions}: expected 2 to {MAX_TOKENS} positions")
     stacks = [stack for stack in ("encoder", "decoder") if hasattr(inspected_run.model, stack)]
     return [analyze_stack_positions(inspected_run.model, stack, num_positions) for stack in stacks]
 
 
 def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> Table:
-    """One row per head: the distance it attends to most if all words are equal, and how much distance explains."""
+    """One row per head: the distance it attends to most if all tokens are the same, and how much distance explains."""
     rows: list[dict[str, Value]] = []
     for effect in (effect for stack in stack_positions for effect in stack.effects):
         for h, head_id in enumerate(effect.head_ids):
@@ -90,7 +90,7 @@ def flatten_position_arrays(stack_positions: Sequence[StackPositions]) -> Mappin
 
 def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[StackPositions], layer: int = 0) -> Chart:
     """The tables of each stack with their Gram matrices, and below them their effect on the scores of one layer."""
-    note = "Below the tables: the scores that positions alone give, if all words are equal."
+    note = "Below the tables: the scores that positions alone give, with the same token at every position."
     return matrix_grid(
         f"Positions of {inspected_run.run.folder.resolve().name}", build_position_matrices(stack_positions, layer), note
     )

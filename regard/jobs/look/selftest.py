@@ -1,4 +1,4 @@
-"""The proofs behind `regard look`."""
+"""The self-tests of `regard look`."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,6 @@ from regard.inspection.selftest import SelfTestResult
 
 
 def run_selftests() -> Iterator[SelfTestResult]:
-    """Run every proof on this machine."""
+    """Run every self-test on this machine."""
     configure_cpu(1)  # the models are so small that more threads would only wait for each other
     yield from selftest.run_selftests()

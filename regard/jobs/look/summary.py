@@ -28,7 +28,7 @@ def summarize_sentence(data: LookData, table: HeadTable | None) -> list[str]:
 
 
 def summarize_heads(table: HeadTable) -> list[str]:
-    """The table of heads, with a legend and the best aligner."""
+    """The table of heads, with a legend and the best alignment head."""
     assigned_roles = {facts.role.name for facts in table.facts if facts.role}
     measured_roles = {role.name for facts in table.facts for role in facts.roles}
     lines = [
@@ -63,10 +63,10 @@ def summarize_evidence(table: HeadTable) -> list[str]:
 
 
 def summarize_positions(stack_positions: Sequence[StackPositions]) -> list[str]:
-    """What position encodings hold, and where each head attends if all words are equal."""
+    """What position encodings hold, and where each head attends with the same token at every position."""
     lines = [line for positions in stack_positions for line in _describe_stack(positions)]
     table = tabulate_preferred_distances(stack_positions)
-    return [*lines, "", "if all words are equal:", *_format_distances(table)]
+    return [*lines, "", "with the same token at every position:", *_format_distances(table)]
 
 
 def _describe_stack(positions: StackPositions) -> Iterator[str]:
@@ -98,10 +98,10 @@ def _describe_aligner(table: HeadTable) -> list[str]:
         return []
     (head, best), mean = table.aligners.best, table.aligners.average
     if not table.aligners.judged_by_gold:
-        return [f"best aligner: {head} (no gold alignments: judged by its shape)"]
+        return [f"best alignment head: {head} (no gold alignments; ranked by deviation from a one-to-one alignment)"]
     recall = f", recall {best.counts.recall:.2f}" if best.counts.sure_links else ""
     quality = f"AER {best.counts.aer:.3f} against gold, precision {best.counts.precision:.2f}{recall}"
-    return [f"best aligner: {head} ({quality}; all heads averaged {mean.counts.aer:.3f})"]
+    return [f"best alignment head: {head} ({quality}; all heads averaged {mean.counts.aer:.3f})"]
 
 
 def _describe_terms(kind: str, terms: TermArrays) -> list[str]:

@@ -143,7 +143,7 @@ def _run_on_main_process(
     if not processes.is_main_process:
         if not processes.broadcast(False):
             _wait_for_main_process(should_stop)
-            raise RunError("the main process could not start training; its own error message says why")
+            raise RunError("the main process could not start training; see its error message")
         return []
     try:
         notes = task()

@@ -39,6 +39,6 @@ def check_positions(position_ids: Tensor, length: int) -> None:
     """Refuse positions that a learned table does not have."""
     if int(position_ids.max()) >= length or int(position_ids.min()) < 0:
         raise ModelError(
-            f"a sentence of {int(position_ids.max()) + 1} tokens is too long: this model has learned "
-            f"model.positions.length={length} positions. Split the sentence, or train with a larger one."
+            f"a sentence of {int(position_ids.max()) + 1} tokens is too long: the model has positions for {length} "
+            "tokens (model.positions.length). Split the sentence, or train with a larger model.positions.length."
         )

@@ -56,8 +56,9 @@ class LearnedBias(Positions):
         distance = relative_positions(q_position_ids, k_position_ids)  # (B or 1, Tq, Tk)
         if int(distance.abs().max()) >= self.limit:
             raise ModelError(
-                f"two tokens are {int(distance.abs().max())} positions apart: this model has learned "
-                f"model.positions.length={self.limit}. Split the sentence, or train with a larger one."
+                f"two tokens are {int(distance.abs().max())} positions apart: the model has biases up to a distance of "
+                f"{self.limit - 1} (model.positions.length={self.limit}). Split the sentence, or train with a larger "
+                "model.positions.length."
             )
         return self.table[:, distance + self.limit - 1].transpose(0, 1)  # (B or 1, H, Tq, Tk)
 

@@ -209,7 +209,7 @@ def _bar_rows(
     for n, key in enumerate(zip(row_categories, row_series, strict=True)):
         if key in used_keys:
             raise RegardError(
-                f"bars of {y!r}: {key[0]!r} comes twice in column {x!r}; name a series that tells them apart"
+                f"bars of {y!r}: {key[0]!r} occurs twice in column {x!r}; pass `series` to distinguish the rows"
             )
         used_keys.add(key)
         ends = [end for end in (0, values[n], low[n], high[n]) if end is not None]

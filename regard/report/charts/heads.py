@@ -16,7 +16,7 @@ COLUMNS = {
     "head": "head",
     "role": "role",
     "lift": "lift",
-    "interval": "95 %",
+    "interval": "95% CI",
     "random": "random",
     "runner-up": "runner-up",
     "entropy": "entropy",

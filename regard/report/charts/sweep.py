@@ -199,9 +199,7 @@ def pareto_chart(
             across, up, text=alt.Text("name:N")
         ),
     ).properties(width=560, height=HEIGHT - 20)
-    return compose_chart(
-        title, layers, {"points": rows, "front": line}, note="orange: nothing is both cheaper and better"
-    )
+    return compose_chart(title, layers, {"points": rows, "front": line}, note="orange: Pareto front")
 
 
 def pareto_front(points: Sequence[tuple[float, float]], higher_is_better: bool) -> list[int]:

@@ -84,7 +84,7 @@ class HeadData:
     lift: float | None = None
     """1 is perfect, 0 is chance."""
     low: float | None = None
-    """95 % bootstrap interval over sentences; None below 5 sentences, and for `copy`."""
+    """95% bootstrap interval over sentences; None below 5 sentences, and for `copy`."""
     high: float | None = None
     macro_lift: float | None = None
     """The mean of the lifts of single sentences."""

@@ -50,7 +50,7 @@ def _weight_measures(data: LookData) -> list[Measure]:
         ),
         Measure(
             "difference",
-            f"Difference to {reference}",
+            f"Difference from {reference}",
             "Weight minus the weight in the reference model.",
             _head_arrays(data, "weight_difference"),
             "It does not show what made the model better: a head may change without effect.",
@@ -82,7 +82,7 @@ def _head_measures(data: LookData) -> list[Measure]:
             "Share of the output",
             "The share of the attention output that a key contributes; below 0 it opposes the output.",
             _head_arrays(data, "output_share"),
-            "It is not what the model needs: without a large share the output may be as good.",
+            "A large share does not mean that the model needs the key: the output may be as good without it.",
             signed=True,
             own_top_keys=True,
         ),
@@ -100,7 +100,7 @@ def _head_measures(data: LookData) -> list[Measure]:
             "Weight × gradient",
             "How strongly the loss reacts to the weight, without the sign.",
             _head_arrays(data, "gradient"),
-            "It is not an effect: it describes very small changes, and the weight is one of its factors.",
+            "It is a first-order approximation: it describes very small changes, and the weight is one of its factors.",
         ),
     ]
 
@@ -128,7 +128,7 @@ def _flow_measures(data: LookData) -> list[Measure]:
             "Rollout above chance",
             "Rollout minus the rollout of randomly permuted weights.",
             arrays(flow.above_chance, flow.above_chance_source, flow.above_chance_target),
-            "It is not an effect either: it only subtracts what depth alone would show.",
+            "It does not measure an effect: it only subtracts what depth alone would show.",
             signed=True,
             shared=True,
         ),
@@ -137,7 +137,7 @@ def _flow_measures(data: LookData) -> list[Measure]:
             "Maximum flow",
             "The maximum that could flow through all layers.",
             arrays(flow.max_flow, flow.max_flow_source, None),
-            "It is not what did flow, but what could if no other token needed the capacity.",
+            "It is an upper bound: what could flow if no other token used the capacity.",
             shared=True,
         ),
     ]

@@ -13,7 +13,7 @@ from regard.training.planning.cost import (
 )
 
 BASE_EFFICIENCY, EFFICIENCY_PER_DOUBLING, MAX_EFFICIENCY = 0.61, 0.115, 0.9  # see `matmul_efficiency`
-BATCH_OVERHEAD_SECONDS = 0.012  # of a batch, besides its matrix products
+BATCH_OVERHEAD_SECONDS = 0.012  # of a batch, besides its matrix multiplications
 LAYER_OVERHEAD_SECONDS = 0.005
 NON_PADDING_RATIO = 0.93  # fraction of a batch that is not padding
 

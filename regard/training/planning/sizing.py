@@ -11,7 +11,7 @@ from regard.config import Config, ModelConfig, explicit_settings
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 
-CHARACTERS_PER_TOKEN = 3.5
+BYTES_PER_TOKEN = 3.5
 DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
 GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
 
@@ -21,10 +21,10 @@ class SizingInputs:
     """What is known before a setting is chosen."""
 
     pairs: int
-    source_characters: int
-    target_characters: int
+    source_bytes: int
+    target_bytes: int
     flops_per_second: float
-    """Floating-point operations per second of matrix products on this machine."""
+    """Floating-point operations per second of matrix multiplication on this machine."""
     available_memory: int = 0
     """Bytes that are free; 0 if unknown."""
     processes: int = 1
@@ -33,12 +33,12 @@ class SizingInputs:
     @property
     def target_tokens(self) -> int:
         """Approximate number of tokens of all targets."""
-        return round(self.target_characters / CHARACTERS_PER_TOKEN)
+        return round(self.target_bytes / BYTES_PER_TOKEN)
 
     @property
     def mean_lengths(self) -> MeanLengths:
-        divisor = self.pairs * CHARACTERS_PER_TOKEN
-        return MeanLengths(self.source_characters / divisor + 1, self.target_characters / divisor + 1)
+        divisor = self.pairs * BYTES_PER_TOKEN
+        return MeanLengths(self.source_bytes / divisor + 1, self.target_bytes / divisor + 1)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _suggest(
         yield SuggestedSetting(f"model.{name}", value, size_reason)
     dropout = 0.1 if expected.epochs < 15 else 0.2 if expected.epochs < 40 else 0.3
     yield SuggestedSetting("model.dropout", dropout, f"about {expected.epochs:.1f} epochs")
-    batch_reason = "small batches learn faster, and are large enough for the matrix products of a CPU"
+    batch_reason = "small batches learn faster, and are large enough for efficient matrix multiplication on a CPU"
     yield SuggestedSetting(
         "train.batch_tokens",
         batch_tokens,

@@ -17,7 +17,7 @@ from regard.tuning.analysis.effects import (
     select_trials,
 )
 from regard.tuning.analysis.evidence import StudyAnalysis
-from regard.tuning.analysis.recommend import explain_no_ranking, recommend
+from regard.tuning.analysis.recommend import explain_no_ranking, recommend_trials
 from regard.tuning.analysis.wording import capitalize, format_count, format_score, is_visible, join_words
 from regard.tuning.results import FINISHED_STATES, TrialResult
 from regard.tuning.study import METRIC_NAMES, format_value, short_name
@@ -44,7 +44,7 @@ def describe_study(analysis: StudyAnalysis) -> list[str]:
         describe_overfitting(analysis),
         *describe_effects(analysis),
         describe_importances(analysis),
-        recommend(analysis),
+        recommend_trials(analysis),
     ]
     return [part for part in parts if part]
 
@@ -184,14 +184,8 @@ def _describe_effect(analysis: StudyAnalysis, ranking: Sequence[TrialResult], na
 def _describe_permutation_test(test: PermutationTestResult, confounded: bool) -> str:
     if not test.can_reach_significance:
         return "too few trials for a permutation test"
-    frequency = f"{_format_percent(test.p_value)} of permutations are as far apart"
-    if not test.significant:
-        return f"{frequency}, so it may be noise"
-    return f"{frequency}, so it is {'more than noise' if confounded else 'an effect'}"
-
-
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+    verdict = "not significant" if not test.significant else "significant" + ", but confounded" * confounded
+    return f"permutation test p = {test.p_value:.2g}: {verdict}"
 
 
 def _describe_correlation(analysis: StudyAnalysis, label: str, points: Sequence[tuple[float, float]]) -> str:

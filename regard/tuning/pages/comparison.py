@@ -131,7 +131,7 @@ def _draw_scores(comparison: Comparison) -> Chart:
     for system in comparison.systems:
         score = system.evaluation.scores["bleu"]
         rows.append({"system": system.name, "BLEU": score.value, "low": score.low, "high": score.high})
-    title = "BLEU with 95 % intervals"
+    title = "BLEU with 95% confidence intervals"
     chart = bar_chart(
         Table.from_rows(rows), "system", "BLEU", interval=("low", "high"), title=title, x_title="", y_title="BLEU"
     )
@@ -173,7 +173,7 @@ def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
             "Significance",
             [_build_test_table(comparison)] if comparison.bootstrap else [Paragraph(_ONE_SYSTEM)],
         ),
-        Section("Curves", curves or [Paragraph("No system has a log of its training.")]),
+        Section("Curves", curves or [Paragraph("No system has a training log.")]),
         Section("Cost and quality", [_build_cost_table(comparison), *costs]),
         Section("Sentences", distributions),
         Section("Largest differences", _build_differences(comparison)),
@@ -209,7 +209,7 @@ def _build_score_table(comparison: Comparison) -> TableView:
             score = system.evaluation.scores[name]
             row[score.name] = f"{score.value:.2f} ± {(score.high - score.low) / 2:.2f}"
         rows.append(row | {"length ratio": round(length_ratio(system), 3), "works": _format_works(system)})
-    return TableView(Table.from_rows(rows), "± is half of the 95 % interval; lower TER is better.")
+    return TableView(Table.from_rows(rows), "± is half the width of the 95% confidence interval; lower TER is better.")
 
 
 def _format_works(system: System) -> str:

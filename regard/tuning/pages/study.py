@@ -81,9 +81,9 @@ class StudyPage:
         sections = [
             Section("Summary", [Paragraph(text) for text in describe_study(self.analysis)]),
             Section("Trials", self._build_tables()),
-            *([Section("Pads counted", self._build_pads_counted())] if self.pads_counted else []),
+            *([Section("Accuracy and loss with padding", self._build_pads_counted())] if self.pads_counted else []),
             Section("Best trial", self._build_best_trial()),
-            Section("Curves", _build_figures(self._curve_charts) or [Paragraph("There is no log of training.")]),
+            Section("Curves", _build_figures(self._curve_charts) or [Paragraph("No training log.")]),
             Section("Settings", _build_figures(self._parameter_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
             Section("Cost and quality", _build_figures(self._cost_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
             Section("Sentences", [*_build_figures(self._sentence_charts), Paragraph(_SENTENCES_NOTE)]),
@@ -99,7 +99,7 @@ class StudyPage:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the best trial only."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores are shown on request; select by dev only."
-            caption += f" ± is half of the 95 % interval.{_seed_note(self.study.seeds)}"
+            caption += f" ± is half the width of the 95% confidence interval.{_seed_note(self.study.seeds)}"
             score_rows = [self._score_row(rank, result) for rank, result in enumerate(self.ranking, start=1)]
             parts.append(TableView(Table.from_rows(score_rows), caption))
             cost_rows = map(self._cost_row, self.ranking)
@@ -175,7 +175,7 @@ class StudyPage:
             for name, s in scores.items()
         ]
         caption = "On test, which is not used to select." + (" First seed only." if self.study.seeds > 1 else "")
-        grid = TableView(Table.from_rows(rows), caption, {"low": "95 % low", "high": "95 % high"})
+        grid = TableView(Table.from_rows(rows), caption, {"low": "95% CI low", "high": "95% CI high"})
         return [*parts, grid]
 
     def _build_pads_counted(self) -> list[PagePart]:
@@ -287,7 +287,7 @@ class StudyPage:
         return {name: _format_cell(value) for name, value in settings.flatten(base_table).items()}
 
 
-_TOO_FEW_TRIALS = "This needs two ranked trials that differ."
+_TOO_FEW_TRIALS = "At least two different ranked trials are needed."
 _PADS_NOTE = (
     "Accuracy and loss with padding included: every reference is padded to the longest one of dev, and a pad counts as "
     "a token that is predicted correctly without loss. These numbers depend more on sentence lengths than on the "
@@ -332,7 +332,7 @@ def _pruned_reason(result: TrialResult, metric: str) -> str:
         return ""
     pruner_step, value = max(result.intermediate_values.items())
     name = METRIC_NAMES["bleu" if metric == "chrf" else metric]  # BLEU stands in for chrF during training
-    return f"{name} {value:.3f} after {100 * pruner_step // 20} % of its budget was below that of other trials"
+    return f"{name} {value:.3f} after {100 * pruner_step // 20}% of its budget was worse than that of other trials"
 
 
 def _read_test_scores(result: TrialResult) -> dict[str, Score]:

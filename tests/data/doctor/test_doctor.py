@@ -273,7 +273,10 @@ def test_people_read_one_line_a_finding_and_programs_json():
         'train:16, …). Dropped; to keep them, add "metadata" to data.keep.'
     )
     assert lines[2].endswith('(train:25). Dropped; to keep them, remove "duplicate" from data.drop.')
-    assert lines[-1].endswith('unless they are intended; or add "entity" to data.drop.')
+    assert lines[-1].endswith(
+        'Kept. To fix it: decode them once on both sides, unless they are intended; or add "entity" to data.drop.'
+    )
+    assert any(line.endswith('Kept; usually harmless; add "same" to data.drop to drop it.') for line in lines)
     assert len(lines) == 5 and not any("\n" in line for line in lines)
     data = json.loads(json.dumps(diagnosis.as_dict()))
     assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 8
@@ -285,9 +288,9 @@ def test_people_read_one_line_a_finding_and_programs_json():
     ("given", "message"),
     [
         ({"keep": frozenset({"metadat"})}, "did you mean 'metadata'"),
-        ({"keep": frozenset({"entity"})}, "keep: there is no finding 'entity' to keep"),
-        ({"drop": frozenset({"seen"})}, "drop: there is no finding 'seen' to drop"),
-        ({"drop": frozenset({"xyzzy"})}, "expected one of"),
+        ({"keep": frozenset({"entity"})}, "data.keep does not apply to 'entity', which is noted by default"),
+        ({"drop": frozenset({"seen"})}, "data.drop does not apply to 'seen', which is noted by default"),
+        ({"drop": frozenset({"xyzzy"})}, "data.drop: unknown finding 'xyzzy'; expected one of"),
         ({"max_chars": 0}, "max_chars=0"),
         ({"ratio": 1.0}, "ratio=1.0"),
         ({"examples": -1}, "examples=-1"),

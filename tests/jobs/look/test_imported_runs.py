@@ -66,7 +66,7 @@ def test_a_marian_run_is_looked_into_page_and_all(opus, tmp_path, capsys, opened
 
 
 def test_a_marian_run_shows_positions_words_and_heads(opus, text, capsys):
-    told = says(capsys, "look", opus, "--positions", "--places", "5")
+    told = says(capsys, "look", opus, "--positions", "--num-positions", "5")
     assert "encoder: positions sinusoidal" in told and "distance explains 100%" in told
     assert "'house' in 3 sentences" in says(capsys, "senses", opus, "house", text)
     assert "decoder.2.cross.1" in says(capsys, "heads", opus, "--sentences", "2")
@@ -91,7 +91,7 @@ def test_an_encoder_alone_is_looked_into_page_and_all(encoder, tmp_path, capsys,
     page = opened(path, f"#kind=encoder&heads=1.2&view=heat&q=3&k={best}")
     assert head_read(page) == f"{weights[3, best]:.3f}" and page.locator("#map button").count() == 9
     assert "permuted" not in page.locator(FAITHFULNESS).inner_text()  # it has no output that could change
-    assert "positions learned" in says(capsys, "look", encoder, "--positions", "--places", "99")
+    assert "positions learned" in says(capsys, "look", encoder, "--positions", "--num-positions", "99")
 
 
 def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, capsys):

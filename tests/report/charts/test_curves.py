@@ -129,7 +129,7 @@ def test_bars_hold_series_and_intervals():
         group for group in ElementTree.fromstring(svg).iter() if "mark-rule role-mark" in group.get("class", "")
     ]
     assert [len(group) for group in whiskers] == [4]
-    with pytest.raises(RegardError, match=r"'dev' comes twice in column 'set'; name a series"):
+    with pytest.raises(RegardError, match=r"'dev' occurs twice in column 'set'; pass `series`"):
         bar_chart(table, "set", "v", **options)
     with pytest.raises(RegardError, match="the table has no row to draw"):
         bar_chart(Table({"set": [], "v": []}), "set", "v", **options)

@@ -164,7 +164,7 @@ def test_a_head_shows_how_it_formed_and_what_it_is_worth(visit):
 def test_the_trust_panel_tells_what_was_tried_and_what_it_means(visit):
     page = visit("#kind=cross&heads=0.0")
     panel = page.locator("#head-explanation details:has(> summary:text-is('Faithfulness'))")
-    assert panel.locator("dd").all_inner_texts() == ["0.4 %", "+0.031", "0.71", "JSD 0.05", "JSD 0.30"]
+    assert panel.locator("dd").all_inner_texts() == ["0.4%", "+0.031", "0.71", "JSD 0.05", "JSD 0.30"]
     text = panel.inner_text()
     assert "its weights do not explain this output" in text and "decoder.0.cross.1, nearly the same" in text
     page.keyboard.press(".")
@@ -180,7 +180,7 @@ def test_measures_that_disagree_are_named_and_each_says_what_it_is_not(visit):
     meaning = page.locator("#head-explanation details", has_text="What each measure shows")
     assert meaning.get_attribute("open") is None
     meaning.locator("summary").click()
-    assert meaning.locator("dt").all_inner_texts()[:2] == ["Attention weight", "Difference to step 400"]
+    assert meaning.locator("dt").all_inner_texts()[:2] == ["Attention weight", "Difference from step 400"]
     assert "It does not show that the output depends on the key" in meaning.inner_text()
 
 
@@ -305,7 +305,7 @@ def test_measures_of_heads_read_as_their_arrays(visit, measure, key):
     page = visit(f"#kind=encoder&heads=1.2&view=heat&measure={measure}&q={row}&k={column}")
     assert now(page).replace("+", "") == telling(array[row, column])
     assert page.locator("#measure option:checked").inner_text() in (
-        "Share of the output", "Weight: step 400", "Difference to step 400",
+        "Share of the output", "Weight: step 400", "Difference from step 400",
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def test_facts_say_what_there_is(page):
     names = [measure["name"] for measure in content["measures"]]
     by_head = ["weight", "difference", "reference", "norm", "output_share", "score", "gradient"]
     assert names == [*by_head, "rollout", "above_chance", "flow", *(f"term{i}" for i in range(6))]
-    assert "Difference to step 400" in [measure["label"] for measure in content["measures"] if measure["signed"]]
+    assert "Difference from step 400" in [measure["label"] for measure in content["measures"] if measure["signed"]]
     flow = next(measure for measure in content["measures"] if measure["name"] == "flow")
     assert list(flow["kinds"]) == ["encoder"]
 

@@ -17,7 +17,7 @@ from regard.tuning.analysis.findings import (
     describe_study,
     summarize_trials,
 )
-from regard.tuning.analysis.recommend import recommend
+from regard.tuning.analysis.recommend import recommend_trials
 from regard.tuning.compare import System, compare_systems
 from regard.tuning.measure import SCORED_METRICS, RunSummary
 from regard.tuning.pages.comparison import format_comparison, write_comparison
@@ -49,14 +49,14 @@ def test_what_was_interrupted_has_neither_ended_nor_never_begun():
 def test_nothing_is_said_of_those_that_may_still_work(ended: TrialResult):
     half, whole = analysis_of(ended, result(2, "running"), result(3, "waiting")), analysis_of(ended)
     assert "no finished trial has produced a working model" in summarize_trials(half)
-    assert recommend(half) == "No recommendation: no finished trial has produced a working model."
+    assert recommend_trials(half) == "No recommendation: no finished trial has produced a working model."
     assert "no trial has produced a working model" in summarize_trials(whole)
 
 
 def test_equal_scores_are_neither_best_nor_worst():
     text = summarize_trials(analysis_of(result(1, "complete", 3.0), result(2, "complete", 3.0)))
     assert "all other ranked trials have the same score" in text and "last of the ranking" not in text
-    assert "worse" not in recommend(analysis_of(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
+    assert "worse" not in recommend_trials(analysis_of(result(2, "complete", 3.0), result(1, "complete", 3.0))).replace(
         "no worse", ""
     )
 
@@ -115,7 +115,7 @@ def test_a_study_that_has_hardly_begun_has_a_page(tmp_path: Path):
     study_worker = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
     for number in (1, 2, 3, 4):
         Run(study_worker.study_folder.trial_folder(number)).log.write_text("")
-    assert "There is no log of training." in write_study_page(study_worker).read_text(encoding="utf-8")
+    assert "No training log." in write_study_page(study_worker).read_text(encoding="utf-8")
     study_worker.close()
 
 
@@ -143,5 +143,5 @@ def test_a_trial_that_was_stopped_is_told_by_what_it_was_judged_by(tmp_path: Pat
     weak = replace(known[1], state="pruned", intermediate_values={10: 12.3})
     vars(study_worker)["results"] = lambda: (known[0], weak, *known[2:])
     page = write_study_page(study_worker).read_text(encoding="utf-8")
-    assert "BLEU 12.300 after 50 % of its budget" in page
+    assert "BLEU 12.300 after 50% of its budget" in page
     study_worker.close()

@@ -95,7 +95,7 @@ def test_test_scores_are_shown_of_the_chosen_one_alone(tmp_path: Path):
         write_scores(Run(study_worker.study_folder.trial_folder(number)), "test", evaluation)
     mine, other = ("31.41", "27.18") if best.number == 1 else ("27.18", "31.41")
     page = words_of(write_study_page(study_worker))
-    assert mine in page and other not in page and "Pads counted" not in page
+    assert mine in page and other not in page and "Accuracy and loss with padding" not in page
     page = words_of(write_study_page(study_worker, all_tests=True))
     assert mine in page and other in page
     study_worker.close()
@@ -261,7 +261,7 @@ def test_an_effect_is_held_against_luck():
         )
 
     assert (
-        "so it is an effect" in describe_effects(trials(5.0))[0]
+        ": significant" in describe_effects(trials(5.0))[0]
         and "so it may be noise" in describe_effects(trials(0.1))[0]
     )
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
@@ -281,9 +281,9 @@ def test_seeds_are_replicates_among_trials_that_are_alike_in_all_else():
             analysis_of(*(result(n, sum(p.values()), seeds=spread, **p) for n, p in enumerate(named)))
         )[0]
 
-    assert "so it is an effect" in depth(seeds) and "too few trials" in depth(())
+    assert ": significant" in depth(seeds) and "too few trials" in depth(())
     alone = [result(a, 20.0 + a, seeds=seeds, **{"model.layers": a}) for a in (2, 4)]
-    assert "so it is an effect" in describe_effects(analysis_of(*alone))[0]
+    assert ": significant" in describe_effects(analysis_of(*alone))[0]
 
 
 def test_with_several_seeds_the_seeds_decide():

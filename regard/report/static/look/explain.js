@@ -135,7 +135,7 @@ function flow({ axes, row }) {
   const share = crosses ? split(mean(facts.sourceShare), "source", "target prefix") : null;
   const mixing = facts.mixing[state.kind]?.[mainHead().layer];
   const percentage = mixing ? formatNumber(100 * mean(mixing), 0) : "";
-  const mixingNote = mixing ? note(`Mixing ratio of this layer: ${percentage} % of the output comes from other tokens.`) : null;
+  const mixingNote = mixing ? note(`Mixing ratio of this layer: ${percentage}% of the output comes from other tokens.`) : null;
   const title = heading(axes.rows.entries[row].label, " · rollout");
   return [title, share, barList(items, { top: items[0]?.value ?? 1 }), mixingNote, contrast()];
 }

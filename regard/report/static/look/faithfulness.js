@@ -1,4 +1,4 @@
-// How far to trust a head's weights: faithfulness tests, agreement of measures, and what each measure cannot show.
+// Faithfulness of a head's weights: tests, agreement of measures, and what each measure cannot show.
 
 import { facts } from "./data.js";
 import { make, note } from "./page.js";
@@ -12,7 +12,7 @@ export function faithfulness(head) {
   const tests = head.faithfulness;
   if (!tests) return null;
   const distance = (value) => (value === null ? null : `JSD ${formatNumber(value, 2)}`);
-  const percentage = (value) => (value === null ? null : `${formatNumber(100 * value, 1)} %`);
+  const percentage = (value) => (value === null ? null : `${formatNumber(100 * value, 1)}%`);
   const rows = [
     ["permuted: output change", percentage(tests.permutation_tvd)],
     ["uniform: loss change", tests.uniform_loss_increase === null ? null : formatSigned(tests.uniform_loss_increase, 3)],
@@ -44,7 +44,7 @@ function verdicts(tests) {
   return [...sentences, "JSD: Jensen-Shannon divergence in bits, 0 identical, 1 disjoint. All for this sentence."];
 }
 
-/** Rank correlations between measures: where they are low, no single measure is the truth. */
+/** Rank correlations between measures: where they are low, no single measure can be relied on. */
 export function agreement() {
   const { names, correlation } = facts.agreement;
   const present = names.map((_, i) => i).filter((i) => correlation[i].some((value, c) => c !== i && value !== null));
@@ -55,7 +55,7 @@ export function agreement() {
   const table = make("table", { class: "agreement" }, make("thead", {}, top), make("tbody", {}, ...present.map(line)));
   const pairs = present.flatMap((r) => present.filter((c) => c < r).map((c) => [correlation[r][c], `${names[c]} and ${names[r]}`]));
   const [lowest, pair] = pairs.filter(([value]) => value !== null).reduce((a, b) => (b[0] < a[0] ? b : a));
-  const worst = `Lowest: ${pair}, ${formatNumber(lowest, 2)}. Where two measures disagree, neither is the truth.`;
+  const worst = `Lowest: ${pair}, ${formatNumber(lowest, 2)}. Where two measures disagree, neither can be relied on alone.`;
   return [table, note(`Spearman rank correlation over the keys of a row, averaged over rows. ${worst}`)];
 }
 
