@@ -23,13 +23,13 @@ from torch import Tensor, nn
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.decode import BeamSearch, GreedySearch, Sampling
+from regard.decode import BeamSearch, GreedySearch, SamplingSearch
 from regard.jobs.demo import FULL_PRESET, run_demo
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 from regard.tasks.translate import ModelStepper
 from regard.training import log
 
@@ -122,7 +122,7 @@ def gradients(model: nn.Module) -> Iterator[tuple[str, float]]:
 def forward_and_backward(model: EncoderDecoder) -> dict[str, float]:
     """Loss, states and gradients by the plain path and by the one without padding, in and out of training."""
     source, target, gold = rows([3, 11, 7, 1], 1), rows([5, 2, 13, 1], 2), rows([5, 2, 13, 1], 3)
-    paths = {"plain": lambda s, t: model(s, t)[t != PAD], "packed": PaddingFree(model)}
+    paths = {"plain": lambda s, t: model(s, t)[t != PAD], "packed": PaddingFreeForward(model)}
     numbers: dict[str, float] = {}
     for mode in ("eval", "train"):
         model.train(mode == "train")
@@ -140,7 +140,7 @@ def searches(model: EncoderDecoder) -> dict[str, Any]:
     """What greedy search, beam search and sampling find, and their scores."""
     sources = [[int(i) for i in row if i != PAD] for row in rows([3, 11, 7, 1, 5, 2, 13, 17, 9], 4)]
     numbers: dict[str, Any] = {}
-    ways = {"greedy": GreedySearch(), "beam": BeamSearch(size=4, nbest=2), "sample": Sampling(seed=5)}
+    ways = {"greedy": GreedySearch(), "beam": BeamSearch(size=4, nbest=2), "sample": SamplingSearch(seed=5)}
     for name, search in ways.items():
         with torch.inference_mode():
             steps = ModelStepper(IncrementalDecoder(model.eval()), sources, range(len(sources)))

@@ -61,7 +61,7 @@ def stepper(folder: Path, config: Config, pairs: Sequence[Pair]) -> Callable[[],
     """A training step as `regard train` makes it on a CPU: forward, backward, gradient clipping, optimizer step."""
     translator = load(folder, "cpu")
     learner = LossModule(translator.model, config.train.label_smoothing, padding_free=True).train()
-    optimizers = optim.build(config.train, translator.model)
+    optimizers = optim.build_optimizers(config.train, translator.model)
     batch = batch_of(translator, pairs[:BATCH])
 
     def step() -> None:

@@ -140,7 +140,7 @@ def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     for result, one in measured(results):
         loose = one.pads_counted or {}
         run = Run(result.folders[0])
-        look = find_best_validation(run, log.read_validations(run.log))  # the one that `shuffled` is of
+        look = find_best_validation(run, log.read_validations(run.log))  # the one that `shuffled_source_loss` is of
         cost = (
             look.shuffled_source_loss - look.loss
             if look is not None and look.shuffled_source_loss is not None

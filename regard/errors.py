@@ -4,6 +4,7 @@
     ├── ConfigError             a setting that does not exist, is invalid, or contradicts another
     ├── FormatError             a file that cannot be read as what it claims to be; names file and line
     ├── DataError               text that was read but cannot be trained on or evaluated
+    │   └── DivergedError       training whose loss is no longer a finite number
     ├── RunError                a run folder that is missing, occupied, incomplete or damaged
     │   ├── BusyError           a run that another process is training in
     │   └── WriteError          a file that could not be written; its previous version is intact
@@ -27,6 +28,10 @@ class FormatError(RegardError):
 
 class DataError(RegardError):
     """Text that was read but cannot be trained on or evaluated."""
+
+
+class DivergedError(DataError):
+    """Training whose loss is no longer a finite number."""
 
 
 class RunError(RegardError):

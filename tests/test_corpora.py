@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.tokenizer import train
+from regard.data.tokenizer import train_tokenizer
 from regard.formats import read_pairs
 
 pytestmark = pytest.mark.corpora
@@ -30,7 +30,7 @@ def test_every_pair_of_a_real_corpus_is_read(corpora: Path, folder: str, name: s
 
 def test_real_text_comes_back_from_its_pieces(corpora: Path):
     texts = [pair.target for pair in read_pairs([corpora / "ted_en_fr" / f"dev.{x}" for x in ("en", "fr")])]
-    tokenizer = train(texts, 2000, "bpe")
+    tokenizer = train_tokenizer(texts, 2000, "bpe")
     assert [tokenizer.decode(ids) for ids in tokenizer.encode(texts)] == texts
     assert any("\u00a0" in text for text in texts)
 

@@ -1,4 +1,4 @@
-"""The command line. Only this package and `server` parse arguments, print and exit.
+"""The command line. Only this package parses arguments, prints and exits.
 
 A command is a function: its signature defines its options, its docstring is its help. Heavy modules are imported inside
 it, so that `regard --help` is fast.

@@ -25,11 +25,11 @@ MIN_SETTINGS_WIDTH = 16  # characters that a setting and its value need
 MAX_ROWS = 24  # of a table that fits a screen; finished and weak trials are dropped first
 
 
-FetchResults = Callable[[], Sequence[TrialResult]]
+ResultsFetcher = Callable[[], Sequence[TrialResult]]
 
 
 def show_study(
-    event_stream: Iterable[events.StudyEvent], study_folder: StudyFolder, fetch_results: FetchResults
+    event_stream: Iterable[events.StudyEvent], study_folder: StudyFolder, fetch_results: ResultsFetcher
 ) -> bool:
     """Display a study until it ends, with the trials of other workers; whether all trials have ended."""
     last: events.StudyEvent | None = None
@@ -41,7 +41,7 @@ def show_study(
 
 @contextlib.contextmanager
 def poll_workers(
-    display: "StudyDisplay", fetch_results: FetchResults, interval: float = POLL_SECONDS
+    display: "StudyDisplay", fetch_results: ResultsFetcher, interval: float = POLL_SECONDS
 ) -> Iterator[None]:
     """Refresh the trials of other workers every few seconds, even while this worker has no events."""
     stop = threading.Event()

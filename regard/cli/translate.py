@@ -50,14 +50,14 @@ def translate(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept."""
-    from regard.decode import Sampling
+    from regard.decode import SamplingSearch
     from regard.jobs.translate.text import LengthLimit, translate_lines
     from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
     from regard.run import open_run
 
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
-    search = Sampling(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
+    search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
     if long not in ("split", "refuse"):
         raise ConfigError(f"--long {long}: expected split or refuse")
     file = None if file == Path("-") else file

@@ -1,12 +1,11 @@
 """Names that people type from habit, from other toolkits or from earlier versions, and what they are called here."""
 
-SETTINGS = {
+SETTING_ALIASES = {
     "data.dev": "val valid validation valid_data eval_data",
-    "data.joint_vocab": "joint share_vocab shared_vocab joined_dictionary joint_dictionary",
+    "data.joint_vocab": "share_vocab shared_vocab joined_dictionary joint_dictionary",
     "data.max_length": "max_len max_seq_len max_seq_length max_sequence_length max_source_length block_size ctx_len",
-    "data.concat_augment": "concatenate",
     "data.source": "src src_lang source_lang source_language",
-    "data.subword_regularization": "sampling bpe_dropout sentencepiece_alphas subword_alpha",
+    "data.subword_regularization": "bpe_dropout sentencepiece_alphas subword_alpha",
     "data.target": "tgt trg tgt_lang trg_lang target_lang target_language",
     "data.vocab_size": "vocabulary vocab n_vocab num_tokens bpe_tokens vocabulary_size dim_vocabs num_merges",
     "model.activation": "activation_fn activation_function hidden_act act_fn nonlinearity transformer_ffn_activation",
@@ -34,28 +33,27 @@ SETTINGS = {
     "model.positions.rotary_layout": "rotary_interleave",
     "model.positions.sinusoid_layout": "waves",
     "model.scale_embeddings": "scale_words scale_embedding",
-    "model.tie_embeddings": "tie tied tied_embeddings tie_word_embeddings share_embeddings share_all_embeddings "
+    "model.tie_embeddings": "tied tied_embeddings tie_word_embeddings share_embeddings share_all_embeddings "
     "weight_tying",
-    "train.accumulate_batches": "accumulate accum_count update_freq gradient_accumulation gradient_accumulation_steps "
+    "train.accumulate_batches": "accum_count update_freq gradient_accumulation gradient_accumulation_steps "
     "grad_accum accumulate_grad_batches optimizer_delay",
-    "train.average_checkpoints": "average avg_checkpoints checkpoint_averaging average_decay",
+    "train.average_checkpoints": "avg_checkpoints checkpoint_averaging",
     "train.batch_tokens": "batch_size max_tokens tokens_per_batch per_device_train_batch_size mini_batch batch",
     "train.betas": "beta1 beta2 adam_beta1 adam_beta2 adam_betas",
-    "train.clip_grad_norm": "clip grad_clip clip_norm max_grad_norm gradient_clip_val gradient_clipping clip_gradients",
+    "train.clip_grad_norm": "grad_clip clip_norm max_grad_norm gradient_clip_val gradient_clipping clip_gradients",
     "train.device": "gpu gpus cuda use_cuda use_gpu accelerator",
-    "train.ema": "ema_decay exponential_smoothing",
+    "train.ema": "ema_decay exponential_smoothing average_decay",
     "train.epochs": "max_epochs max_epoch num_epochs n_epochs num_train_epochs after_epochs",
     "train.epsilon": "eps adam_eps adam_epsilon",
-    "train.guided_alignment": "guide guided_alignment_cost guided_alignment_weight lambda_align",
+    "train.guided_alignment": "guided_alignment_cost guided_alignment_weight lambda_align",
     "train.head_stats_every": "look_every",
-    "train.init_from": "origin train_from init_checkpoint pretrained_model pretrained load_model restore_file "
-    "from_pretrained",
+    "train.init_from": "train_from init_checkpoint pretrained_model pretrained load_model restore_file from_pretrained",
     "train.label_smoothing": "label_smooth label_smoothing_factor smoothing",
-    "train.learning_rate": "lr rate learn_rate base_lr max_lr peak_lr learningrate",
+    "train.learning_rate": "lr learn_rate base_lr max_lr peak_lr learningrate",
     "train.metric": "metric_for_best_model early_stopping_metric best_checkpoint_metric",
     "train.muon_learning_rate": "muon_rate muon_lr",
     "train.optimizer": "optim optimiser",
-    "train.padding_free": "path packed packing unpadded",
+    "train.padding_free": "packed packing unpadded",
     "train.patience": "early_stopping early_stop early_stopping_patience",
     "train.precision": "fp16 bf16 amp dtype mixed_precision torch_dtype",
     "train.rdrop": "r_drop rdrop_alpha reg_alpha",
@@ -75,14 +73,25 @@ SETTINGS = {
 }
 """The names of each setting elsewhere. A name that a group has of its own comes before these."""
 
-IN_GROUP = {
+GROUP_ALIASES = {
+    "data.concatenate": "data.concat_augment",
+    "data.joint": "data.joint_vocab",
+    "data.sampling": "data.subword_regularization",
     "model.positions.clip": "model.positions.max_relative",
     "model.positions.layout": "model.positions.rotary_layout",
     "model.positions.share": "model.positions.partial_rotary_factor",
+    "model.tie": "model.tie_embeddings",
+    "train.accumulate": "train.accumulate_batches",
+    "train.average": "train.average_checkpoints",
+    "train.clip": "train.clip_grad_norm",
+    "train.guide": "train.guided_alignment",
+    "train.origin": "train.init_from",
+    "train.path": "train.padding_free",
+    "train.rate": "train.learning_rate",
 }
-"""Names that mean something else in other groups."""
+"""Names that stand for this setting in their own group alone."""
 
-VALUES = {
+VALUE_ALIASES = {
     "model.activation": {"glu": "swiglu", "silu_glu": "swiglu", "swish": "silu", "gelu_new": "gelu-tanh"},
     "model.norm": {"pre-norm": "pre", "prenorm": "pre", "post-norm": "post", "postnorm": "post"},
     "model.norm_kind": {"layernorm": "layer", "layer_norm": "layer", "rmsnorm": "rms", "rms_norm": "rms"},
@@ -97,23 +106,31 @@ VALUES = {
         "concat": "concatenated",
     },
     "train.optimizer": {"adam": "adamw"},
+    "train.padding_free": {"packed": "true", "plain": "false"},
     "train.precision": {"bf16": "bfloat16", "fp32": "float32", "fp64": "float64"},
     "train.schedule": {"noam": "inverse-sqrt", "inverse_sqrt": "inverse-sqrt", "inv_sqrt": "inverse-sqrt"},
 }
 """Values of settings by other names."""
 
-SETTING_OF = {word: setting for setting, words in SETTINGS.items() for word in words.split()}
+POSITIONS = "model.positions"
+SETTING_OF = {word: setting for setting, words in SETTING_ALIASES.items() for word in words.split()}
 
 
-def setting_called(name: str) -> str | None:
-    """The setting that a name from elsewhere stands for, whatever group it was typed in."""
+def find_setting(name: str) -> str | None:
+    """The setting that a name from elsewhere stands for, in the group it was typed in or in another one."""
     group, _, word = name.lower().replace("-", "_").rpartition(".")
-    in_group = "model.positions" if group.endswith("positions") else group
-    return IN_GROUP.get(f"{in_group}.{word}") or SETTING_OF.get(word)
+    setting = GROUP_ALIASES.get(f"{_shared_group(group)}.{word}") or SETTING_OF.get(word)
+    if setting and _shared_group(group) == setting.rpartition(".")[0] == POSITIONS:
+        return f"{group if group.startswith('model.') else POSITIONS}.{setting.rpartition('.')[2]}"
+    return setting
 
 
-def value_called(setting: str, value: object) -> str | None:
+def find_value(setting: str, value: object) -> str | None:
     """The value that a word from elsewhere stands for."""
     group, _, word = setting.rpartition(".")
-    in_group = "model.positions" if group.endswith("positions") else group
-    return VALUES.get(f"{in_group}.{word}", {}).get(str(value).lower())
+    return VALUE_ALIASES.get(f"{_shared_group(group)}.{word}", {}).get(str(value).lower())
+
+
+def _shared_group(group: str) -> str:
+    """One group for the positions of the model, of its encoder and of its decoder."""
+    return POSITIONS if group.endswith("positions") else group

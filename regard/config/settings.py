@@ -180,12 +180,12 @@ def format_error(error: Any) -> str:
         return f"unknown setting '{name}'{_suggest_name(name)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    message = error["msg"][0].lower() + error["msg"][1:]
+    message = error["msg"][0].lower() + error["msg"][1:].replace("True", "true").replace("False", "false")  # as TOML
     return f"{name}={error['input']!r}: {message}{_suggest_value(name, error)}"
 
 
 def _suggest_name(name: str) -> str:
-    if known := names.setting_called(name):
+    if known := names.find_setting(name):
         return f"; did you mean '{known}'?"
     setting_names = [setting.name for setting in describe()]
     group, _, word = name.rpartition(".")
@@ -202,5 +202,5 @@ def _suggest_value(name: str, error: Any) -> str:
         return ""
     choices = error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
     matches = difflib.get_close_matches(str(error["input"]), choices, n=1, cutoff=0.6)
-    suggestion = names.value_called(name, error["input"]) or next(iter(matches), None)
+    suggestion = names.find_value(name, error["input"]) or next(iter(matches), None)
     return f"; did you mean '{suggestion}'?" if suggestion else ""

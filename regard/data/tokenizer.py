@@ -125,7 +125,7 @@ class Tokenizers:
         return self.source.vocabulary is self.target.vocabulary
 
 
-def train(texts: Iterable[str], vocab_size: int, model_type: str) -> Tokenizer:
+def train_tokenizer(texts: Iterable[str], vocab_size: int, model_type: str) -> Tokenizer:
     """Train a tokenizer on these texts. Its vocabulary is smaller than requested if the texts have fewer tokens."""
     nonblank_texts = [text for text in texts if text.strip()]
     if not nonblank_texts:

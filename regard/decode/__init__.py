@@ -6,7 +6,7 @@ Every search is an object with `search(stepper) -> a list of hypotheses for each
 from regard.decode.beam import BeamSearch
 from regard.decode.greedy import GreedySearch
 from regard.decode.limits import Limits
-from regard.decode.sample import Sampling
+from regard.decode.sample import SamplingSearch
 from regard.decode.stepper import Hypothesis, Search, Stepper
 
-__all__ = ["BeamSearch", "GreedySearch", "Hypothesis", "Limits", "Sampling", "Search", "Stepper"]
+__all__ = ["BeamSearch", "GreedySearch", "Hypothesis", "Limits", "SamplingSearch", "Search", "Stepper"]

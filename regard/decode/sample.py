@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplingSearch:
     """Sampling with temperature, top-k (0: all tokens) and top-p, also called nucleus (1: all tokens)."""
 
     temperature: float = 1.0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.errors import FormatError
+from regard.run import TEMPORARY_SUFFIX
 
 GZIP_SUFFIX = ".gz"
 
@@ -42,7 +43,7 @@ def strip_gzip_suffix(path: Path) -> Path:
 @contextlib.contextmanager
 def create_binary(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing, compressed if its name ends in .gz. It replaces an old one only once it is complete."""
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as raw, _compressed(raw, path) as file:

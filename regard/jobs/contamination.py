@@ -12,7 +12,7 @@ from regard.run import Run, is_run
 DIGEST_SEED = 0  # these digests are compared only with each other
 
 
-class TrainedSources:
+class TrainingSources:
     """The sources that a run was trained on, and the runs that it was initialized from: eight bytes each."""
 
     def __init__(self, sources: Iterable[str]):
@@ -29,9 +29,9 @@ class TrainedSources:
         return len(self._digests)
 
 
-def load_trained_sources(folder: str | Path) -> TrainedSources:
+def load_trained_sources(folder: str | Path) -> TrainingSources:
     """The training sources of the run in a folder; those of an imported run are unknown."""
-    return TrainedSources(source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
+    return TrainingSources(source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
 
 
 def _ancestor_runs(folder: Path) -> list[Run]:

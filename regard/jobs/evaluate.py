@@ -66,17 +66,25 @@ def evaluate_files(
     pairs = list(read_pairs(files, data.source, data.target))
     translator = load(folder, device)
     test_files = [str(Path(file).resolve()) for file in files]
-    name = _unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
+    name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
     evaluation = score_run(run, translator, pairs, name, search, metrics, test_files)
     trained_sources = load_trained_sources(folder)
     num_contaminated = sum(pair.source in trained_sources for pair in pairs)
     return FileEvaluation(evaluation, run.sentence_scores(name), num_contaminated)
 
 
-def _unused_name(run: Run, stem: str, files: tuple[str, ...]) -> str:
+def unused_name(run: Run, stem: str, files: tuple[str, ...]) -> str:
     """The name of a set: that of its file, with a number if the scores of other files already have it."""
     names = (f"{stem}-{number}" if number > 1 else stem for number in itertools.count(1))
-    return next(name for name in names if not run.scores(name).exists() or read_scores(run, name).files == files)
+    return next(name for name in names if not run.scores(name).exists() or _scored_files(run, name) == files)
+
+
+def _scored_files(run: Run, name: str) -> tuple[str, ...] | None:
+    """The files whose scores a set has; None where they cannot be read, so that the set gets another name."""
+    try:
+        return read_scores(run, name).files
+    except RunError:
+        return None
 
 
 def score_run(

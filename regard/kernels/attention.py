@@ -37,7 +37,7 @@ def attention_saved_weights(
 ) -> Tensor:
     """`attend` that saves its weights for the backward pass: faster than the fused kernel while sentences are short.
 
-    `hidden` is what `hide` makes of a mask. Where gradients are off nothing is kept.
+    `additive_mask` is what `to_additive_mask` makes of a mask. Without gradients nothing is saved.
     """
     if torch.is_grad_enabled():
         return _AttentionSavedWeights.apply(q, k, v, additive_mask, bias)

@@ -31,7 +31,7 @@ Normalizer = Callable[[Tensor, Tensor | None], Tensor]
 """Scores (B, H, Tq, Tk) and a mask -> weights."""
 
 
-class ScoreTaps(NamedTuple):
+class AttentionTaps(NamedTuple):
     """Where scores and weights (B, H, Tq, Tk) can be observed on their way."""
 
     scores: Tap = NO_TAP
@@ -45,7 +45,7 @@ def attend(
     attn_mask: Tensor | None = None,
     bias: Tensor | None = None,
     dropout: float = 0.0,
-    taps: ScoreTaps = ScoreTaps(),
+    taps: AttentionTaps = AttentionTaps(),
     normalizer: Normalizer = masked_softmax,
 ) -> tuple[Tensor, Tensor]:
     """softmax(q kᵀ / √K + bias) v, and the weights.  Vaswani et al. 2017, equation 1.
@@ -58,7 +58,7 @@ def attend(
     return weights @ v, weights
 
 
-Attend = Callable[..., tuple[Tensor, Tensor | None]]
+AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 """The function that an `Attention` is handed: (q, k, v, attn_mask, bias, dropout, taps) -> output and weights."""
 
 
@@ -80,7 +80,7 @@ class Attention(nn.Module):
         positions: Positions,
         bias: bool = True,
         dropout: float = 0.0,
-        attend: Attend = attend,
+        attend: AttentionFunction = attend,
         kept_heads: tuple[int, ...] | None = None,
     ):
         """`kept_heads`: the numbers of the heads that pruning has kept; None: all."""
@@ -115,7 +115,7 @@ class Attention(nn.Module):
         """What each head takes for queries (B, H, Tq, K) at these positions: (B, H, Tq, K)."""
         bias = self.positions.bias(q, position_ids, kv.position_ids)
         dropout = self.dropout if self.training else 0.0
-        output, weights = self.attend(q, kv.k, kv.v, attn_mask, bias, dropout, ScoreTaps(self.scores, self.weights))
+        output, weights = self.attend(q, kv.k, kv.v, attn_mask, bias, dropout, AttentionTaps(self.scores, self.weights))
         if self.positions.adds_to_values:
             assert weights is not None
             output = output + self.positions.value_bias(weights, position_ids, kv.position_ids)

@@ -8,10 +8,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.model.attention import Attend, Attention, attend
+from regard.model.attention import Attention, AttentionFunction, attend
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PostNorm, PreNorm, Residual
 from regard.model.positions import Positions, SelectedHeads
-from regard.model.positions.build import SCHEMES, Shape
+from regard.model.positions.build import SCHEMES, AttentionShape
 from regard.model.projection import Projection
 from regard.model.single_stack import DecoderOnly, EncoderOnly, Pooler
 from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
@@ -24,7 +24,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
 }
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
-ATTENDS: dict[str, Attend] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
+ATTENDS: dict[str, AttentionFunction] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
 RESIDUALS = {"pre": PreNorm, "post": PostNorm}
 
 
@@ -65,7 +65,7 @@ class _StackParts:
     def __init__(self, c: ModelConfig, name: str):
         self.c, self.name = c, name
         positions = (c.encoder if name == "encoder" else c.decoder).positions or c.positions
-        scheme, shape = SCHEMES[positions.kind], Shape(c.dim, c.heads, causal=name == "decoder")
+        scheme, shape = SCHEMES[positions.kind], AttentionShape(c.dim, c.heads, causal=name == "decoder")
         self.encoding = scheme.embedding(shape, positions)
         self.embedding_width = c.dim - self.encoding.width
         make_positions = partial(scheme.attention, shape, positions)

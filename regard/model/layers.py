@@ -13,7 +13,7 @@ from regard.model.taps import Tap
 Sublayer = Callable[[Tensor], Tensor]
 
 
-class Source(NamedTuple):
+class EncoderOutput(NamedTuple):
     """What the decoder knows of the source: the encoder's states (B, S, D), a mask (B, 1, 1, S) and positions."""
 
     states: Tensor
@@ -110,7 +110,7 @@ class DecoderLayer(nn.Module):
         self.self_attn_residual, self.cross_attn_residual, self.feed_forward_residual = residuals
         self.out = Tap()  # (B, T, D)
 
-    def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, source: Source) -> Tensor:
+    def forward(self, x: Tensor, attn_mask: Tensor | None, position_ids: Tensor, source: EncoderOutput) -> Tensor:
         """x (B, T, D) -> (B, T, D), given the source."""
         source_kv = self.cross_attn.project_kv(source.states, source.position_ids)
         x = self.self_attn_residual(x, lambda h: _attend_to_self(self.self_attn, h, attn_mask, position_ids))

@@ -17,7 +17,7 @@ def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
-def past_mask(ids: Tensor, pad: int) -> Tensor:
+def causal_padding_mask(ids: Tensor, pad: int) -> Tensor:
     """Tokens (B, T) attend to themselves and to those before them, not to padding: (B, 1, T, T)."""
     return padding_mask(ids, pad) & causal_mask(ids.shape[1], ids.device)
 

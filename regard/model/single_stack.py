@@ -53,4 +53,4 @@ class DecoderOnly(nn.Module):
     def forward(self, ids: Tensor, position_ids: Tensor | None = None) -> Tensor:
         """States (B, T, D) that predict the token after each of ids (B, T)."""
         position_ids = masks.position_ids_of(ids) if position_ids is None else position_ids
-        return self.decoder(ids, masks.past_mask(ids, self.pad), position_ids)
+        return self.decoder(ids, masks.causal_padding_mask(ids, self.pad), position_ids)

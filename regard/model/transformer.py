@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.model import masks
-from regard.model.layers import Source
+from regard.model.layers import EncoderOutput
 from regard.model.positions import Positions
 from regard.model.projection import Projection
 from regard.model.taps import Tap
 
 
-def drop_words(x: Tensor, p: float, training: bool) -> Tensor:
+def word_dropout(x: Tensor, p: float, training: bool) -> Tensor:
     """Zero the vectors of whole tokens (B, T, D) in training.  Gal and Ghahramani 2016."""
     if not (training and p):
         return x
@@ -52,13 +52,13 @@ class TokenEmbedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, ids: Tensor, position_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        position_ids = self.positions.shift_positions(position_ids, len(ids))
-        x = self.add_positions(self.embed_tokens(ids), position_ids, token_type_ids)  # (B, T) -> (B, T, D)
+        embeddings = self.embed_tokens(ids)  # (B, T) -> (B, T, D)
+        x = self.add_positions(embeddings, self.positions.shift_positions(position_ids, len(ids)), token_type_ids)
         return F.dropout(x, self.dropout, self.training)
 
     def embed_tokens(self, ids: Tensor) -> Tensor:
         """The embeddings of tokens (…), scaled, with word dropout: (…, D)."""
-        return drop_words(self.tokens(ids) * self.scale, self.word_dropout, self.training)
+        return word_dropout(self.tokens(ids) * self.scale, self.word_dropout, self.training)
 
     def add_positions(self, embeddings: Tensor, position_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Embeddings (…, D) with the encodings of their positions (…) and token types (…)."""
@@ -80,7 +80,7 @@ class TransformerStack(nn.Module):
         ids: Tensor,
         attn_mask: Tensor,
         position_ids: Tensor,
-        source: Source | None = None,
+        source: EncoderOutput | None = None,
         token_type_ids: Tensor | None = None,
     ) -> Tensor:
         x = self.embed(self.embedding(ids, position_ids, token_type_ids))
@@ -103,13 +103,13 @@ class EncoderDecoder(nn.Module):
         """States (B, T, D) that predict the token after each of target (B, T), given source (B, S)."""
         return self.decode(target, self.encode(source))
 
-    def encode(self, source: Tensor, position_ids: Tensor | None = None) -> Source:
+    def encode(self, source: Tensor, position_ids: Tensor | None = None) -> EncoderOutput:
         """What the decoder needs of source (B, S)."""
         attn_mask = masks.padding_mask(source, self.pad)
         position_ids = masks.position_ids_of(source) if position_ids is None else position_ids
-        return Source(self.encoder(source, attn_mask, position_ids), attn_mask, position_ids)
+        return EncoderOutput(self.encoder(source, attn_mask, position_ids), attn_mask, position_ids)
 
-    def decode(self, target: Tensor, source: Source, position_ids: Tensor | None = None) -> Tensor:
+    def decode(self, target: Tensor, source: EncoderOutput, position_ids: Tensor | None = None) -> Tensor:
         """States (B, T, D) of target (B, T)."""
         position_ids = masks.position_ids_of(target) if position_ids is None else position_ids
-        return self.decoder(target, masks.past_mask(target, self.pad), position_ids, source)
+        return self.decoder(target, masks.causal_padding_mask(target, self.pad), position_ids, source)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.kernels import attention_saved_weights, to_additive_mask
-from regard.model.attention import Attention, KeyValues, ScoreTaps, attend
+from regard.model.attention import Attention, AttentionTaps, KeyValues, attend
 
 MIN_UNFUSED_ROWS = 8  # rows from which plain products decode faster than the fused kernel, made for many queries
 
@@ -35,10 +35,10 @@ def fused_attention(
     attn_mask: Tensor | None = None,
     bias: Tensor | None = None,
     dropout: float = 0.0,
-    taps: ScoreTaps = ScoreTaps(),
+    taps: AttentionTaps = AttentionTaps(),
 ) -> tuple[Tensor, Tensor | None]:
     """`attend` in one kernel that never writes its weights down; the equation itself where a tap is hooked."""
-    if taps.scores.hooked or taps.weights.hooked:
+    if taps.scores.is_hooked or taps.weights.is_hooked:
         return attend(q, k, v, attn_mask, bias, dropout, taps)
     mask = attn_mask
     if bias is not None:
@@ -84,5 +84,5 @@ def decode_heads(attention: Attention, q: Tensor, kv: KeyValues, mask: Attention
 
 def _replaceable(attention: Attention) -> bool:
     """Whether the weights are needed by no tap, no position scheme and no other way to compute them."""
-    hooked = attention.scores.hooked or attention.weights.hooked
+    hooked = attention.scores.is_hooked or attention.weights.is_hooked
     return not (hooked or attention.positions.adds_to_values) and computes_softmax(attention)

@@ -14,8 +14,8 @@ from regard.model.single_stack import DecoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import AttentionMask, decode_heads
 from regard.runtime.kv_cache import KVCache
-from regard.runtime.linears import LinearFactory, PreparedLinears, dense
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.linears import LinearFactory, PreparedLinears, dense_linear
+from regard.runtime.padding_free import PaddingFreeForward
 from regard.runtime.source_cache import NoSourceCache, SourceCache
 
 COLUMNS_PER_RESERVE = 16  # tokens for which memory is reserved at a time
@@ -24,7 +24,7 @@ COLUMNS_PER_RESERVE = 16  # tokens for which memory is reserved at a time
 class IncrementalDecoder:
     """A model prepared for decoding; later changes of its weights have no effect."""
 
-    def __init__(self, model: EncoderDecoder | DecoderOnly, linear_factory: LinearFactory = dense):
+    def __init__(self, model: EncoderDecoder | DecoderOnly, linear_factory: LinearFactory = dense_linear):
         self.model = model
         self.linears = PreparedLinears(linear_factory)
         self.layers: list[DecoderLayer | EncoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ class IncrementalDecoder:
     def new_source_cache(self) -> NoSourceCache:
         """For the sources of a batch; a language model has none."""
         if isinstance(self.model, EncoderDecoder):
-            return SourceCache(PaddingFree(self.model, self.linears))
+            return SourceCache(PaddingFreeForward(self.model, self.linears))
         return NoSourceCache()
 
 

@@ -23,7 +23,7 @@ LinearGroup = tuple[nn.Module, ...]
 """Modules with a weight, and all or none of them with a bias."""
 
 
-def dense(weight: Tensor, bias: Tensor | None) -> LinearFunction:
+def dense_linear(weight: Tensor, bias: Tensor | None) -> LinearFunction:
     """Without quantization."""
     return lambda x: F.linear(x, weight, bias)
 
@@ -55,7 +55,7 @@ class LiveLinears:
 class PreparedLinears:
     """The weights at the first call: for models that no longer change."""
 
-    def __init__(self, linear_factory: LinearFactory = dense):
+    def __init__(self, linear_factory: LinearFactory = dense_linear):
         self._linear_factory = linear_factory
         self._cache: dict[LinearGroup | nn.Module, LinearFunction] = {}
 

@@ -1,6 +1,6 @@
 """The forward pass without padding: the same weights and the same numbers as the plain model, in less time.
 
-`EncoderDecoder` defines what is computed. `PaddingFree` leaves padding out of everything but attention, computes linear
+`EncoderDecoder` defines what is computed. `PaddingFreeForward` leaves padding out of everything but attention, computes linear
 layers with the same input as one product, and uses the operations of `kernels`.
 """
 
@@ -27,7 +27,7 @@ class BatchSide:
     position_ids: Tensor  # (1, T)
 
 
-class PaddingFree:
+class PaddingFreeForward:
     """A model as a function from padded ids (B, S), (B, T) to the states (N, D) of the target's tokens."""
 
     def __init__(self, model: EncoderDecoder, linears: Linears | None = None):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from regard.model.attention import Attention, KeyValues
 from regard.runtime.attention import AttentionMask, decode_heads
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 
 TOKENS_PER_ENCODE = 1024  # source tokens encoded at a time: their activations stay in the CPU's cache
 MIN_LENGTH_RATIO = 0.75  # of a bucket's longest source; a shorter one goes into another bucket
@@ -32,7 +32,7 @@ class NoSourceCache:
 class SourceCache(NoSourceCache):
     """The keys and values of N sources, for the cross-attention of every layer."""
 
-    def __init__(self, source_encoder: PaddingFree):
+    def __init__(self, source_encoder: PaddingFreeForward):
         self.count = 0
         self._source_encoder = source_encoder
         self._buckets: list[LengthBucket] = []
@@ -69,7 +69,7 @@ class SourceCache(NoSourceCache):
 class LengthBucket:
     """Sources of similar length: keys and values of every layer. Finished ones stay until there are many."""
 
-    def __init__(self, source_encoder: PaddingFree, source: Tensor, sentence_ids: Tensor):
+    def __init__(self, source_encoder: PaddingFreeForward, source: Tensor, sentence_ids: Tensor):
         """Sources (n, S), and the indices of their sentences in the batch (n,)."""
         self._like = source_encoder.model.output.weight
         self._attn_mask = (source != source_encoder.model.pad)[:, None, None]  # (n, 1, 1, S)
@@ -126,7 +126,7 @@ def _bucket_by_length(lengths: Sequence[int]) -> list[list[int]]:
     return [sorted(bucket) for bucket in buckets]
 
 
-def _encode_sources(source_encoder: PaddingFree, source: Tensor) -> list[KeyValues]:
+def _encode_sources(source_encoder: PaddingFreeForward, source: Tensor) -> list[KeyValues]:
     """Keys and values of sources (n, S) for every layer, encoded in parts."""
     batch_size = max(1, TOKENS_PER_ENCODE // source.shape[1]) if source.device.type == "cpu" else len(source)
     parts = [source_encoder.encode(rows) for rows in source.split(batch_size)]

@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.data.wordpiece import WordPiece
-from regard.model.modules import device_of
+from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import EncoderOnly
+from regard.runtime.attention import use_fused_attention
 
 BATCH_TOKENS = 4096
 
@@ -23,6 +24,7 @@ class Embedder:
     """A trained encoder that embeds texts as vectors of length 1, whose dot products are cosine similarities."""
 
     def __init__(self, model: EncoderOnly, tokenizer: WordPiece, max_length: int):
+        use_fused_attention(model)
         self.model = model
         self.tokenizer = tokenizer
         self.max_length = max_length
@@ -32,8 +34,7 @@ class Embedder:
         """The vector of each text, in the same order: (N, D)."""
         rows = self.tokenizer.encode(texts, self.max_length)
         embeddings = torch.empty(len(rows), self.model.encoder.embedding.tokens.embedding_dim)
-        self.model.eval()
-        with torch.inference_mode():
+        with evaluation_mode(self.model), torch.inference_mode():
             for batch in _batches(rows):
                 ids = self._pad([rows[i] for i in batch]).to(device_of(self.model))
                 mean = mean_pooling(self.model(ids), ids != self.model.pad)

@@ -27,7 +27,7 @@ class TrainingHistory:
         return self.validations[-1]
 
 
-def above_unigram(history: TrainingHistory) -> str:
+def check_unigram_loss(history: TrainingHistory) -> str:
     """Nothing was learned from context."""
     if not history.warmed_up or history.latest.loss < 0.98 * history.unigram_loss:
         return ""
@@ -38,7 +38,7 @@ def above_unigram(history: TrainingHistory) -> str:
     )
 
 
-def ignores_source(history: TrainingHistory) -> str:
+def check_source_use(history: TrainingHistory) -> str:
     """The decoder does not depend on its source: the sources of other sentences would do as well."""
     validation = history.latest
     if not history.warmed_up or validation.shuffled_source_loss is None or validation.loss >= history.unigram_loss:
@@ -52,7 +52,7 @@ def ignores_source(history: TrainingHistory) -> str:
     )
 
 
-def repeats_output(history: TrainingHistory) -> str:
+def check_repetition(history: TrainingHistory) -> str:
     """Different sources get the same translation."""
     validation = history.latest
     if not history.warmed_up or validation.distinct_ratio is None or validation.distinct_ratio > 0.2:
@@ -63,7 +63,7 @@ def repeats_output(history: TrainingHistory) -> str:
     )
 
 
-def overfits(history: TrainingHistory) -> str:
+def check_overfitting(history: TrainingHistory) -> str:
     """The dev loss rises while the training loss falls."""
     dev_losses = [validation.loss for validation in history.validations[-CONSECUTIVE_RISES - 1 :]]
     train_losses = list(history.train_losses[-CONSECUTIVE_RISES - 1 :])
@@ -77,10 +77,10 @@ def overfits(history: TrainingHistory) -> str:
 
 
 ALARMS: dict[str, Callable[[TrainingHistory], str]] = {
-    "above the unigram loss": above_unigram,
-    "ignores its source": ignores_source,
-    "same output": repeats_output,
-    "overfits": overfits,
+    "above the unigram loss": check_unigram_loss,
+    "ignores its source": check_source_use,
+    "same output": check_repetition,
+    "overfits": check_overfitting,
 }
 
 

@@ -42,7 +42,7 @@ class TrainingState:
 
 
 @dataclass
-class Checkpoints:
+class CheckpointManager:
     """Saves and restores the parts of a run."""
 
     run: Run

@@ -72,5 +72,5 @@ class ExponentialMovingAverage(Ema):
         load_into(self._model, raw, "the saved weights")
 
 
-def build(model: nn.Module, decay: float) -> Ema:
+def build_ema(model: nn.Module, decay: float) -> Ema:
     return ExponentialMovingAverage(model, decay) if decay else Ema()

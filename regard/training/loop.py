@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Batch, Batches, DataPosition
-from regard.errors import DataError
+from regard.errors import DivergedError
 from regard.model.modules import device_of
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
@@ -116,7 +116,7 @@ def _mix_seed(seed: int, number: int) -> int:
 
 def _require_finite(loss: float, grad_norm: float, number: int) -> None:
     if not (math.isfinite(loss) and math.isfinite(grad_norm)):
-        raise DataError(
+        raise DivergedError(
             f"the loss is no longer a finite number at step {number}. The last checkpoint is intact; train a "
             f"new run with a lower train.learning_rate (half of it, for example) or a longer train.warmup."
         )

@@ -12,7 +12,7 @@ from regard.model.projection import Projection
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import use_fused_attention
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 from regard.training.guided_alignment import GuidedAlignment
 
 
@@ -67,7 +67,7 @@ class ChunkedLoss(TokenLoss):
 
 
 class PaddedForward:
-    """The forward pass of a model on padded batches, with the interface of `PaddingFree`."""
+    """The forward pass of a model on padded batches, with the interface of `PaddingFreeForward`."""
 
     def __init__(self, model: EncoderDecoder):
         use_fused_attention(model)
@@ -96,7 +96,7 @@ class LossModule(nn.Module):
     ):
         super().__init__()
         self.model = model
-        self.forward_path = PaddingFree(model) if padding_free else PaddedForward(model)
+        self.forward_path = PaddingFreeForward(model) if padding_free else PaddedForward(model)
         self.loss = (ChunkedLoss if padding_free else TokenLoss)(model.output, label_smoothing)
         self.guided_alignment = guided_alignment
 

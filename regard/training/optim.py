@@ -56,7 +56,7 @@ class Optimizers:
             optimizers_by_parameter[p].state[p][state_name] = value if stays_on_cpu else place_tensor(value, p)
 
 
-def build(c: TrainConfig, model: nn.Module) -> Optimizers:
+def build_optimizers(c: TrainConfig, model: nn.Module) -> Optimizers:
     """The optimizers of the settings; weight decay applies to matrices, not to biases and norms."""
     names = {p: name for name, p in model.named_parameters()}
     matrices = [p for p in names if p.ndim == 2]

@@ -228,7 +228,7 @@ def _build_tables() -> "tuple[Table, Table]":
     from sqlalchemy import Column, Integer, MetaData, String, Table
 
     claims = Table(
-        "regard_claims",
+        "regard_trial_claims",
         MetaData(),
         Column("study", String(200), primary_key=True),
         Column("number", Integer, primary_key=True),

@@ -81,7 +81,7 @@ class Comparison:
         }
 
 
-def compare(
+def compare_files(
     paths: Sequence[Path], files: Sequence[str], search: BeamSearch | None = None, device: str = "auto"
 ) -> Comparison:
     """Translate, score and test; nothing is written into the runs."""

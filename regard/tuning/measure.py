@@ -52,7 +52,7 @@ class RunSummary:
         return asdict(self)
 
 
-def measure(run: Run, max_sentences: int, device: str = "auto") -> RunSummary:
+def evaluate_trial_run(run: Run, max_sentences: int, device: str = "auto") -> RunSummary:
     """Translate dev with the best weights, score it, and check whether the model has collapsed."""
     data = open_training_data(run, run.load_config())
     stride = -(-len(data.dev) // max_sentences)
@@ -127,7 +127,7 @@ def diagnose_collapse(validation: Validation | None, unigram: float | None, eval
     reasons = []
     if unigram is not None:
         history = alarms.TrainingHistory([validation], [0.0], unigram, warmed_up=True)
-        if alarms.above_unigram(history):
+        if alarms.check_unigram_loss(history):
             reasons.append(
                 f"its dev loss of {validation.loss:.2f} is no better than the {unigram:.2f} of a unigram model, "
                 f"which knows only the frequency of each token"
@@ -138,7 +138,7 @@ def diagnose_collapse(validation: Validation | None, unigram: float | None, eval
                 f"it ignores its source: with the sources of other sentences its dev loss is {shuffled_loss:.2f} "
                 f"instead of {validation.loss:.2f}"
             )
-        if alarms.repeats_output(history):
+        if alarms.check_repetition(history):
             reasons.append(
                 f"only {validation.distinct_ratio or 0:.0%} of its translations of different dev sentences are distinct"
             )

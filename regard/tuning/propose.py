@@ -15,7 +15,7 @@ N_STARTUP_TRIALS = 10  # random trials before TPE starts
 MAX_ATTEMPTS = 200
 
 
-def propose(
+def propose_params(
     study: Study, number: int, past_trials: "list[optuna.trial.FrozenTrial]", reserved_keys: Collection[ParamsKey] = ()
 ) -> tuple[str, Params]:
     """The name and the combination of trial `number`, different from those of all other trials.

@@ -34,8 +34,8 @@ from regard.tuning.events import (
     WorkerIdle,
 )
 from regard.tuning.folder import StudyFolder
-from regard.tuning.measure import RunSummary, measure, summarize_log
-from regard.tuning.propose import propose
+from regard.tuning.measure import RunSummary, evaluate_trial_run, summarize_log
+from regard.tuning.propose import propose_params
 from regard.tuning.results import (
     NAME_ATTR,
     NUMBER_ATTR,
@@ -214,10 +214,10 @@ def _propose_params(worker: StudyWorker, number: int) -> tuple[str, Params]:
     """Name and combination of a trial; under TPE, the combination is reserved against concurrent workers."""
     past_trials, reserved_keys = worker.optuna_study.get_trials(deepcopy=True), set[ParamsKey]()
     if worker.study.sampler != "tpe":
-        return propose(worker.study, number, past_trials)
+        return propose_params(worker.study, number, past_trials)
     worker.claims.release_params(number)
     while True:
-        name, params = propose(worker.study, number, past_trials, reserved_keys)
+        name, params = propose_params(worker.study, number, past_trials, reserved_keys)
         if worker.claims.reserve_params(number, params):
             return name, params
         reserved_keys.add(params_key(params))
@@ -264,7 +264,7 @@ class TrialRunner:
             yield TrialEvent(self.number, self.seed_index, Note("scoring dev"))
             self.seed_summaries = (
                 *self.seed_summaries,
-                measure(Run(folder), study.dev_sentences, study.base.train.device),
+                evaluate_trial_run(Run(folder), study.dev_sentences, study.base.train.device),
             )
         self.state = "complete"
 

@@ -9,7 +9,7 @@ import torch
 from regard.data import batch as batches_room
 from regard.data.batch import Batches, DataPosition, batches_by_length, collate
 from regard.data.store import open_corpus, write_ids, write_texts
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
 from regard.errors import DataError
 from regard.formats import Pair
 
@@ -23,7 +23,7 @@ def corpus(tmp_path_factory):
         Pair(" ".join(rng.choice(words, rng.integers(1, 23))), " ".join(rng.choice(words, rng.integers(1, 19))))
         for _ in range(307)
     ]
-    joint = train([p.source for p in pairs], 280, "bpe")
+    joint = train_tokenizer([p.source for p in pairs], 280, "bpe")
     write_texts(folder, "x", pairs)
     write_ids(folder, "x", Tokenizers(joint, joint))
     return open_corpus(folder, "x", Tokenizers(joint, joint)), Tokenizers(joint, joint)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.store import Texts, open_corpus, write_ids, write_sets, write_texts
-from regard.data.tokenizer import Tokenizers, train
+from regard.data.tokenizer import Tokenizers, train_tokenizer
 from regard.errors import DataError
 from regard.formats import Pair
 
@@ -31,8 +31,8 @@ def test_pairs_of_several_sets_go_where_they_belong(tmp_path):
 
 def test_ids_are_those_of_the_tokenizer(tmp_path):
     pairs = [Pair(f"one {i} two", f"un {i} deux" * (i % 3)) for i in range(29)]
-    one = train([p.source for p in pairs], 300, "bpe")
-    two = train([p.target for p in pairs], 300, "unigram")
+    one = train_tokenizer([p.source for p in pairs], 300, "bpe")
+    two = train_tokenizer([p.target for p in pairs], 300, "unigram")
     write_texts(tmp_path, "x", pairs)
     write_ids(tmp_path, "x", Tokenizers(one, two))
     corpus = open_corpus(tmp_path, "x", Tokenizers(one, two))

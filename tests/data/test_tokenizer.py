@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, train
+from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from regard.errors import DataError
 
 TEXTS = ["the cat sees the dog", "le chat voit le chien", "l'été de l'élève", "a b c d e f g"] * 5
@@ -15,7 +15,7 @@ TEXTS = ["the cat sees the dog", "le chat voit le chien", "l'été de l'élève"
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return train(TEXTS, 320, "bpe")
+    return train_tokenizer(TEXTS, 320, "bpe")
 
 
 @settings(max_examples=300, deadline=None)
@@ -25,7 +25,7 @@ def test_what_is_encoded_comes_back(text: str):
     assert tokenizer.decode(tokenizer.encode([text])[0]) == text
 
 
-SHARED = train(TEXTS, 320, "bpe")
+SHARED = train_tokenizer(TEXTS, 320, "bpe")
 
 
 @settings(max_examples=200, deadline=None)
@@ -45,14 +45,14 @@ def test_spans_are_the_pieces_themselves(tokenizer: Tokenizer):
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_is_lowered():
-    small = train(["ab ba"] * 3, 8000, "bpe")
+    small = train_tokenizer(["ab ba"] * 3, 8000, "bpe")
     assert 256 < small.vocab_size < 300
     assert small.decode(small.encode(["ab 日"])[0]) == "ab 日"
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_sampling_varies_and_repeats_with_its_seed(kind: str):
-    tokenizer = train(TEXTS, 320, kind)
+    tokenizer = train_tokenizer(TEXTS, 320, kind)
     plain = tokenizer.encode(TEXTS)
     one, same, other = (tokenizer.sample_segmentation(plain, 0.3, seed) for seed in (5, 5, 6))
     assert one == same != other and one != plain
@@ -75,7 +75,7 @@ def test_sampling_is_the_same_in_every_process():
 
 def test_more_letters_than_pieces_raise_the_vocabulary():
     letters = "".join(chr(0x4E00 + i) for i in range(900))
-    tokenizer = train([letters[i : i + 9] for i in range(0, 900, 3)], 400, "bpe")
+    tokenizer = train_tokenizer([letters[i : i + 9] for i in range(0, 900, 3)], 400, "bpe")
     assert tokenizer.vocab_size > 900 and tokenizer.decode(tokenizer.encode([letters])[0]) == letters
 
 
@@ -87,4 +87,4 @@ def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):
 @pytest.mark.parametrize("texts", [[], ["", "  "]])
 def test_no_text_no_tokenizer(texts):
     with pytest.raises(DataError, match="no text to train a tokenizer on"):
-        train(texts, 320, "bpe")
+        train_tokenizer(texts, 320, "bpe")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import BOS, EOS, PAD
-from regard.decode import BeamSearch, GreedySearch, Limits, Sampling
+from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import _cycle_length, cycle_lengths, trim_loop
 from regard.decode.stepper import compact_rows
 from regard.errors import ConfigError
@@ -102,7 +102,9 @@ def test_beam_of_one_is_greedy_on_a_chain():
 
 
 @pytest.mark.parametrize("room", [1, 2, 3, 7])
-@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=3, alpha=0.6), Sampling(seed=3)], ids=repr)
+@pytest.mark.parametrize(
+    "search", [GreedySearch(), BeamSearch(3, nbest=3, alpha=0.6), SamplingSearch(seed=3)], ids=repr
+)
 def test_room_changes_nothing(room: int, search):
     """Sentences that wait until others have left are translated as if all had come at once."""
     small_batch = chain(17)
@@ -142,7 +144,13 @@ def steps(model, sources: list[list[int]], first: int = 0, room: int = 4096) -> 
 
 @pytest.mark.parametrize(
     "search",
-    [GreedySearch(), BeamSearch(3), BeamSearch(4, nbest=4, alpha=0.6), Sampling(seed=3), Sampling(0.5, 5, 0.9)],
+    [
+        GreedySearch(),
+        BeamSearch(3),
+        BeamSearch(4, nbest=4, alpha=0.6),
+        SamplingSearch(seed=3),
+        SamplingSearch(0.5, 5, 0.9),
+    ],
     ids=repr,
 )
 def test_a_batch_of_many_equals_one_by_one(model, search):
@@ -154,7 +162,7 @@ def test_a_batch_of_many_equals_one_by_one(model, search):
             assert [h.score for h in alone] == pytest.approx([h.score for h in together[i]])
 
 
-@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=2), Sampling(seed=3)], ids=repr)
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(3, nbest=2), SamplingSearch(seed=3)], ids=repr)
 @pytest.mark.parametrize("room", [1, 24, 36, 72, 108])
 def test_sentences_that_enter_late_are_translated_as_if_alone(model, search, room: int):
     sources = SOURCES * 3
@@ -235,7 +243,7 @@ def test_length_is_capped(model):
     never = chain(2)
     never.tables[:, :, EOS] = -math.inf
     limits = Limits(factor=1, extra=2, loop_repeats=99)
-    for search in (GreedySearch(limits), BeamSearch(3, limits=limits), Sampling(limits=limits)):
+    for search in (GreedySearch(limits), BeamSearch(3, limits=limits), SamplingSearch(limits=limits)):
         stepper = Chain(never.tables.clone(), length=3)
         assert [len(h[0].ids) for h in search.search(stepper)] == [5, 5]
 
@@ -243,7 +251,7 @@ def test_length_is_capped(model):
 def test_no_output_is_longer_than_the_model_has_places_for():
     never = chain(2)
     never.tables[:, :, EOS] = -math.inf
-    for search in (GreedySearch(), BeamSearch(3), Sampling()):
+    for search in (GreedySearch(), BeamSearch(3), SamplingSearch()):
         stepper = Chain(never.tables.clone(), length=3)
         stepper.max_output_length = 4
         assert max(len(h[0].ids) for h in search.search(stepper)) <= 4
@@ -300,17 +308,17 @@ def test_cycles_are_found_at_the_end_only():
 def test_sampling_follows_the_probabilities():
     p = torch.tensor([0.5, 0.3, 0.15, 0.05])
     chance = (torch.arange(10_000) + 0.5).double() / 10_000
-    drawn = Sampling().draw(p.log().expand(10_000, -1), chance)
+    drawn = SamplingSearch().draw(p.log().expand(10_000, -1), chance)
     assert torch.bincount(drawn).tolist() == [5000, 3000, 1500, 500]
-    cold = torch.bincount(Sampling(temperature=0.5).draw(p.log().expand(10_000, -1), chance), minlength=4) / 1e4
+    cold = torch.bincount(SamplingSearch(temperature=0.5).draw(p.log().expand(10_000, -1), chance), minlength=4) / 1e4
     torch.testing.assert_close(cold, p**2 / (p**2).sum(), atol=1e-3, rtol=0)
-    assert torch.bincount(Sampling(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
-    assert len(torch.bincount(Sampling(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
-    assert len(torch.bincount(Sampling(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
+    assert torch.bincount(SamplingSearch(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
+    assert len(torch.bincount(SamplingSearch(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
+    assert len(torch.bincount(SamplingSearch(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
 
 
 def test_sampling_repeats_with_its_seed_and_only_then():
-    one, same, other = (Sampling(seed=s).search(chain(11, length=9)) for s in (1, 1, 2))
+    one, same, other = (SamplingSearch(seed=s).search(chain(11, length=9)) for s in (1, 1, 2))
     assert one == same != other
 
 
@@ -320,11 +328,11 @@ def test_sampling_repeats_with_its_seed_and_only_then():
         (lambda: BeamSearch(0), "beam=0: must be at least 1"),
         (lambda: BeamSearch(alpha=math.nan), "alpha=nan: must be between 0 and 10"),
         (lambda: BeamSearch(alpha=1000), "alpha=1000: must be between 0 and 10"),
-        (lambda: Sampling(seed=-1), "seed=-1: must be 0 or more"),
-        (lambda: Sampling(temperature=math.nan), "temperature=nan: must be above 0"),
+        (lambda: SamplingSearch(seed=-1), "seed=-1: must be 0 or more"),
+        (lambda: SamplingSearch(temperature=math.nan), "temperature=nan: must be above 0"),
         (lambda: BeamSearch(3, nbest=4), "nbest=4: must be between 1 and the beam size, 3"),
-        (lambda: Sampling(temperature=0), "temperature=0: must be above 0"),
-        (lambda: Sampling(top_p=1.5), "top_p=1.5"),
+        (lambda: SamplingSearch(temperature=0), "temperature=0: must be above 0"),
+        (lambda: SamplingSearch(top_p=1.5), "top_p=1.5"),
     ],
 )
 def test_searches_that_cannot_be_are_refused(make, message):

@@ -13,7 +13,7 @@ from regard.inspection.heads.faithfulness import perturb_heads
 from regard.inspection.heads.importance import head_importance, loss_by_sentence, mean_head_outputs
 from regard.inspection.pruning.gates import learn_gates
 from regard.inspection.trace import attention_sites, attention_weights, cross_attention_weights, trace_forward
-from regard.model.taps import taps
+from regard.model.taps import named_taps
 from tests.inspection.conftest import config_of, model_of
 
 INSPECTIONS: dict[str, Callable[..., Any]] = {
@@ -58,7 +58,7 @@ def test_the_path_of_an_attention_is_that_of_its_taps():
     ]
     for site in sites:
         assert model.get_submodule(site.path) is site.attention
-        assert {f"{site.path}.{tap}" for tap in ("scores", "weights", "head_outputs")} <= taps(model).keys()
+        assert {f"{site.path}.{tap}" for tap in ("scores", "weights", "head_outputs")} <= named_taps(model).keys()
 
 
 def test_hidden_states_bear_the_names_of_their_taps(examples):

@@ -32,7 +32,7 @@ TEXTS = sorted((pair.source for pair in PAIRS), key=len)[::5][:29]  # short, for
 
 @pytest.fixture(scope="module")
 def tokenizers() -> Tokenizers:
-    both = tokenizer.train([text for pair in PAIRS for text in (pair.source, pair.target)], 400, "bpe")
+    both = tokenizer.train_tokenizer([text for pair in PAIRS for text in (pair.source, pair.target)], 400, "bpe")
     return Tokenizers(both, both)
 
 
@@ -139,7 +139,7 @@ def test_every_option_says_the_same_there(tokenizers, tmp_path, settings):
 
 
 def test_two_vocabularies_say_the_same_there(tmp_path):
-    sides = (tokenizer.train([getattr(p, side) for p in PAIRS], 350, "bpe") for side in ("source", "target"))
+    sides = (tokenizer.train_tokenizer([getattr(p, side) for p in PAIRS], 350, "bpe") for side in ("source", "target"))
     apart = Tokenizers(*sides)
     c = ModelConfig(dim=24, heads=2, ffn=37, layers=2)
     model = build(c, apart.source.vocab_size, apart.target.vocab_size, joint=False, pad=PAD)

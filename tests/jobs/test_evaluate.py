@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from regard.errors import RunError
 from regard.evaluation import Baselines, Evaluation, PadInclusiveScores, SentenceResult
-from regard.jobs.evaluate import read_scores, read_sentences, select_metrics, write_scores
+from regard.jobs.evaluate import read_scores, read_sentences, select_metrics, unused_name, write_scores
 from regard.jobs.report import find_report
 from regard.metrics import Score
 from regard.run import Run, write_text
@@ -70,3 +70,11 @@ def test_a_run_without_a_report_has_a_reason(tmp_path: Path):
         find_report(run)
     write_text(run.report, "")
     assert find_report(run) == run.report
+
+
+def test_scores_that_cannot_be_read_do_not_block_an_evaluation(tmp_path: Path):
+    run = Run(tmp_path)
+    write_scores(run, "new", evaluation(NASTY), ["/data/new.tsv"])
+    assert unused_name(run, "new", ("/data/new.tsv",)) == "new"
+    write_text(run.scores("new"), "{}")
+    assert unused_name(run, "new", ("/data/new.tsv",)) == "new-2"

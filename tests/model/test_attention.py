@@ -83,7 +83,7 @@ def test_watching_changes_nothing():
     assert_close(alone, watched)
     assert seen["weights"].shape == (2, 3, 7, 7)
     assert (seen["weights"].triu(1) == 0).all()
-    assert not attention.weights.hooked
+    assert not attention.weights.is_hooked
 
 
 def test_a_causal_mask_hides_the_future_alone():

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.model.attention import Attention, attend
-from regard.model.taps import alter, record, taps
+from regard.model.taps import alter, named_taps, record
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import fused_attention, use_fused_attention
 from tests.model.conftest import make, padded_rows, positions
@@ -79,4 +79,4 @@ def test_a_hooked_tap_is_passed_by_the_weights_that_are_used():
     assert recorded[name].shape == (2, 2, 5, 7)
     with alter(model, {name: torch.zeros_like}):
         assert not torch.allclose(model(source, target), plain)
-    assert not any(tap.hooked for tap in taps(model).values())
+    assert not any(tap.is_hooked for tap in named_taps(model).values())

@@ -11,7 +11,7 @@ from regard.model.single_stack import DecoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.runtime import attention, source_cache
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 from tests.model.conftest import SCHEMES, V, padded_rows, positions
 
 
@@ -140,10 +140,12 @@ def test_many_sources_are_read_a_few_at_a_time(model: EncoderDecoder, ids, monke
     source, target = padded_rows([3, 11, 7, 5, 2]), ids(5, 3)
     whole = logits(model, source, target)
     read: list[int] = []
-    reader = PaddingFree.encode
+    reader = PaddingFreeForward.encode
     monkeypatch.setattr(source_cache, "TOKENS_PER_ENCODE", 23)
     monkeypatch.setattr(source_cache, "MIN_BUCKET_SIZE", 32)
-    monkeypatch.setattr(PaddingFree, "encode", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1])
+    monkeypatch.setattr(
+        PaddingFreeForward, "encode", lambda self, rows: (read.append(len(rows)), reader(self, rows))[1]
+    )
     with torch.no_grad():
         batch = IncrementalDecoder(model).new_batch()
         batch.admit(source)

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from regard.data.tokenizer import PAD
 from regard.model.transformer import EncoderDecoder
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 from tests.model.conftest import make, padded_rows
 
 VARIANTS = [
@@ -22,7 +22,7 @@ VARIANTS = [
 def both(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> list[dict[str, torch.Tensor]]:
     """States and gradients by the plain path and by the packed one."""
     found = []
-    for path in (lambda s, t: model(s, t)[t != PAD], PaddingFree(model)):
+    for path in (lambda s, t: model(s, t)[t != PAD], PaddingFreeForward(model)):
         model.zero_grad()
         states = path(source, target)
         (states * torch.linspace(-1, 1, states.numel()).double().view_as(states)).sum().backward()
@@ -57,7 +57,7 @@ def test_dropout_is_off_outside_training():
 @pytest.mark.parametrize("where", ["dropout", "attention_dropout", "activation_dropout", "word_dropout"])
 def test_each_dropout_acts_and_follows_the_seed(where: str):
     model = make(**{"dropout": 0.0, where: 0.3}).train()
-    path, rows = PaddingFree(model), (padded_rows([3, 7]), padded_rows([5, 2]))
+    path, rows = PaddingFreeForward(model), (padded_rows([3, 7]), padded_rows([5, 2]))
     torch.manual_seed(1)
     first, second = path(*rows), path(*rows)
     torch.manual_seed(1)

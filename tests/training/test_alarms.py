@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.data.store import open_corpus, write_ids, write_texts
-from regard.data.tokenizer import EOS, Tokenizers, train
+from regard.data.tokenizer import EOS, Tokenizers, train_tokenizer
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
@@ -66,7 +66,7 @@ def test_a_slow_machine_is_noticed_after_minutes():
 
 def test_the_unigram_line_is_its_formula(tmp_path):
     rows = ["a b", "a a a", "b", "a c"]
-    joint = train(rows * 3, 280, "bpe")
+    joint = train_tokenizer(rows * 3, 280, "bpe")
     both = Tokenizers(joint, joint)
     for name, texts in (("train", rows), ("dev", ["a b a", "c"])):
         write_texts(tmp_path, name, [Pair(t, t) for t in texts])

@@ -41,7 +41,7 @@ def test_muon_agrees_with_torch_in_its_direction():
 def test_muon_leaves_the_tables_of_positions_to_adam():
     for kind in ("relative", "bias", "t5"):
         model = make_loss_module(positions={"kind": kind}).model
-        optimizers = optim.build(TrainConfig(optimizer="muon"), model)
+        optimizers = optim.build_optimizers(TrainConfig(optimizer="muon"), model)
         _, (muon, _) = optimizers.optimizers_with_peak_lr
         names = [optimizers.parameter_names[p] for group in muon.param_groups for p in group["params"]]
         assert names and not [name for name in names if "positions" in name]
@@ -57,7 +57,7 @@ def take_steps(loss_module, optimizers, count: int) -> None:
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_every_parameter_has_one_optimiser_and_learns(kind: str):
     loss_module = make_loss_module()
-    optimizers = optim.build(TrainConfig(optimizer=kind), loss_module.model)
+    optimizers = optim.build_optimizers(TrainConfig(optimizer=kind), loss_module.model)
     owned = [p for o, _ in optimizers.optimizers_with_peak_lr for group in o.param_groups for p in group["params"]]
     assert len(owned) == len(set(owned)) == len(list(loss_module.model.parameters()))
     before = float(loss_module(make_batch([3, 7, 2])).loss)
@@ -69,11 +69,11 @@ def test_every_parameter_has_one_optimiser_and_learns(kind: str):
 def test_state_handed_over_by_name_goes_on_exactly(kind: str):
     config = TrainConfig(optimizer=kind)
     whole, parted = make_loss_module(), make_loss_module()
-    first = optim.build(config, whole.model)
+    first = optim.build_optimizers(config, whole.model)
     take_steps(whole, first, 5)
     saved = {name: t.clone() for name, t in first.state_tensors().items()}
     parted.load_state_dict(whole.state_dict())
-    second = optim.build(config, parted.model)
+    second = optim.build_optimizers(config, parted.model)
     second.restore(saved, lambda tensor, like: tensor)
     take_steps(whole, first, 3)
     take_steps(parted, second, 3)
@@ -83,7 +83,7 @@ def test_state_handed_over_by_name_goes_on_exactly(kind: str):
 
 def test_weight_decay_spares_biases_and_norms():
     loss_module = make_loss_module()
-    groups = optim.build(TrainConfig(), loss_module.model).optimizers_with_peak_lr[0][0].param_groups
+    groups = optim.build_optimizers(TrainConfig(), loss_module.model).optimizers_with_peak_lr[0][0].param_groups
     assert all(p.ndim == 2 for p in groups[0]["params"]) and groups[0]["weight_decay"] > 0
     assert all(p.ndim == 1 for p in groups[1]["params"]) and groups[1]["weight_decay"] == 0
 
@@ -104,7 +104,7 @@ def test_schedules_fall_as_they_say():
 
 def test_a_moving_average_is_its_formula_and_goes_away_again():
     loss_module = make_loss_module()
-    average = ema.build(loss_module.model, 0.5)
+    average = ema.build_ema(loss_module.model, 0.5)
     name = "encoder.layers.0.self_attn.q_proj.weight"
     values = [tensors_of(loss_module.model)[name].clone()]
     expected = values[0]

@@ -7,7 +7,7 @@ import pytest
 
 from regard.config import PositionsConfig
 from regard.tuning import study as studies
-from regard.tuning.propose import propose
+from regard.tuning.propose import propose_params
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -17,7 +17,7 @@ def test_every_example_is_a_study(path: Path):
     study = studies.load(path)
     assert study.name == path.stem and study.each.limits()
     for number in (1, study.num_trials()):
-        study.build_config(propose(study, number, [])[1])
+        study.build_config(propose_params(study, number, [])[1])
 
 
 def test_the_four_sets_are_those_of_the_lecture_and_a_quarter_of_them():

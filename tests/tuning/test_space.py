@@ -9,7 +9,7 @@ import pytest
 from regard import config as settings
 from regard.errors import ConfigError
 from regard.tuning import study as studies
-from regard.tuning.propose import propose
+from regard.tuning.propose import propose_params
 from regard.tuning.space import (
     Categorical,
     Condition,
@@ -63,7 +63,7 @@ def test_ranges_stay_inside_and_log_ranges_spread_by_ratio():
 
 def test_every_grid_point_that_is_valid_comes_exactly_once():
     study = study_of(sampler="grid", space=HEADS)
-    points = [propose(study, number, [])[1] for number in range(1, study.num_trials() + 1)]
+    points = [propose_params(study, number, [])[1] for number in range(1, study.num_trials() + 1)]
     assert Counter(tuple(p.values()) for p in points).most_common(1)[0][1] == 1
     assert all(map(valid, points))
     assert len(points) == sum(d % h == 0 for d in HEADS["model.dim"] for h in HEADS["model.heads"])
@@ -75,14 +75,14 @@ def test_conditions_are_respected_by_every_sampler(sampler: str):
         sampler=sampler, space=HEADS, trials=8, conditions=["model.heads * 4 <= model.dim", "model.heads != 3"]
     )
     for number in range(1, study.num_trials() + 1):
-        point = propose(study, number, [])[1]
+        point = propose_params(study, number, [])[1]
         assert valid(point) and point["model.heads"] * 4 <= point["model.dim"] and point["model.heads"] != 3
 
 
 def test_random_trials_are_a_function_of_their_number_alone():
     study = study_of(sampler="random", space={"model.dropout": "0.1..0.4"}, trials=9)
-    drawn = [propose(study, number, [])[1]["model.dropout"] for number in range(1, 10)]
-    assert len(set(drawn)) == 9 and drawn == [propose(study, n, [])[1]["model.dropout"] for n in range(1, 10)]
+    drawn = [propose_params(study, number, [])[1]["model.dropout"] for number in range(1, 10)]
+    assert len(set(drawn)) == 9 and drawn == [propose_params(study, n, [])[1]["model.dropout"] for n in range(1, 10)]
 
 
 def test_tpe_goes_where_it_was_good():
@@ -91,7 +91,7 @@ def test_tpe_goes_where_it_was_good():
     copy, drawn = optuna.create_study(), []
     spread = {"model.dropout": study.search_space().distributions["model.dropout"].to_optuna()}
     for number in range(1, 31):
-        point = propose(study, number, copy.get_trials())[1]
+        point = propose_params(study, number, copy.get_trials())[1]
         copy.add_trial(
             optuna.create_trial(params=point, distributions=spread, value=(point["model.dropout"] - 0.3) ** 2)
         )
@@ -111,12 +111,12 @@ def test_no_combination_is_tried_twice_and_none_is_left_out(sampler: str):
     copy, points = optuna.create_study(), []
     spread = {name: choice.to_optuna() for name, choice in study.search_space().distributions.items()}
     for number in range(1, study.num_trials() + 1):
-        points.append(propose(study, number, copy.get_trials())[1])
+        points.append(propose_params(study, number, copy.get_trials())[1])
         worth = float(points[-1]["model.layers"])
         copy.add_trial(optuna.create_trial(params=points[-1], distributions=spread, value=worth))
     assert {(p["model.layers"], round(10 * p["model.dropout"]), p["train.warmup"]) for p in points} == every
     with pytest.raises(ConfigError, match=rf"trial {len(every) + 1}: found no combination that is still untried"):
-        propose(study, len(every) + 1, copy.get_trials())
+        propose_params(study, len(every) + 1, copy.get_trials())
 
 
 def test_a_trial_that_waits_or_failed_is_not_tried_again():
@@ -127,7 +127,7 @@ def test_a_trial_that_waits_or_failed_is_not_tried_again():
     spread = {"model.layers": study.search_space().distributions["model.layers"].to_optuna()}
     state = optuna.trial.TrialState.FAIL
     copy.add_trial(optuna.create_trial(params={"model.layers": 2}, distributions=spread, state=state))
-    assert {propose(study, number, copy.get_trials())[1]["model.layers"] for number in range(3, 9)} == {3}
+    assert {propose_params(study, number, copy.get_trials())[1]["model.layers"] for number in range(3, 9)} == {3}
 
 
 def test_steps_between_whole_ends_need_not_be_whole():
@@ -137,7 +137,7 @@ def test_steps_between_whole_ends_need_not_be_whole():
     pytest.importorskip("optuna")
     assert parts.to_optuna().step == 0.25
     study = study_of(sampler="tpe", space={"train.guided_alignment": "0..1 by 0.25"}, trials=5)
-    assert propose(study, 1, [])[1]["train.guided_alignment"] in parts.grid_values()
+    assert propose_params(study, 1, [])[1]["train.guided_alignment"] in parts.grid_values()
 
 
 def test_a_condition_is_arithmetic_and_nothing_else():

@@ -33,7 +33,7 @@ def pretend(seconds: float) -> None:
         return RunSummary(1000, 1, 1.0, 1.0, 1.0, float(run.folder.name))
 
     job.train_run = fit
-    worker.measure = measure
+    worker.evaluate_trial_run = measure
 
 
 def main() -> None:

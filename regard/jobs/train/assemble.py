@@ -19,7 +19,7 @@ from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import ema, optim
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
-from regard.training.checkpoint import Checkpoints
+from regard.training.checkpoint import CheckpointManager
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.guided_alignment import GuidedAlignment, guided_layer
 from regard.training.log import Log, NullLog
@@ -120,9 +120,11 @@ def _build_loss_module(
     return LossModule(model, c.label_smoothing, padding_free, guided_alignment)
 
 
-def _build_checkpoints(run: Run, c: TrainConfig, model: EncoderDecoder, trained_model: EncoderDecoder) -> Checkpoints:
-    average, optimizers = ema.build(trained_model, c.ema), optim.build(c, trained_model)
-    checkpoints = Checkpoints(run, model, optimizers, average, c.save_every, c.average_checkpoints)
+def _build_checkpoints(
+    run: Run, c: TrainConfig, model: EncoderDecoder, trained_model: EncoderDecoder
+) -> CheckpointManager:
+    average, optimizers = ema.build_ema(trained_model, c.ema), optim.build_optimizers(c, trained_model)
+    checkpoints = CheckpointManager(run, model, optimizers, average, c.save_every, c.average_checkpoints)
     if trained_model is model:
         return checkpoints
     from regard.training.distributed.fsdp import FSDPCheckpoints  # slow to import, and rarely needed

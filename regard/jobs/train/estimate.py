@@ -14,12 +14,12 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting, sugg
 
 
 def choose_missing_settings(
-    config: Config, pairs: int, characters: tuple[int, int], world_size: int = 1
+    config: Config, pairs: int, text_bytes: tuple[int, int], world_size: int = 1
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set."""
     # Where the steps are given, the hardware must not matter: same seed, same result.
     matmul_flops = measure_matmul_flops() if config.train.minutes else 1e11
-    choices = suggest_settings(SizingInputs(pairs, *characters, matmul_flops, available_memory(), world_size), config)
+    choices = suggest_settings(SizingInputs(pairs, *text_bytes, matmul_flops, available_memory(), world_size), config)
     return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
 
 

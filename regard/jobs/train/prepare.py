@@ -11,7 +11,7 @@ from regard.data.store import Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import read_pairs
-from regard.jobs.contamination import TrainedSources, load_trained_sources
+from regard.jobs.contamination import TrainingSources, load_trained_sources
 from regard.jobs.load import load_tokenizers
 from regard.run import Run, atomic_write
 
@@ -42,7 +42,7 @@ def write_texts(run: Run, config: Config) -> None:
     run.write_json(run.doctor, diagnosis.as_dict())
     notes = diagnosis.format_lines()
     c = config.data
-    trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainedSources(())
+    trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainingSources(())
     held_out_sets = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
     held_out = _hold_out(config, diagnosis, held_out_sets, trained_sources)
     clean_pairs = diagnosis.clean(stream_pairs(config, c.train).read())
@@ -64,7 +64,7 @@ def write_texts(run: Run, config: Config) -> None:
 
 
 def _hold_out(
-    config: Config, diagnosis: Diagnosis, held_out_sets: Sequence[str], trained_sources: TrainedSources
+    config: Config, diagnosis: Diagnosis, held_out_sets: Sequence[str], trained_sources: TrainingSources
 ) -> split.HeldOutSources:
     """What is held out of the training files for the sets that have no files."""
     if not held_out_sets:
@@ -73,7 +73,7 @@ def _hold_out(
     return split.hold_out(sources, config.train.seed, "dev" in held_out_sets, "test" in held_out_sets, trained_sources)
 
 
-def _contamination_notes(run: Run, name: str, trained_sources: TrainedSources, init_from: str) -> Iterator[str]:
+def _contamination_notes(run: Run, name: str, trained_sources: TrainingSources, init_from: str) -> Iterator[str]:
     """A note on sentences of a held-out set that the initial run was trained on."""
     sources = Texts(run.store, f"{name}.source")
     if count := sum(source in trained_sources for source in sources) if len(trained_sources) else 0:
@@ -121,7 +121,9 @@ def _train_tokenizer(
         return Tokenizer(run.verify(path).read_bytes()), []
     stride = -(-count // MAX_TOKENIZER_SENTENCES)
     vocab_size = config.data.vocab_size
-    tokenizer = tokenizer_module.train(tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer)
+    tokenizer = tokenizer_module.train_tokenizer(
+        tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer
+    )
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
     run.record_checksums(path)

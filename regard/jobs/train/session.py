@@ -25,7 +25,7 @@ from regard.model.modules import count_parameters
 from regard.model.transformer import EncoderDecoder
 from regard.run import BestWeights, LatestCheckpoint, Run
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
-from regard.training.checkpoint import Checkpoints, TrainingState
+from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.log import Log
 from regard.training.loop import Step, TrainingLoop
@@ -64,7 +64,7 @@ class TrainingSession:
     model: EncoderDecoder
     """The full model, which is validated and saved."""
     loop: TrainingLoop
-    checkpoints: Checkpoints
+    checkpoints: CheckpointManager
     validator: Validator
     log: Log
     head_recorder: NullHeadRecorder

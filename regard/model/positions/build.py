@@ -18,7 +18,7 @@ from regard.model.positions import (
 
 
 @dataclass(frozen=True)
-class Shape:
+class AttentionShape:
     """What a scheme needs to know about the model."""
 
     dim: int
@@ -31,10 +31,10 @@ class Shape:
         return self.dim // self.heads
 
 
-PositionsFactory = Callable[[Shape, PositionsConfig], Positions]
+PositionsFactory = Callable[[AttentionShape, PositionsConfig], Positions]
 
 
-def _no_positions(shape: Shape, c: PositionsConfig) -> Positions:
+def _no_positions(shape: AttentionShape, c: PositionsConfig) -> Positions:
     return Positions()
 
 
@@ -47,7 +47,7 @@ class Scheme:
     shared: bool = False
 
 
-def _concatenated(shape: Shape, c: PositionsConfig) -> Positions:
+def _concatenated(shape: AttentionShape, c: PositionsConfig) -> Positions:
     table = Learned(c.width, c.length, c.offset) if c.table == "learned" else _sinusoidal(c.width, c)
     return Concatenated(c.width, table)
 
@@ -56,7 +56,7 @@ def _sinusoidal(width: int, c: PositionsConfig) -> Sinusoidal:
     return Sinusoidal(width, c.offset, halves=c.sinusoid_layout == "halves")
 
 
-def _rotary(shape: Shape, c: PositionsConfig) -> Positions:
+def _rotary(shape: AttentionShape, c: PositionsConfig) -> Positions:
     return Rotary(2 * int(shape.head_dim * c.partial_rotary_factor / 2), c.base, c.rotary_layout == "interleaved")
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
-from regard.training.checkpoint import Checkpoints
+from regard.training.checkpoint import CheckpointManager
 from regard.training.distributed.ddp import MultiProcess
 
 
@@ -36,9 +36,6 @@ class FSDPProcess(MultiProcess):
         mesh = init_device_mesh(self.device.type, (self.world_size,))
         model = copy.deepcopy(model).to(self.device)
         for layer in (*model.encoder.layers, *model.decoder.layers):
-            if hasattr(layer, "cross_attn"):  # which projects the keys of the source before the forward of its layer
-                fully_shard(layer.cross_attn, mesh=mesh)
-                register_fsdp_forward_method(layer.cross_attn, "project_kv")
             fully_shard(layer, mesh=mesh)
         fully_shard(model, mesh=mesh)
         return model
@@ -55,7 +52,7 @@ class FSDPProcess(MultiProcess):
 
 
 @dataclass
-class FSDPCheckpoints(Checkpoints):
+class FSDPCheckpoints(CheckpointManager):
     """Checkpoints of a sharded model. All processes gather the shards; the main process saves them."""
 
     sharded_model: EncoderDecoder = field(kw_only=True)

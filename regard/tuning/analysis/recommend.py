@@ -38,7 +38,7 @@ def explain_no_ranking(analysis: StudyAnalysis) -> str:
     return f"{'no trial' if all_finished else 'no finished trial'} has produced a working model"
 
 
-def recommend(analysis: StudyAnalysis) -> str:
+def recommend_trials(analysis: StudyAnalysis) -> str:
     """The trials to choose for quality, for size and for speed."""
     ranking = [result for result in analysis.ranking if result.first_summary is not None]
     if not ranking:

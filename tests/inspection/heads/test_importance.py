@@ -36,7 +36,7 @@ from regard.model.build import build, build_encoder
 from regard.model.modules import count_parameters
 from regard.model.taps import alter
 from regard.runtime.incremental import IncrementalDecoder
-from regard.runtime.padding_free import PaddingFree
+from regard.runtime.padding_free import PaddingFreeForward
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_flops
 from tests.inspection.conftest import SIZE, config_of, model_of
 
@@ -187,7 +187,7 @@ def test_pruned_equals_masked(positions, norm, examples):
             expected = full_model(*inputs)
         assert_close(pruned_model(*inputs), expected, rtol=0, atol=1e-12)
         assert not torch.allclose(full_model(*inputs), expected)
-        packed = PaddingFree(pruned_model)(*inputs)
+        packed = PaddingFreeForward(pruned_model)(*inputs)
         real = inputs[1] != PAD
         assert_close(packed, expected[real], rtol=0, atol=1e-12)
 

@@ -330,9 +330,9 @@ def test_what_best_names_is_kept_while_a_finished_run_is_extended(tmp_path, tiny
 def test_a_step_is_saved_once(tmp_path, tiny, monkeypatch):
     saved = []
     monkeypatch.setattr(
-        session.Checkpoints,
+        session.CheckpointManager,
         "save",
-        lambda self, state, save=session.Checkpoints.save: (saved.append(state.step), save(self, state)),
+        lambda self, state, save=session.CheckpointManager.save: (saved.append(state.step), save(self, state)),
     )
     train(tmp_path / "run", tiny("train.steps=6", "train.save_every=3", "train.validate_every=3"))
     assert saved == [3, 6]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD, Tokenizers, train
+from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.decode import GreedySearch
 from regard.errors import DataError
 from regard.formats import open_document
@@ -20,7 +20,7 @@ class Echo:
     """A translator that says everything in capitals, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        tokenizer = train([TEXT] * 9, 300, "bpe")
+        tokenizer = train_tokenizer([TEXT] * 9, 300, "bpe")
         self.tokenizers = Tokenizers(tokenizer, tokenizer)
         self.asked: list[str] = []
 
