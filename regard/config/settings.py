@@ -177,6 +177,8 @@ def format_error(error: Any) -> str:
     """One of pydantic's errors as a sentence."""
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
+        if isinstance(error["input"], dict) and len(error["input"]) == 1:  # a group that does not exist
+            name = f"{name}.{next(iter(error['input']))}"
         return f"unknown setting '{name}'{_suggest_name(name)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])

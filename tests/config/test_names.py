@@ -26,6 +26,8 @@ ASKED = {
     "model.encoder.positions.clip": "model.encoder.positions.max_relative",
     "model.positions.share": "model.positions.partial_rotary_factor",
     "train.check_every": "train.validate_every",
+    "positions.farthest": "model.positions.max_distance",
+    "optim.lr": "train.learning_rate",
     "train.path": "train.padding_free",
     "model.decoder.positions.waves": "model.decoder.positions.sinusoid_layout",
     "model.positions.rope_theta": "model.positions.base",
