@@ -261,7 +261,7 @@ def test_an_effect_is_held_against_luck():
         )
 
     assert (
-        ": significant" in describe_effects(trials(5.0))[0] and "so it may be noise" in describe_effects(trials(0.1))[0]
+        ": significant" in describe_effects(trials(5.0))[0] and ": not significant" in describe_effects(trials(0.1))[0]
     )
     close = [result(n, v, **{"model.layers": a}) for n, (v, a) in enumerate([(20.0, 2), (20.01, 2), (21.0, 4)])]
     assert (
