@@ -1,7 +1,7 @@
 """The forward pass without padding: the same weights and the same numbers as the plain model, in less time.
 
-`EncoderDecoder` defines what is computed. `PaddingFreeForward` leaves padding out of everything but attention, computes linear
-layers with the same input as one product, and uses the operations of `kernels`.
+`EncoderDecoder` defines what is computed. `PaddingFreeForward` leaves padding out of everything but attention, computes
+linear layers with the same input as one product, and uses the operations of `kernels`.
 """
 
 from dataclasses import dataclass

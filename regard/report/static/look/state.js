@@ -91,7 +91,7 @@ function defaults() {
   };
 }
 
-/** The head selected at first: the best aligner, else the one with the largest lift of its role, else the first. */
+/** The head selected at first: the best alignment head, else the one with the largest lift of its role, else the first. */
 function firstHead(kind) {
   const aligner = headsOf(kind).find((head) => head.name === facts.aligner);
   if (aligner) return headKey(aligner);
