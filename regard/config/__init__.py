@@ -16,6 +16,7 @@ from regard.config.settings import (
     override,
     parse_assignments,
     parse_value,
+    read_toml,
     set_nested,
     with_values,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "override",
     "parse_assignments",
     "parse_value",
+    "read_toml",
     "set_nested",
     "with_values",
 ]

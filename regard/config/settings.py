@@ -53,15 +53,19 @@ class Setting(NamedTuple):
 
 def load(path: Path) -> Config:
     """The settings of a TOML file."""
+    return build(read_toml(path, "`regard settings`"), error_prefix=f"{path}: ")
+
+
+def read_toml(path: Path, example: str) -> dict[str, Any]:
+    """The table of a TOML file; `example` is where the user finds a valid one."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}. See `regard settings` for an example.") from None
-    return build(table, error_prefix=f"{path}: ")
+        raise ConfigError(f"{path}: not valid TOML: {error}. See {example} for an example.") from None
 
 
 def dump(config: Config, only_explicit: bool = False) -> str:

@@ -190,15 +190,7 @@ def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]
 
 def load(path: Path) -> Study:
     """Read a study from a TOML file."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}. See docs/tuning.md for an example.") from None
-    return build({"name": path.stem} | table, f"{path}: ")
+    return build({"name": path.stem} | settings.read_toml(path, "docs/tuning.md"), f"{path}: ")
 
 
 def loads(text: str, error_prefix: str) -> Study:
