@@ -19,8 +19,10 @@ from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load_encoder
 from regard.model import weights
+from regard.model.attention import Attention
 from regard.model.taps import record
 from regard.run import Run
+from regard.runtime.attention import fused_attention
 from regard.tasks.embed import mean_pooling
 from tests.interchange.conftest import HF, randomise
 
@@ -103,7 +105,12 @@ def test_texts_are_embedded_as_they_would_be_there_and_long_ones_are_cut(folder:
     assert_close(embeddings, vectors(folder, texts, MAX_POSITIONS), rtol=0, atol=1e-5)
     assert_close(embeddings.norm(dim=1), torch.ones(len(texts)))
     assert max(map(len, embedder.tokenizer.encode(texts, MAX_POSITIONS))) == MAX_POSITIONS
-    assert_close(embedder.embed([texts[3]])[0], embeddings[3], rtol=0, atol=1e-6)  # neighbours change nothing
+    assert_close(embedder.embed([texts[3]])[0], embeddings[3], rtol=0, atol=1e-6)  # neighbors change nothing
+    attentions = [module for module in embedder.model.modules() if isinstance(module, Attention)]
+    assert attentions and all(attention.attend is fused_attention for attention in attentions)
+    embedder.model.train()
+    embedder.embed(texts[:2])
+    assert embedder.model.training
 
 
 def test_the_mean_counts_real_tokens_alone():
