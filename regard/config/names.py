@@ -113,13 +113,15 @@ VALUE_ALIASES = {
 """Values of settings by other names."""
 
 POSITIONS = "model.positions"
+WITHOUT_GROUP = {name.rpartition(".")[2]: setting for name, setting in GROUP_ALIASES.items()}
 SETTING_OF = {word: setting for setting, words in SETTING_ALIASES.items() for word in words.split()}
 
 
 def find_setting(name: str) -> str | None:
     """The setting that a name from elsewhere stands for, in the group it was typed in or in another one."""
     group, _, word = name.lower().replace("-", "_").rpartition(".")
-    setting = GROUP_ALIASES.get(f"{_shared_group(group)}.{word}") or SETTING_OF.get(word)
+    in_group = GROUP_ALIASES.get(f"{_shared_group(group)}.{word}") if group else WITHOUT_GROUP.get(word)
+    setting = in_group or SETTING_OF.get(word)
     if setting and _shared_group(group) == setting.rpartition(".")[0] == POSITIONS:
         return f"{group if group.startswith('model.') else POSITIONS}.{setting.rpartition('.')[2]}"
     return setting

@@ -8,6 +8,9 @@ from regard.errors import ConfigError
 
 ASKED = {
     "lr": "train.learning_rate",
+    "rate": "train.learning_rate",
+    "clip": "train.clip_grad_norm",
+    "vocabulary": "data.vocab_size",
     "train.rate": "train.learning_rate",
     "train.lr": "train.learning_rate",
     "model.hidden_size": "model.dim",
