@@ -245,7 +245,7 @@ MISTAKES = {
     "no value": (["train", "train.en", "train.fr", "--dev"], "requires an argument"),
     "bad device": (
         ["train", "train.en", "train.fr", "--out", "r", "--set", "train.device=toaster"],
-        "train.device=",
+        "device 'toaster' is not available",
     ),
 }
 

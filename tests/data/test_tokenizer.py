@@ -66,7 +66,8 @@ def test_sampling_varies_and_repeats_with_its_seed(kind: str):
 
 def test_sampling_is_the_same_in_every_process():
     code = (
-        "from regard.data.tokenizer import train; t = train(['the cat sees the dog'] * 9, 300, 'bpe');"
+        "from regard.data.tokenizer import train_tokenizer;"
+        "t = train_tokenizer(['the cat sees the dog'] * 9, 300, 'bpe');"
         "print(t.sample_segmentation(t.encode(['the cat sees the dog'] * 5), 0.4, 7))"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
