@@ -105,7 +105,7 @@ def train(part: str, given: argparse.Namespace) -> None:
     bench.close()
 
 
-def told(part: str, bench: StudyWorker, images: Path) -> Iterator[str]:
+def result_lines(part: str, bench: StudyWorker, images: Path) -> Iterator[str]:
     """A part in Markdown; its charts go into a folder."""
     seen, courses = analyze_study(bench.study, bench.results())
     each = bench.study.each
@@ -206,7 +206,7 @@ def main() -> None:
     for part in PARTS:
         if is_study_folder(given.folder / part):
             bench = open_study.load_study(given.folder / part)
-            lines = [*described(), "", *told(part, bench, IMAGES if given.write else given.folder / "images")]
+            lines = [*described(), "", *result_lines(part, bench, IMAGES if given.write else given.folder / "images")]
             bench.close()
             print("\n".join(lines))
             if given.write:

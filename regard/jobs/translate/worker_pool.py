@@ -24,7 +24,7 @@ from regard.tasks.translate import Translation, Translator
 MIN_CHUNK_TEXTS = 32
 MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer
 ENGINES = ("torch", "ctranslate2")
-MIN_BYTES_FOR_WORKERS = 30_000  # shorter texts are not worth the start of workers
+MIN_BYTES_FOR_WORKERS = 30_000  # for shorter texts, starting workers takes longer than it saves
 
 
 class TranslationBackend(Protocol):

@@ -114,7 +114,7 @@ class ALiBi(Positions):
     """Nothing learned: scores fall with the distance, in each head at its own slope.
 
     Symmetric: -m |j - i|, which in a causal decoder is the scheme as published. Two-sided, for encoders: half of the
-    heads attend to the left only and half to the right only, so that left and right can be told apart.
+    heads attend to the left only and half to the right only, so that left and right are distinguished.
     """
 
     by_head = True
