@@ -20,9 +20,9 @@ from typing import Any
 from environment import described, write
 
 from regard import config as settings
-from regard.cli.study_progress import show_study
 from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
 from regard.config import Config
+from regard.display.study import show_study
 from regard.formats import read_pairs
 from regard.jobs.evaluate import read_scores
 from regard.run import Run, write_text

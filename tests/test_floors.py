@@ -9,7 +9,7 @@ from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors config run hardware",
+    "errors config run hardware progress",
     "formats metrics kernels report",
     "model data decode evaluation",
     "runtime",
@@ -17,6 +17,8 @@ FLOORS = (
     "training inspection interchange",
     "jobs",
     "tuning labs",
+    "display",
+    "api",
     "cli server",
     "__init__ __main__",
 )

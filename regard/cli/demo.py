@@ -29,8 +29,8 @@ def demo(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
     """Train a small translator on the built-in corpus, score it, and show its attention."""
-    from regard.cli.progress import show_progress
     from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
+    from regard.display.training import show_progress
     from regard.jobs import demo as job
     from regard.jobs.train.events import TrainingInterrupted
 

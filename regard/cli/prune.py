@@ -22,7 +22,7 @@ def prune(
     device: str = typer.Option("auto", help="auto, cpu, cuda …"),
 ) -> None:
     """Prune the least important heads, and measure the effect on BLEU, parameters and time."""
-    from regard.cli.progress import show_progress
+    from regard.display.training import show_progress
     from regard.formats import read_pairs
     from regard.hardware import configure_cpu
     from regard.jobs import prune as job

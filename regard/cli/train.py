@@ -49,7 +49,7 @@ def train(
         raise ConfigError(
             "nothing to train on: the training files come before --dev and --test, which take the files after them"
         )
-    from regard.cli.progress import show_progress
+    from regard.display.training import show_progress
     from regard.jobs.train import fit
     from regard.jobs.train.events import TrainingInterrupted
 

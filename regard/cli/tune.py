@@ -49,8 +49,8 @@ def tune(
 ) -> None:
     """Train over many settings and find out which ones matter: a study file, or training files and --over."""
     from regard import config as settings
-    from regard.cli.study_progress import show_study
     from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
+    from regard.display.study import show_study
     from regard.tuning.pages.study import write_study_page
     from regard.tuning.worker import run_trials
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from regard.cli.study_progress import StudyDisplay, poll_workers
 from regard.data.batch import DataPosition
+from regard.display.study import StudyDisplay, poll_workers
 from regard.jobs.train.events import TrainingProgress, ValidationFinished
 from regard.metrics import Score
 from regard.training.loop import Step

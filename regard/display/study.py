@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from regard.cli.progress import format_duration
+from regard.display.training import format_duration
 from regard.jobs.train import events as inner
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder

@@ -1,0 +1,1 @@
+"""Views for people: events, tables and summaries as text that fits the terminal."""
