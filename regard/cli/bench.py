@@ -11,8 +11,7 @@ def bench(
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
     """Measure this machine: matrix multiplication, training and translation, and suggest what would make it faster."""
-    from regard.jobs.bench import build_default_workload, build_run_workload, run_benchmark
+    from regard.api.planning import bench as measure_machine
+    from regard.config import parse_assignments
 
-    config, workload = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
-    for line in run_benchmark(config, workload, seconds):
-        typer.echo(line)
+    print("\n".join(measure_machine(run, seconds=seconds, settings=parse_assignments(set_ or ())).lines()))

@@ -11,12 +11,12 @@ def import_(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
     """Import a model that was trained elsewhere as a run."""
-    from regard.jobs.convert import import_folder
+    from regard.api.models import import_model
 
-    run = out or Path("runs") / folder.resolve().name
-    for note in import_folder(folder, run, overwrite):
-        typer.echo(note, err=True)
-    typer.echo(f"written: {run}", err=True)
+    run = import_model(folder, out, overwrite=overwrite)
+    capability = "translates" if run.config.model.architecture == "encoder-decoder" else "embeds text"
+    typer.echo(f"{folder}: {run.parameters:,} parameters; it {capability}", err=True)
+    typer.echo(f"written: {run.folder}", err=True)
 
 
 def export(
@@ -26,8 +26,6 @@ def export(
     out: Path | None = typer.Option(None, help="Folder to create; <run>-<format> if unset."),
 ) -> None:
     """Export a run in the format of another program."""
-    from regard.jobs.convert import export_run
+    from regard.api.models import export as export_run
 
-    folder = out or run.with_name(f"{run.resolve().name}-{to}")
-    export_run(run, to, folder, quantize)
-    typer.echo(f"written: {folder}", err=True)
+    typer.echo(f"written: {export_run(run, to, out, quantize=quantize)}", err=True)

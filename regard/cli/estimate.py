@@ -4,8 +4,6 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.overrides import collect_values, read_config
-
 
 def estimate(
     files: list[Path] = typer.Argument(..., help="Training pairs or a config .toml, as for `regard train`."),
@@ -16,8 +14,10 @@ def estimate(
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
 ) -> None:
     """Estimate what training would take on this machine: parameters, FLOPs, memory, minutes."""
-    from regard.jobs.train.estimate import estimate_files
+    from regard.api.planning import estimate as estimate_training
+    from regard.config import parse_assignments
 
-    options = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
-    config, _ = read_config(files, collect_values(options, set_))
-    print("\n".join(estimate_files(config)))
+    result = estimate_training(
+        *files, minutes=minutes, steps=steps, source=source, target=target, settings=parse_assignments(set_ or ())
+    )
+    print("\n".join(result.lines()))

@@ -20,6 +20,6 @@ def report(
     ),
 ) -> None:
     """Write the page of a study: one offline HTML file with tables, charts and conclusions."""
-    from regard.tuning.pages.report import open_report
+    from regard.api.studies import write_report
 
-    print(open_report(folder, all_tests, pads_counted, storage))
+    print(write_report(folder, all_tests=all_tests, pads_counted=pads_counted, storage=storage))

@@ -5,10 +5,10 @@ import json
 
 def settings() -> None:
     """Print every setting with its default and description, as a config file to start from."""
-    from regard.config import describe
+    from regard.api.planning import settings as list_settings
 
     current_section = ""
-    for setting in describe():
+    for setting in list_settings():
         section, _, name = setting.name.rpartition(".")
         if section != current_section:
             current_section = section

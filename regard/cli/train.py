@@ -1,13 +1,8 @@
 """regard train"""
 
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import typer
-
-from regard.cli.overrides import collect_values, read_config
-from regard.errors import ConfigError
 
 EXIT_INTERRUPTED = 130
 FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
@@ -33,44 +28,29 @@ def train(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
 ) -> None:
     """Train a translator on pairs of sentences."""
-    options = {
-        "data.dev": dev or None,
-        "data.test": test or None,
-        "data.source": source,
-        "data.target": target,
-        "train.minutes": minutes,
-        "train.steps": steps,
-        "train.seed": seed,
-    }
-    values = collect_values(options, set_)
-    if resume is not None and (files or out or overwrite or from_):
-        raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
-    if not files and resume is None and (dev or test):
-        raise ConfigError(
-            "nothing to train on: the training files come before --dev and --test, which take the files after them"
-        )
+    from regard.api.terminal import interruptible
+    from regard.api.training import training_events
+    from regard.config import parse_assignments
     from regard.display.training import show_progress
-    from regard.jobs.train import fit
     from regard.jobs.train.events import TrainingInterrupted
 
-    if resume is not None:
-        event_stream = fit.resume_run(resume, values, install_interrupt_handler())
-    else:
-        config, name = read_config(files or [], values)
-        event_stream = fit.train_run(out or Path("runs") / name, config, overwrite, install_interrupt_handler(), from_)
-    if isinstance(show_progress(event_stream), TrainingInterrupted):
+    with interruptible() as should_stop:
+        events = training_events(
+            *files or (),
+            dev=dev,
+            test=test,
+            out=out,
+            minutes=minutes,
+            steps=steps,
+            seed=seed,
+            source=source,
+            target=target,
+            settings=parse_assignments(set_ or ()),
+            init_from=from_,
+            resume=resume,
+            overwrite=overwrite,
+            should_stop=should_stop,
+        )
+        last = show_progress(events)
+    if isinstance(last, TrainingInterrupted):
         raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
-
-
-def install_interrupt_handler() -> Callable[[], bool]:
-    """A function that tells whether Ctrl-C was pressed: the first makes training save and stop, the second aborts."""
-    signals: list[int] = []
-
-    def request_stop(number: int, frame: object) -> None:
-        if signals:
-            raise KeyboardInterrupt
-        signals.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, request_stop)
-    return lambda: bool(signals)
