@@ -98,9 +98,9 @@ class StageDisplay:
     @property
     def console(self) -> "Console":
         if self._console is None:
-            from rich.console import Console
+            from regard.display.console import make_console
 
-            self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+            self._console = make_console()
         return self._console
 
     def __enter__(self) -> "StageDisplay":

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 
+from regard.display.console import make_console
 from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events as inner
 from regard.progress import report_progress_to
@@ -98,7 +99,7 @@ class StudyDisplay:
 
     def __init__(self, study_folder: StudyFolder) -> None:
         self.study_folder = study_folder
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = make_console()
         self.rows: dict[int, TrialRow] = {}
         self.metric = "loss"
         self._last_draw = 0.0

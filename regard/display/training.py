@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from regard.display.console import make_console
 from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events
 from regard.progress import report_progress_to
@@ -38,7 +39,7 @@ class ProgressDisplay:
     """A progress bar in a terminal, plain lines elsewhere."""
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = make_console()
         self._bar = TrainingBar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
