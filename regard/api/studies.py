@@ -9,17 +9,17 @@ from typing import Any
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import interruptible
 from regard.api.training import merge_values
-from regard.errors import RunError
+from regard.errors import ConfigError, RunError
 from regard.report import Paragraph, Table, TableView, Value, render_fragment
 from regard.tuning.analysis.evidence import analyze_study
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.events import StudyEvent, StudyFinished
+from regard.tuning.open_study import StudyOptions, join_study, open_or_create_study
 from regard.tuning.pages.report import open_report
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult, rank_trials
 from regard.tuning.space import Distribution, parse_distribution
 from regard.tuning.study import format_params
-from regard.tuning.study_options import StudyOptions, join_study, open_or_create_study
 from regard.tuning.worker import StudyWorker, run_trials
 
 
@@ -109,7 +109,11 @@ def open_study(
     options: StudyOptions, out: Path | None, storage: str | None = None, name: str | None = None
 ) -> StudyWorker:
     """A worker of a new study, of one that is resumed, or of the one in a storage."""
-    return join_study(storage, name, options, out) if storage is not None else open_or_create_study(options, out)
+    if storage is None:
+        return open_or_create_study(options, out)
+    if any(vars(options).values()):
+        raise ConfigError("--worker joins a study unchanged: leave out files and settings")
+    return join_study(storage, name, out)
 
 
 def show_or_exhaust(worker: StudyWorker, should_stop: Callable[[], bool], progress: bool) -> bool:

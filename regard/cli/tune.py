@@ -42,8 +42,8 @@ def tune(
     from regard.api.terminal import interruptible
     from regard.cli.train import EXIT_INTERRUPTED
     from regard.config import parse_assignments
+    from regard.tuning.open_study import StudyOptions
     from regard.tuning.space import parse_over
-    from regard.tuning.study_options import StudyOptions
 
     data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
     budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
