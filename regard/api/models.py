@@ -76,10 +76,12 @@ class TranslationModel:
     ) -> str | Translation | list[str] | list[Translation] | list[list[Translation]]:
         """Translate a text, or every text of a list; the result has the form of the input.
 
-        >>> model.translate("the dog")
-        'le chien'
-        >>> model.translate(["the dog", ""])
-        ['le chien', '']
+            model.translate("I love dogs.")  # "J'adore les chiens."
+
+        >>> len(model.translate(["I love dogs.", "The girls were singing."]))
+        2
+        >>> len(model.translate("I love dogs.", nbest=3))
+        3
 
         `beam` is the beam width (1: greedy search), `alpha` the length penalty. With `scores`, a result is a
         `Translation` with `text` and `score`; with `nbest`, a list of that many of them, best first. `search` replaces
@@ -106,7 +108,7 @@ class TranslationModel:
     def score(self, sources: str | Texts, targets: str | Texts) -> float | list[float]:
         """The log-probability of each target as the translation of its source, in nats, its end included.
 
-        >>> model.score("the dog", "le chien") > model.score("the dog", "la maison")
+        >>> model.score("I love dogs.", "J'adore les chiens.") < 0
         True
         """
         one = isinstance(sources, str) and isinstance(targets, str)
@@ -121,7 +123,7 @@ class TranslationModel:
     def attention(self, source: str, target: str | None = None) -> SentenceAttention:
         """The attention weights of every head for one sentence; without a target, for the model's own translation.
 
-        >>> attention = model.attention("the dog")
+        >>> attention = model.attention("I love dogs.")
         >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
         True
         """
