@@ -88,12 +88,14 @@ _LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in 
 __all__ = ["__version__", *_LAZY_IMPORTS]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY_IMPORTS:
-        raise AttributeError(f"module 'regard' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # which sees the imports above, and so misspelt names
 
-    return getattr(import_module(_LAZY_IMPORTS[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY_IMPORTS:
+            raise AttributeError(f"module 'regard' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY_IMPORTS[name]), name)
 
 
 def __dir__() -> list[str]:

