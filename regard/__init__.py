@@ -10,13 +10,28 @@ Nothing heavy is imported until it is used.
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["RegardError", "__version__", "load"]
+__all__ = [
+    "RegardError",
+    "__version__",
+    "load",
+    "register_activation",
+    "register_format",
+    "register_position_scheme",
+]
 
 if TYPE_CHECKING:
     from regard.errors import RegardError
+    from regard.formats.registry import register_format
     from regard.jobs.load import load
+    from regard.model.register import register_activation, register_position_scheme
 
-_LAZY_IMPORTS = {"RegardError": "regard.errors", "load": "regard.jobs.load"}
+_LAZY_IMPORTS = {
+    "RegardError": "regard.errors",
+    "load": "regard.jobs.load",
+    "register_activation": "regard.model.register",
+    "register_format": "regard.formats.registry",
+    "register_position_scheme": "regard.model.register",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,14 @@ import regard
 
 
 def test_public_names_are_these_and_work():
-    assert sorted(regard.__all__) == ["RegardError", "__version__", "load"]
+    assert sorted(regard.__all__) == [
+        "RegardError",
+        "__version__",
+        "load",
+        "register_activation",
+        "register_format",
+        "register_position_scheme",
+    ]
     for name in regard.__all__:
         assert getattr(regard, name) is not None
     assert dir(regard) == sorted(regard.__all__)

@@ -88,10 +88,10 @@ def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search"
 
 def _open_document(file: Path | None, source: str, target: str) -> "Document | None":
     """A document of another format than plain text, or None."""
-    from regard.formats import files, open_document
-    from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
+    from regard.formats import open_document
+    from regard.formats.document import is_plain_text
 
-    if file is None or files.format_suffix(file) not in (*DOCUMENTS, *BILINGUAL_SUFFIXES):
+    if file is None or is_plain_text(file):
         return None
     return open_document(file, source, target)
 
