@@ -5,6 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.inspection import selftest
+from regard.inspection.flow.decompose import decompose_embedding
 from regard.inspection.planted import planted_examples
 from regard.inspection.positions import analyze_stack_positions
 from regard.model.positions import Positions
@@ -70,6 +71,13 @@ def test_positions_are_analyzed_under_the_registered_name(scheme: str):
     for stack in ("encoder", "decoder"):
         positions = analyze_stack_positions(selftest.small_model(scheme), stack, 7)
         assert positions.scheme == scheme and len(positions.effects) == 2
+
+
+def test_what_a_registered_scheme_adds_to_embeddings_is_their_position(example_plugin):
+    register_position_scheme("ramp", enters="embeddings")(Ramp)
+    position_ids = torch.arange(7)[None]
+    parts = decompose_embedding(selftest.small_model("ramp").encoder.embedding, torch.arange(4, 11), position_ids)
+    assert_close(parts.position, 0.1 * position_ids[0, :, None].expand(-1, 32))
 
 
 def test_a_registered_bias_is_tabulated_by_head_and_distance(example_plugin):
