@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from regard.decode import SamplingSearch as SamplingSearch
     from regard.errors import RegardError as RegardError
     from regard.errors import RegardWarning as RegardWarning
+    from regard.formats.registry import register_format as register_format
     from regard.jobs.train.events import Alarm as Alarm
     from regard.jobs.train.events import Note as Note
     from regard.jobs.train.events import TrainingFinished as TrainingFinished
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from regard.jobs.train.events import ValidationFinished as ValidationFinished
     from regard.jobs.translate.worker_pool import RuntimeOptions as RuntimeOptions
     from regard.metrics.score import Score as Score
+    from regard.model.register import register_activation as register_activation
+    from regard.model.register import register_position_scheme as register_position_scheme
     from regard.tasks.translate import Translation as Translation
 
 _MODULES = {
@@ -71,6 +74,7 @@ _MODULES = {
     "regard.api.translation": ("translate_file", "translate_stream"),
     "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch"),
     "regard.errors": ("RegardError", "RegardWarning"),
+    "regard.formats.registry": ("register_format",),
     "regard.jobs.train.events": (
         "Alarm",
         "Note",
@@ -82,6 +86,7 @@ _MODULES = {
     ),
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
+    "regard.model.register": ("register_activation", "register_position_scheme"),
     "regard.tasks.translate": ("Translation",),
 }
 _LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in names}
