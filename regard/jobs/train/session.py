@@ -154,7 +154,8 @@ class TrainingSession:
         files = [str(Path(file).resolve()) for file in getattr(self.config.data, set_name)]
         evaluation = score_run(self.run, translator, corpus.pairs(), set_name, files=files)
         self.tracker.write_evaluation(last, set_name, evaluation)
-        write_report(self.run, self.config, translator, evaluation, set_name)
+        epochs = self.loop.batches.count_epochs(self.state.data_position)
+        write_report(self.run, self.config, translator, evaluation, set_name, epochs)
         self.run.write_latest(LatestCheckpoint(last, finished=True))
         yield TrainingFinished(self.run, last, set_name, evaluation)
 
