@@ -7,8 +7,8 @@ from regard.api.arguments import AnyPath
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, Search
 from regard.errors import ConfigError
-from regard.formats import files, open_document
-from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
+from regard.formats import open_document
+from regard.formats.document import is_plain_text
 from regard.jobs.translate.text import DocumentResult, LengthLimit, translate_document, translate_lines
 from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
 from regard.run import open_run
@@ -77,7 +77,7 @@ def translate_stream(
 
 def is_document(file: AnyPath) -> bool:
     """Whether a file is translated as a whole (.po, .xlf), not line by line."""
-    return files.format_suffix(Path(file)) in (*DOCUMENTS, *BILINGUAL_SUFFIXES)
+    return not is_plain_text(Path(file))
 
 
 def build_length_limit(max_tokens: int, long: str) -> LengthLimit:

@@ -17,6 +17,15 @@ def train(
     test: list[str] | None = typer.Option(None, help="Test pairs, on which the finished model is scored."),
     minutes: float | None = typer.Option(None, help="Training time in minutes."),
     steps: int | None = typer.Option(None, help="Number of optimizer steps."),
+    epochs: float | None = typer.Option(None, help="Number of passes over the training pairs, as in --epochs 1.5."),
+    learning_rate: float | None = typer.Option(
+        None, help="Peak learning rate; chosen by the size of the model if unset."
+    ),
+    batch_tokens: int | None = typer.Option(None, help="Tokens of a batch, padding included."),
+    threads: int | None = typer.Option(None, help="Number of CPU threads; one per core if unset."),
+    track: list[str] | None = typer.Option(
+        None, help="Tracker that records the training curves: tensorboard writes event files into the run folder."
+    ),
     seed: int | None = typer.Option(None, help="Random seed; the same seed on the same machine gives the same result."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
     source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
@@ -29,11 +38,17 @@ def train(
 ) -> None:
     """Train a translator on pairs of sentences."""
     from regard.api.terminal import interruptible
-    from regard.api.training import training_events
+    from regard.api.training import merge_values, training_events
     from regard.config import parse_assignments
     from regard.display.training import show_progress
     from regard.jobs.train.events import TrainingInterrupted
 
+    options = {
+        "train.learning_rate": learning_rate,
+        "train.batch_tokens": batch_tokens,
+        "train.threads": threads,
+        "train.track": track or None,
+    }
     with interruptible() as should_stop:
         events = training_events(
             *files or (),
@@ -42,10 +57,11 @@ def train(
             out=out,
             minutes=minutes,
             steps=steps,
+            epochs=epochs,
             seed=seed,
             source=source,
             target=target,
-            settings=parse_assignments(set_ or ()),
+            settings=merge_values(options, parse_assignments(set_ or ())),
             init_from=from_,
             resume=resume,
             overwrite=overwrite,

@@ -198,7 +198,7 @@ def format_error(error: Any) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:].replace("True", "true").replace("False", "false")  # as TOML
-    return f"{name}={error['input']!r}: {message}{_suggest_value(name, error)}"
+    return f"{name}={error['input']!r}: {message}{_suggest_value(error)}"
 
 
 def _suggest_name(name: str) -> str:
@@ -214,10 +214,11 @@ def _suggest_name(name: str) -> str:
     return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"
 
 
-def _suggest_value(name: str, error: Any) -> str:
+def _suggest_value(error: Any) -> str:
     if error["type"] not in ("literal_error", UNKNOWN_NAME):
         return ""
     choices = error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
     matches = difflib.get_close_matches(str(error["input"]), choices, n=1, cutoff=0.6)
-    suggestion = names.find_value(name, error["input"]) or next(iter(matches), None)
+    setting = ".".join(part for part in error["loc"] if isinstance(part, str))  # without a position in a list
+    suggestion = names.find_value(setting, error["input"]) or next(iter(matches), None)
     return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -55,8 +55,10 @@ def find_report(run: Run) -> Path:
     )
 
 
-def write_report(run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str) -> None:
-    """Draw every chart into charts/, and all of them into one offline page."""
+def write_report(
+    run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str, epochs: float
+) -> None:
+    """Draw every chart into charts/, and all of them into one offline page; `epochs` is how long the run trained."""
     records = list(log.read(run.log))
     charts = draw_curves(records)
     chrf_histogram = histogram(
@@ -74,7 +76,7 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
     steps = [record for record in records if isinstance(record, Step)]
     sections = [
         Section("Scores", [TableView(tabulate_evaluation(evaluation)), *_describe_test_set(set_name, evaluation)]),
-        Section("Training", [DefinitionList(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
+        Section("Training", [DefinitionList(_training_facts(steps, epochs, translator)), *map(Figure, charts)]),
         Section(
             "Translations",
             [Paragraph(_FIRST_CAPTION), _translation_cards(evaluation.sentences[:SHOWN_SENTENCES], config)],
@@ -149,14 +151,14 @@ def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]
     return [Paragraph(f"{count} None of them was used for training or for selecting the checkpoint.")]
 
 
-def _training_facts(steps: Sequence[Step], translator: Translator) -> dict[str, Value]:
+def _training_facts(steps: Sequence[Step], epochs: float, translator: Translator) -> dict[str, Value]:
     seconds = sum(step.seconds for step in steps)
     tokens = sum(step.tokens for step in steps)
     return {
         "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.vocab_size,
         "steps": len(steps),
-        "epochs": steps[-1].data_position.epoch + 1 if steps else 0,
+        "epochs": round(epochs, 2),
         "minutes of training": round(seconds / 60, 1),
         "target tokens per second": round(tokens / seconds) if seconds else None,
     }
