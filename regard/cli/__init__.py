@@ -30,6 +30,7 @@ from regard.cli import (
     tune,
 )
 from regard.cli.suggestions import suggest
+from regard.display.console import use_plain
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -80,12 +81,14 @@ def regard(
     version: bool = typer.Option(
         False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
     ),
+    plain: bool = typer.Option(False, "--plain", help="Print no live lines, bars, box characters or colors."),
 ) -> None:
-    pass
+    use_plain(plain)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
+    use_plain(False)  # the option of a previous call in the same process
     arguments = repeat_options(sys.argv[1:] if argv is None else list(argv))
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from regard.display.console import make_console
 from regard.display.training import format_duration
 from regard.jobs.train import events as inner
 from regard.tuning import events
@@ -93,7 +93,7 @@ class StudyDisplay:
 
     def __init__(self, study_folder: StudyFolder) -> None:
         self.study_folder = study_folder
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = make_console()
         self.rows: dict[int, TrialRow] = {}
         self.metric = "loss"
         self._last_draw = 0.0

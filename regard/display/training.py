@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from regard.display.console import make_console
 from regard.jobs.train import events
 
 PRINT_INTERVAL_SECONDS = 10.0
@@ -25,7 +25,7 @@ class ProgressDisplay:
     """A progress bar in a terminal, plain lines elsewhere."""
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = make_console()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
