@@ -6,33 +6,59 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import (
+    DEV,
+    MINUTES,
+    MODEL,
+    OUTPUT,
+    OVERWRITE,
+    SET,
+    SOURCE,
+    STEPS,
+    TARGET,
+    TEST,
+    TRAINING,
+    argument,
+    option,
+)
 from regard.cli.overrides import collect_values, read_config
 from regard.errors import ConfigError
 
 EXIT_INTERRUPTED = 130
-FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
 
 def train(
-    files: list[Path] | None = FILES_ARGUMENT,
-    out: Path | None = typer.Option(None, help="Run folder to create; runs/<name of the first file> if unset."),
-    dev: list[str] | None = typer.Option(
-        None, help="Validation pairs, which select the best checkpoint (one or two files)."
+    files: list[Path] | None = argument("FILES", "Two aligned text files, one .tsv, or a config .toml.", None),
+    dev: list[str] | None = DEV,
+    test: list[str] | None = TEST,
+    source: str | None = SOURCE,
+    target: str | None = TARGET,
+    minutes: float | None = MINUTES,
+    steps: int | None = STEPS,
+    set_: list[str] | None = SET,
+    from_: Path | None = option(
+        MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from"
     ),
-    test: list[str] | None = typer.Option(None, help="Test pairs, on which the finished model is scored."),
-    minutes: float | None = typer.Option(None, help="Training time in minutes."),
-    steps: int | None = typer.Option(None, help="Number of optimizer steps."),
-    seed: int | None = typer.Option(None, help="Random seed; the same seed on the same machine gives the same result."),
-    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
-    source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
-    target: str | None = typer.Option(None, help="Language code of the target side."),
-    from_: Path | None = typer.Option(
-        None, "--from", help="Initialize from the tokenizer and weights of this run (fine-tuning)."
+    seed: int | None = option(
+        TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result."
     ),
-    resume: Path | None = typer.Option(None, help="Continue this run where it was stopped."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
+    resume: Path | None = option(TRAINING, "RUN", "Continue this run where it was stopped."),
+    out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
+    overwrite: bool = OVERWRITE,
 ) -> None:
-    """Train a translator on pairs of sentences."""
+    """Train a translator on pairs of sentences.
+
+    Settings that you leave out are chosen from the corpus, the machine and the time, and each choice is printed with
+    its reason. Ctrl-C saves the run and stops.
+
+    Examples:
+      regard train train.en train.fr --dev dev.en dev.fr --out runs/mine --minutes 30
+      regard train pairs.tsv --source en --target fr --steps 2000 --set model.dropout=0.2
+      regard train new.tsv --from runs/mine --out runs/fine-tuned
+      regard train --resume runs/mine --minutes 60
+
+    Read more: docs/recipes.md, `regard settings` and `regard estimate --help`.
+    """
     options = {
         "data.dev": dev or None,
         "data.test": test or None,
