@@ -16,6 +16,7 @@ from regard.cli import app, main
 from regard.cli.help import HelpfulCommand, parse_docstring, wrap, wrap_command_line
 from regard.cli.options import GROUPS, MULTI_VALUE_OPTIONS
 from regard.cli.usage import extract_plain, repeat_options
+from tests.display.test_console import on_terminal
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = typer.main.get_command(app)
@@ -160,6 +161,19 @@ def test_help_has_no_escape_codes_in_a_pipe_and_imports_nothing_heavy():
     out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, encoding="utf-8")
     assert out.returncode == 0, out.stderr
     assert "\x1b" not in out.stdout and "Usage: regard train" in out.stdout
+
+
+def test_headings_are_bold_on_a_terminal_alone(monkeypatch):
+    for name in ("NO_COLOR", "REGARD_PLAIN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    code = "from regard.cli import main\nmain(['train', '-h'])"
+    assert "\x1b[1mFiles:\x1b[0m" in on_terminal(80, code)
+    assert "\x1b" not in on_terminal(80, code, NO_COLOR="1")
+    assert "\x1b" not in on_terminal(80, code, REGARD_PLAIN="1")
+    assert "\x1b" not in PROGRAM.get_help(
+        typer.Context(PROGRAM, info_name="regard")
+    )  # for those who write it to a file
 
 
 def test_a_docstring_is_a_description_examples_and_where_to_read_more():
