@@ -7,19 +7,21 @@ it, so that `regard --help` is fast.
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
 from regard.cli import (
     bench,
     compare,
+    completion,
     convert,
     corpus,
     demo,
     doctor,
     estimate,
     evaluate,
+    help,
     look,
     prune,
     report,
@@ -30,43 +32,34 @@ from regard.cli import (
     tune,
 )
 from regard.cli.suggestions import suggest
+from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_plain, repeat_options
 from regard.display.console import use_plain
 from regard.display.stages import show_stages
 from regard.errors import RegardError
 
-COMMANDS = (
-    train.train,
-    translate.translate,
-    evaluate.evaluate,
-    tune.tune,
-    compare.compare,
-    report.report,
-    look.look,
-    look.heads,
-    prune.prune,
-    senses.senses,
-    doctor.doctor,
-    estimate.estimate,
-    bench.bench,
-    demo.demo,
-    corpus.corpus,
-    convert.import_,
-    convert.export,
-    settings.settings,
-)
-MULTI_VALUE_OPTIONS = ("--dev", "--test", "--on")
-"""Options that take one or two files: `--dev dev.en dev.fr` is parsed as `--dev dev.en --dev dev.fr`."""
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Train": (demo.demo, train.train, estimate.estimate),
+    "Use": (translate.translate, evaluate.evaluate, compare.compare),
+    "Inspect": (look.look, look.heads, senses.senses, prune.prune),
+    "Studies": (tune.tune, report.report),
+    "Data": (doctor.doctor, corpus.corpus),
+    "Exchange": (convert.import_, convert.export),
+    "Machine and settings": (bench.bench, settings.settings, completion.completion, help.help_),
+}
+"""The commands in the groups of `regard --help`, in its order."""
 
 app = typer.Typer(
-    name="regard",
-    help="Train Transformers on your own text, on your own machine, and see what they attend to.",
-    no_args_is_help=True,
+    name=PROGRAM,
+    cls=help.HelpfulGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in COMMANDS:
-    app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
+for group, functions in COMMANDS.items():
+    for function in functions:
+        name = function.__name__.rstrip("_").replace("_", "-")
+        app.command(name, cls=help.HelpfulCommand, rich_help_panel=group)(function)
 
 
 def _print_version(value: bool) -> None:
@@ -79,23 +72,36 @@ def _print_version(value: bool) -> None:
 
 @app.callback()
 def regard(
-    version: bool = typer.Option(
-        False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
-    ),
-    plain: bool = typer.Option(False, "--plain", help="Print no live lines, bars, box characters or colors."),
+    version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version),
 ) -> None:
-    use_plain(plain)
+    """Train Transformers on your own text, on your own machine, and see what they attend to.
+
+    Examples:
+      regard demo
+      regard train train.en train.fr --dev dev.en dev.fr --out runs/mine --minutes 30
+      echo "I love dogs." | regard translate runs/mine
+      regard look runs/mine "I love dogs." --out look.html
+
+    Read more: `regard COMMAND --help` for the options and examples of a command, and README.md.
+    """
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
-    use_plain(False)  # the option of a previous call in the same process
-    arguments = repeat_options(sys.argv[1:] if argv is None else list(argv))
+    program = typer.main.get_command(app)
+    if instruction := os.environ.get(completion.VARIABLE):
+        print("\n".join(completion.answer(instruction, vars(program)["commands"])))
+        return
+    arguments, plain = extract_plain(sys.argv[1:] if argv is None else list(argv))
+    use_plain(plain)
+    arguments = repeat_options(arguments) or ["--help"]
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)
     try:
         with show_stages():
-            app(args=arguments, prog_name="regard")
+            sys.exit(program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False))
+    except UsageError as error:
+        fail(describe_error(error, arguments, vars(program)["commands"]))
     except RegardError as error:
         fail(str(error))
     except BrokenPipeError:
@@ -116,24 +122,6 @@ def command_options() -> dict[str, frozenset[str]]:
         name: frozenset({"--help", *(option for parameter in command.params for option in parameter.opts)})
         for name, command in commands.items()
     }
-
-
-def repeat_options(arguments: Sequence[str]) -> list[str]:
-    """Repeat an option before each of its values, since the parser accepts one value per option."""
-    option, out = "", []
-    for argument in arguments:
-        if argument in MULTI_VALUE_OPTIONS:
-            option, awaiting_value = argument, True
-            continue
-        if argument.startswith("-") and len(argument) > 1:
-            option = ""
-        if option:
-            out.append(option)
-            awaiting_value = False
-        out.append(argument)
-    if option and awaiting_value:
-        out.append(option)  # no value followed: the parser reports it
-    return out
 
 
 def fail(message: str) -> None:

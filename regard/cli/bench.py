@@ -2,15 +2,25 @@
 
 from pathlib import Path
 
-import typer
+from regard.cli.options import SET, TIME, argument, option
 
 
 def bench(
-    run: Path | None = typer.Argument(None, help="Run whose model and texts are measured; a small model if unset."),
-    seconds: float = typer.Option(5.0, min=0.0, help="Duration of each measurement in seconds."),
-    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
+    run: Path | None = argument("RUN", "Run whose model and texts are measured; a small model if unset.", None),
+    seconds: float = option(
+        TIME, "NUMBER", "Duration of each measurement in seconds.", default=5.0, min=0.0, max=3600.0
+    ),
+    set_: list[str] | None = SET,
 ) -> None:
-    """Measure this machine: matrix multiplication, training and translation, and suggest what would make it faster."""
+    """Measure this machine: matrix multiplication, training and translation, and suggest what would make it faster.
+
+    Examples:
+      regard bench
+      regard bench runs/mine --seconds 10
+      regard bench --set train.threads=2
+
+    Read more: docs/speed.md
+    """
     from regard.api.planning import bench as measure_machine
     from regard.config import parse_assignments
 

@@ -5,17 +5,29 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import ALPHA, BEAM, DEVICE, FILES, OUTPUT, PAIR, argument, flag, option
+
 
 def compare(
-    systems: list[Path] = typer.Argument(..., help="Run folders, or files of translations; the first is the baseline."),
-    on: list[str] | None = typer.Option(None, help="Test pairs: two aligned text files, or one .tsv."),
-    beam: int = typer.Option(5, help="Beam width; 1 is greedy."),
-    alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
-    out: Path = typer.Option(Path("comparison"), help="Folder for the page, the charts and the sentences."),
-    as_json: bool = typer.Option(False, "--json", help="Print system → metric → value, interval and p-values."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+    systems: list[Path] = argument("RUNS", "Run folders, or files of translations; the first is the baseline."),
+    on: list[str] | None = option(FILES, PAIR, "Test pairs: two aligned text files, or one .tsv."),
+    beam: int = BEAM,
+    alpha: float = ALPHA,
+    out: Path = option(
+        OUTPUT, "FOLDER", "Folder for the page, the charts and the sentences.", default=Path("comparison")
+    ),
+    as_json: bool = flag(OUTPUT, "Print the value, the interval and the p-values of each metric as JSON.", "--json"),
+    device: str = DEVICE,
 ) -> None:
-    """Compare runs and files of translations on one test set: scores, significance, curves, sentences."""
+    """Compare runs and files of translations on one test set: scores, significance, curves and sentences.
+
+    Examples:
+      regard compare runs/a runs/b --on test.en test.fr
+      regard compare runs/a google.fr --on test.tsv --out comparisons/google
+      regard compare runs/a runs/b --on test.en test.fr --beam 1 --json
+
+    Read more: docs/tuning.md
+    """
     from regard.api.scoring import compare as compare_systems
     from regard.tuning.pages.comparison import format_comparison
 

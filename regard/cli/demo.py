@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.options import OUTPUT, OVERWRITE, TIME, TRAINING, flag, option
+
 if TYPE_CHECKING:
     from regard.jobs.demo import DemoResult
-
 NEXT_STEPS = """
 What to try next
   echo "The old queen never gave the white horses to my brother." | regard translate {run}
@@ -21,14 +22,19 @@ Open {report} in a browser."""
 
 
 def demo(
-    out: Path = typer.Option(Path("runs/demo"), help="Run folder to create."),
-    quick: bool = typer.Option(
-        False, "--quick", help="Run every part in about a minute; the model learns almost nothing."
-    ),
-    seed: int = typer.Option(1, help="Random seed of the corpus and of training."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
+    quick: bool = flag(TIME, "Run every part in about a minute; the model learns almost nothing.", "--quick"),
+    seed: int = option(TRAINING, "NUMBER", "Random seed of the corpus and of training.", default=1),
+    out: Path = option(OUTPUT, "FOLDER", "Run folder to create.", default=Path("runs/demo")),
+    overwrite: bool = OVERWRITE,
 ) -> None:
-    """Train a small translator on the built-in corpus, score it, and show its attention."""
+    """Train a small translator on the built-in corpus, score it, and show its attention.
+
+    Examples:
+      regard demo
+      regard demo --quick --out runs/quick --overwrite
+
+    Read more: README.md
+    """
     from regard.api.training import demo as run_demo
 
     typer.echo("English → French, from a built-in grammar.", err=True)

@@ -5,21 +5,35 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import DEV, FILES, OUTPUT, PAIR, argument, flag, option
+
 
 def doctor(
-    files: list[str] = typer.Argument(..., help="Training pairs: text files, .tsv, .jsonl, .po, .tmx, .xlf, folders."),
-    dev: list[str] | None = typer.Option(
-        None, help="Validation pairs, which select the best checkpoint (one or two files)."
+    files: list[str] = argument("FILES", "Training pairs: text files, .tsv, .jsonl, .po, .tmx, .xlf, or folders."),
+    dev: list[str] | None = DEV,
+    test: list[str] | None = option(FILES, PAIR, "Test pairs; training pairs with the same source are dropped."),
+    source: str = option(FILES, "CODE", "Language code of the source side, such as en.", default=""),
+    target: str = option(FILES, "CODE", "Language code of the target side, such as fr.", default=""),
+    keep: list[str] | None = option(
+        FILES, "KIND", "Kind of finding to keep, although it is dropped by default, such as ratio. May be repeated."
     ),
-    test: list[str] | None = typer.Option(None, help="Test pairs; training pairs with the same source are dropped."),
-    source: str = typer.Option("", help="Language code of the source side."),
-    target: str = typer.Option("", help="Language code of the target side."),
-    fix: Path | None = typer.Option(None, help="Write a clean copy of the corpus into this folder."),
-    keep: list[str] | None = typer.Option(None, help="Kind of finding to keep, although it is dropped by default."),
-    drop: list[str] | None = typer.Option(None, help="Kind of finding to drop, although it is only noted by default."),
-    as_json: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
+    drop: list[str] | None = option(
+        FILES,
+        "KIND",
+        "Kind of finding to drop, although it is only noted by default, such as duplicate. May be repeated.",
+    ),
+    fix: Path | None = option(OUTPUT, "FOLDER", "Write a clean copy of the corpus into this folder."),
+    as_json: bool = flag(OUTPUT, "Print the findings as JSON.", "--json"),
 ) -> None:
-    """Check a corpus: what is wrong with it, where, and what to do about it."""
+    """Check a corpus: what is wrong with it, where, and what to do about it.
+
+    Examples:
+      regard doctor train.en train.fr --dev dev.en dev.fr --source en --target fr
+      regard doctor pairs.tsv --fix clean
+      regard doctor pairs.tsv --drop duplicate --keep ratio --json
+
+    Read more: docs/recipes.md
+    """
     from regard.api.corpora import doctor as check_corpus
 
     diagnosis = check_corpus(

@@ -2,18 +2,25 @@
 
 from pathlib import Path
 
-import typer
+from regard.cli.options import MINUTES, SET, SOURCE, STEPS, TARGET, argument
 
 
 def estimate(
-    files: list[Path] = typer.Argument(..., help="Training pairs or a config .toml, as for `regard train`."),
-    minutes: float | None = typer.Option(None, help="Training time in minutes."),
-    steps: int | None = typer.Option(None, help="Number of optimizer steps."),
-    source: str | None = typer.Option(None, help="Language code of the source side."),
-    target: str | None = typer.Option(None, help="Language code of the target side."),
-    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
+    files: list[Path] = argument("FILES", "Training pairs or a config .toml, as for `regard train`."),
+    source: str | None = SOURCE,
+    target: str | None = TARGET,
+    minutes: float | None = MINUTES,
+    steps: int | None = STEPS,
+    set_: list[str] | None = SET,
 ) -> None:
-    """Estimate what training would take on this machine: parameters, FLOPs, memory, minutes."""
+    """Estimate what training would take on this machine: parameters, FLOPs, memory and minutes.
+
+    Examples:
+      regard estimate train.en train.fr --minutes 30
+      regard estimate pairs.tsv --set model.dim=512 --set model.layers=6
+
+    Read more: docs/speed.md and `regard settings`.
+    """
     from regard.api.planning import estimate as estimate_training
     from regard.config import parse_assignments
 

@@ -5,20 +5,32 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, argument, flag, option
+
 
 def evaluate(
-    run: Path = typer.Argument(..., help="Run folder."),
-    files: list[str] = typer.Argument(..., help="Pairs to score on: two aligned text files, or one .tsv."),
-    beam: int = typer.Option(5, help="Beam width; 1 is greedy search."),
-    alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
-    lowercase: bool = typer.Option(False, "--lowercase", help="Also report BLEU of lowercased text."),
-    tokenize: str | None = typer.Option(
-        None, help="Also report BLEU with another tokenization: none (the text is tokenized already), intl, char, zh."
+    run: Path = RUN,
+    files: list[str] = argument("FILES", "Pairs to score on: two aligned text files, or one .tsv."),
+    beam: int = BEAM,
+    alpha: float = ALPHA,
+    lowercase: bool = flag(MEASUREMENT, "Also report BLEU of lowercased text.", "--lowercase"),
+    tokenize: str | None = option(
+        MEASUREMENT,
+        "NAME",
+        "Also report BLEU with another tokenization: none (the text is tokenized already), intl, char or zh.",
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print metric → {value, low, high, signature}."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+    as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
+    device: str = DEVICE,
 ) -> None:
-    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95% interval."""
+    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95% interval.
+
+    Examples:
+      regard evaluate runs/mine test.en test.fr
+      regard evaluate runs/mine test.tsv --beam 1 --json
+      regard evaluate runs/mine test.en test.zh --tokenize zh
+
+    Read more: docs/recipes.md and `regard compare --help`.
+    """
     from regard.api.scoring import evaluate as evaluate_run
 
     result = evaluate_run(run, *files, beam=beam, alpha=alpha, lowercase=lowercase, tokenize=tokenize, device=device)

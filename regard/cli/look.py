@@ -4,30 +4,71 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import (
+    ADVANCED,
+    CPU_DEVICE,
+    FILES,
+    MAX_SENTENCES,
+    MEASUREMENT,
+    MODEL,
+    OUTPUT,
+    RUN,
+    argument,
+    flag,
+    option,
+)
 from regard.cli.output import write
 from regard.errors import ConfigError
 
+COMPARE_WITH = option(MODEL, "RUN", "Reference model: a saved step of the run, `start`, or another run folder.")
+SENTENCES = option(
+    MEASUREMENT,
+    "NUMBER",
+    "Sentences of the corpus that heads are measured on.",
+    default=100,
+    min=1,
+    max=MAX_SENTENCES,
+)
+MEASURE = flag(
+    MEASUREMENT, "Measure heads on a corpus first; --no-measure is faster.", "--measure/--no-measure", default=True
+)
+NUM_POSITIONS = option(MEASUREMENT, "NUMBER", "Number of positions that --positions shows.", default=24, max=512)
+GOLD = option(FILES, "FILE", "Gold alignment links, one line per pair: 0-0 1-2, and 3p1 for a possible link.")
+HEAD_SENTENCES = option(MEASUREMENT, "NUMBER", "Maximum number of sentences.", default=200, min=1, max=MAX_SENTENCES)
+ABLATE = option(
+    MEASUREMENT, "KIND", "How a head is ablated to measure its cost: zero, mean or resample.", default="zero"
+)
+KEEP_ONLY = flag(MEASUREMENT, "Add the cost of removing all other heads of the same attention.", "--keep-only")
+PHARAOH = option(OUTPUT, "FILE", "Write the links of the best alignment head, one line per pair: 0-0 1-2.")
+
 
 def look(
-    run: Path | None = typer.Argument(None, help="Run folder."),
-    texts: list[str] = typer.Argument(None, help="A sentence, or a sentence and its translation, or files of pairs."),
-    out: Path | None = typer.Option(None, help="Write the page: one file for any browser, no network needed."),
-    head: str | None = typer.Option(None, help="One head, as in decoder.3.cross.5, for --svg, --png and --csv."),
-    sentences: int = typer.Option(100, min=1, help="Sentences of the corpus that heads are measured on."),
-    svg: Path | None = typer.Option(None, help="Write the figure of the head as SVG."),
-    png: Path | None = typer.Option(None, help="Write the figure of the head as PNG."),
-    csv: Path | None = typer.Option(None, help="Write the head's weights, scores and their terms, one row per cell."),
-    npz: Path | None = typer.Option(None, help="Write all arrays of the sentence (NumPy)."),
-    measure: bool = typer.Option(True, help="Measure heads on a corpus first; --no-measure is faster."),
-    positions: bool = typer.Option(False, "--positions", help="Inspect the position encoding; takes no text."),
-    num_positions: int = typer.Option(24, help="Number of positions that --positions shows."),
-    compare_with: str | None = typer.Option(
-        None, help="Reference model: a saved step of the run, `start`, or another run folder."
-    ),
-    selftest: bool = typer.Option(False, "--selftest", help="Verify every measure on this machine, and exit."),
-    device: str = typer.Option("cpu", help="cpu, cuda …"),
+    run: Path | None = argument("RUN", "Run folder, as `regard train` and `regard import` create it.", None),
+    texts: list[str] = argument("TEXTS", "A sentence, or a sentence and its translation, or files of pairs.", None),
+    compare_with: str | None = COMPARE_WITH,
+    head: str | None = option(MEASUREMENT, "HEAD", "One head, such as decoder.3.cross.5, for --svg, --png and --csv."),
+    sentences: int = SENTENCES,
+    measure: bool = MEASURE,
+    positions: bool = flag(MEASUREMENT, "Inspect the position encoding; takes no text.", "--positions"),
+    num_positions: int = NUM_POSITIONS,
+    out: Path | None = option(OUTPUT, "FILE", "Write the page: one file for any browser, no network needed."),
+    svg: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as SVG."),
+    png: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as PNG."),
+    csv: Path | None = option(OUTPUT, "FILE", "Write the head's weights, scores and their terms, one row per cell."),
+    npz: Path | None = option(OUTPUT, "FILE", "Write all arrays of the sentence (NumPy)."),
+    selftest: bool = flag(ADVANCED, "Verify every measure on this machine, and exit.", "--selftest"),
+    device: str = CPU_DEVICE,
 ) -> None:
-    """Inspect a model: what each head attends to, its role, and why; as a page, a summary, figures and files."""
+    """Inspect a model: what each head attends to, its role, and why; as a page, a summary, figures and files.
+
+    Examples:
+      regard look runs/mine "I love dogs." --out look.html
+      regard look runs/mine "I love dogs." "J'aime les chiens." --head decoder.1.cross.0 --svg head.svg
+      regard look runs/mine test.en test.fr --sentences 50
+      regard look runs/mine --positions --out positions.html
+
+    Read more: docs/look_inside.md and docs/look_page.md
+    """
     if selftest:
         _print_selftests()
         return
@@ -57,22 +98,26 @@ def look(
 
 
 def heads(
-    run: Path = typer.Argument(..., help="Run folder."),
-    files: list[str] = typer.Argument(None, help="Pairs to measure on; unset: the run's dev set."),
-    sentences: int = typer.Option(200, min=1, help="Maximum number of sentences."),
-    grammar: bool = typer.Option(False, "--grammar", help="Add sentences of the built-in corpus with gold grammar."),
-    ablate: str = typer.Option("zero", help="How a head is ablated to measure its cost: zero, mean or resample."),
-    keep_only: bool = typer.Option(
-        False, "--keep-only", help="Add the cost of removing all other heads of the same attention."
-    ),
-    gold: Path | None = typer.Option(None, help="Gold links, one line per pair: 0-0 1-2, 3p1 if only possible."),
-    csv: Path | None = typer.Option(None, help="Write the whole table, with more columns than are printed."),
-    pharaoh: Path | None = typer.Option(
-        None, help="Write the links of the best alignment head: 0-0 1-2, one line per pair."
-    ),
-    device: str = typer.Option("cpu", help="cpu, cuda …"),
+    run: Path = RUN,
+    files: list[str] = argument("FILES", "Pairs to measure on; the validation pairs of the run if unset.", None),
+    gold: Path | None = GOLD,
+    sentences: int = HEAD_SENTENCES,
+    grammar: bool = flag(MEASUREMENT, "Add sentences of the built-in corpus with gold grammar.", "--grammar"),
+    ablate: str = ABLATE,
+    keep_only: bool = KEEP_ONLY,
+    csv: Path | None = option(OUTPUT, "FILE", "Write the whole table, with more columns than are printed."),
+    pharaoh: Path | None = PHARAOH,
+    device: str = CPU_DEVICE,
 ) -> None:
-    """The table of heads: role, lift over chance, runner-up, entropy, importance, cost of removal."""
+    """Print the table of heads: role, lift over chance, runner-up, entropy, importance and cost of removal.
+
+    Examples:
+      regard heads runs/mine
+      regard heads runs/mine test.en test.fr --sentences 100 --csv heads.csv
+      regard heads runs/mine test.tsv --gold links.txt --pharaoh best.txt
+
+    Read more: docs/look_inside.md
+    """
     from regard.api.inspecting import heads as inspect_heads
     from regard.jobs.look.summary import summarize_heads
     from regard.report import to_csv

@@ -3,25 +3,44 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from regard.cli.options import DEVICE, FILES, MODEL, OUTPUT, OVERWRITE, PAIR, RUN, TRAINING, option
 
 if TYPE_CHECKING:
     from regard.jobs.prune import PruneResult
+PRUNE_PAIRS = option(FILES, PAIR, "Pairs to rank heads and score on: two aligned files, or one .tsv.", default=[])
+METHOD = option(
+    MODEL,
+    "KIND",
+    "How heads are chosen: importance (by gradients, iteratively) or gates (learned, L0).",
+    default="importance",
+)
+FINETUNE_STEPS = option(
+    TRAINING,
+    "NUMBER",
+    "Optimizer steps of fine-tuning after pruning, on the training pairs of the run; 0 is none.",
+    default=600,
+    min=0,
+)
 
 
 def prune(
-    run: Path = typer.Argument(..., help="Run folder."),
-    keep: str = typer.Option("50%", help="Heads to keep: a percentage such as 50%, or a number."),
-    dev: list[str] = typer.Option([], help="Pairs to rank heads and score on: two aligned files, or one .tsv."),
-    out: Path = typer.Option(..., help="Run folder to create."),
-    method: str = typer.Option("importance", help="importance (by gradients, iteratively) or gates (learned, L0)."),
-    finetune_steps: int = typer.Option(
-        600, min=0, help="Optimizer steps of fine-tuning after pruning, on the run's training pairs; 0: none."
-    ),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+    run: Path = RUN,
+    dev: list[str] = PRUNE_PAIRS,
+    keep: str = option(MODEL, "NUMBER", "Heads to keep: a percentage such as 50%, or a number.", default="50%"),
+    method: str = METHOD,
+    finetune_steps: int = FINETUNE_STEPS,
+    out: Path = option(OUTPUT, "FOLDER", "Run folder to create.", default=...),
+    overwrite: bool = OVERWRITE,
+    device: str = DEVICE,
 ) -> None:
-    """Prune the least important heads, and measure the effect on BLEU, parameters and time."""
+    """Prune the least important heads, and measure the effect on BLEU, parameters and time.
+
+    Examples:
+      regard prune runs/mine --out runs/half
+      regard prune runs/mine --keep 12 --dev dev.en dev.fr --finetune-steps 0 --out runs/twelve
+
+    Read more: docs/look_inside.md
+    """
     from regard.api.inspecting import prune as prune_heads
 
     _print_summary(

@@ -2,24 +2,26 @@
 
 from pathlib import Path
 
-import typer
+from regard.cli.options import ADVANCED, OUTPUT, argument, flag, option
 
 
 def report(
-    folder: Path = typer.Argument(
-        ..., help="Study folder, or run folder, whose report was written at the end of training."
+    folder: Path = argument("FOLDER", "Study folder, or run folder, whose report was written at the end of training."),
+    all_tests: bool = flag(OUTPUT, "Show the test scores of every trial, not only of the selected one.", "--all-tests"),
+    pads_counted: bool = flag(
+        OUTPUT, "Also show accuracy and loss as they would be if padding counted.", "--pads-counted"
     ),
-    all_tests: bool = typer.Option(
-        False, "--all-tests", help="Show the test scores of every trial, not only of the selected one."
-    ),
-    pads_counted: bool = typer.Option(
-        False, "--pads-counted", help="Also show accuracy and loss as they would be if padding counted."
-    ),
-    storage: str | None = typer.Option(
-        None, metavar="URL", help="Storage URL, including the password if one is needed."
-    ),
+    storage: str | None = option(ADVANCED, "URL", "Storage URL, including the password if one is needed."),
 ) -> None:
-    """Write the page of a study: one offline HTML file with tables, charts and conclusions."""
+    """Write the page of a study: one offline HTML file with tables, charts and conclusions.
+
+    Examples:
+      regard report studies/layers
+      regard report studies/layers --all-tests
+      regard report runs/mine
+
+    Read more: docs/tuning.md
+    """
     from regard.api.studies import write_report
 
     print(write_report(folder, all_tests=all_tests, pads_counted=pads_counted, storage=storage))

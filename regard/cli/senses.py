@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
+from regard.cli.options import CPU_DEVICE, OUTPUT, RUN, argument, option
 from regard.cli.output import write
 
 if TYPE_CHECKING:
     from regard.jobs.look.senses import SenseAnalysis
-
-
 LEGEND = """\
 '{word}' in {count} sentences. SelfSim: mean cosine of its vectors; IntraSim: of the tokens of a sentence;
 MEV: variance explained by one direction.
@@ -20,16 +17,23 @@ Ethayarajh 2019; Timkey and van Schijndel 2021."""
 
 
 def senses(
-    run: Path = typer.Argument(..., help="Run folder."),
-    word: str = typer.Argument(..., help="The word, as it occurs in the sentences."),
-    file: Path = typer.Argument(..., help="One sentence per line; or sense, tab, sentence."),
-    svg: Path | None = typer.Option(None, help="Write the scatter plots of all layers as SVG."),
-    png: Path | None = typer.Option(None, help="Write the scatter plots of all layers as PNG."),
-    csv: Path | None = typer.Option(None, help="Write the numbers of every layer as CSV."),
-    points: Path | None = typer.Option(None, help="Write the points of the scatter plots as CSV."),
-    device: str = typer.Option("cpu", help="cpu, cuda …"),
+    run: Path = RUN,
+    word: str = argument("WORD", "The word, as it occurs in the sentences."),
+    file: Path = argument("FILE", "One sentence per line; or sense, tab, sentence."),
+    svg: Path | None = option(OUTPUT, "FILE", "Write the scatter plots of all layers as SVG."),
+    png: Path | None = option(OUTPUT, "FILE", "Write the scatter plots of all layers as PNG."),
+    csv: Path | None = option(OUTPUT, "FILE", "Write the numbers of every layer as CSV."),
+    points: Path | None = option(OUTPUT, "FILE", "Write the points of the scatter plots as CSV."),
+    device: str = CPU_DEVICE,
 ) -> None:
-    """One word in many sentences, layer by layer: how contextual its embedding is, and whether senses separate."""
+    """Show one word in many sentences, layer by layer: how contextual its embedding is, and whether senses separate.
+
+    Examples:
+      regard senses runs/mine bank bank.tsv
+      regard senses runs/mine bank bank.tsv --svg bank.svg --csv bank.csv
+
+    Read more: docs/look_inside.md
+    """
     from regard.api.inspecting import senses as analyze_senses
     from regard.report import to_csv
 

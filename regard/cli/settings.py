@@ -4,7 +4,15 @@ import json
 
 
 def settings() -> None:
-    """Print every setting with its default and description, as a config file to start from."""
+    """Print every setting with its default and description, as a config file to start from.
+
+    Examples:
+      regard settings
+      regard settings > config.toml
+      regard train config.toml train.en train.fr
+
+    Read more: docs/recipes.md
+    """
     from regard.api.planning import settings as list_settings
 
     current_section = ""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-from regard.config.names import find_setting
-
 COMMANDS = {
     "embed-words": "senses",
     "eval": "evaluate",
@@ -65,6 +63,8 @@ def suggest(arguments: Sequence[str], options: Options) -> str | None:
 def _suggest_option(option: str, options: frozenset[str]) -> str | None:
     if option in OPTIONS and OPTIONS[option].split()[0] in options:
         return OPTIONS[option]
+    from regard.config.names import find_setting
+
     setting = find_setting(option.removeprefix("--"))
     short = f"--{setting.rpartition('.')[2].replace('_', '-')}" if setting else ""
     if short in options:

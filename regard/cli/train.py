@@ -4,39 +4,68 @@ from pathlib import Path
 
 import typer
 
+from regard.cli.options import (
+    ADVANCED,
+    DEV,
+    MINUTES,
+    MODEL,
+    OUTPUT,
+    OVERWRITE,
+    SET,
+    SOURCE,
+    STEPS,
+    TARGET,
+    TEST,
+    TIME,
+    TRAINING,
+    argument,
+    option,
+)
+
 EXIT_INTERRUPTED = 130
-FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
 
 def train(
-    files: list[Path] | None = FILES_ARGUMENT,
-    out: Path | None = typer.Option(None, help="Run folder to create; runs/<name of the first file> if unset."),
-    dev: list[str] | None = typer.Option(
-        None, help="Validation pairs, which select the best checkpoint (one or two files)."
+    files: list[Path] | None = argument("FILES", "Two aligned text files, one .tsv, or a config .toml.", None),
+    dev: list[str] | None = DEV,
+    test: list[str] | None = TEST,
+    source: str | None = SOURCE,
+    target: str | None = TARGET,
+    minutes: float | None = MINUTES,
+    steps: int | None = STEPS,
+    epochs: float | None = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5."),
+    set_: list[str] | None = SET,
+    from_: Path | None = option(
+        MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from"
     ),
-    test: list[str] | None = typer.Option(None, help="Test pairs, on which the finished model is scored."),
-    minutes: float | None = typer.Option(None, help="Training time in minutes."),
-    steps: int | None = typer.Option(None, help="Number of optimizer steps."),
-    epochs: float | None = typer.Option(None, help="Number of passes over the training pairs, as in --epochs 1.5."),
-    learning_rate: float | None = typer.Option(
-        None, help="Peak learning rate; chosen by the size of the model if unset."
+    learning_rate: float | None = option(
+        TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset."
     ),
-    batch_tokens: int | None = typer.Option(None, help="Tokens of a batch, padding included."),
-    threads: int | None = typer.Option(None, help="Number of CPU threads; one per core if unset."),
-    track: list[str] | None = typer.Option(
-        None, help="Tracker that records the training curves: tensorboard writes event files into the run folder."
+    batch_tokens: int | None = option(TRAINING, "NUMBER", "Tokens of a batch, padding included."),
+    seed: int | None = option(
+        TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result."
     ),
-    seed: int | None = typer.Option(None, help="Random seed; the same seed on the same machine gives the same result."),
-    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
-    source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
-    target: str | None = typer.Option(None, help="Language code of the target side."),
-    from_: Path | None = typer.Option(
-        None, "--from", help="Initialize from the tokenizer and weights of this run (fine-tuning)."
+    resume: Path | None = option(TRAINING, "RUN", "Continue this run where it was stopped."),
+    out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
+    overwrite: bool = OVERWRITE,
+    track: list[str] | None = option(
+        OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder."
     ),
-    resume: Path | None = typer.Option(None, help="Continue this run where it was stopped."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing run."),
+    threads: int | None = option(ADVANCED, "NUMBER", "Number of CPU threads; one per core if unset."),
 ) -> None:
-    """Train a translator on pairs of sentences."""
+    """Train a translator on pairs of sentences.
+
+    Settings that you leave out are chosen from the corpus, the machine and the time, and each choice is printed with
+    its reason. Ctrl-C saves the run and stops.
+
+    Examples:
+      regard train train.en train.fr --dev dev.en dev.fr --out runs/mine --minutes 30
+      regard train pairs.tsv --source en --target fr --steps 2000 --set model.dropout=0.2
+      regard train new.tsv --from runs/mine --out runs/fine-tuned
+      regard train --resume runs/mine --minutes 60
+
+    Read more: docs/recipes.md, `regard settings` and `regard estimate --help`.
+    """
     from regard.api.terminal import interruptible
     from regard.api.training import merge_values, training_events
     from regard.config import parse_assignments

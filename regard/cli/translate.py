@@ -13,41 +13,100 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
+from regard.cli.options import (
+    ADVANCED,
+    ALPHA,
+    BEAM,
+    DEVICE,
+    MAX_TOP_K,
+    MAX_WORKERS,
+    OUTPUT,
+    RUN,
+    SEARCH,
+    argument,
+    flag,
+    option,
+)
+from regard.display.console import is_plain
 from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate import Translation
-
 REFRESH_SECONDS = 0.5
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
+NBEST = option(
+    SEARCH,
+    "NUMBER",
+    "Print this many translations of each line, best first, after its number; truncated ones come last. At most "
+    "the beam width.",
+    default=1,
+    min=1,
+)
+TEMPERATURE = option(
+    SEARCH, "NUMBER", "With --sample: below 1 is more conservative, above 1 more diverse.", default=1.0
+)
+TOP_K = option(
+    SEARCH,
+    "NUMBER",
+    "With --sample: draw from the k most probable tokens; 0 is all.",
+    default=0,
+    min=0,
+    max=MAX_TOP_K,
+)
+TOP_P = option(
+    SEARCH, "NUMBER", "With --sample: draw from the smallest set with total probability p (nucleus).", default=1.0
+)
+LONG = option(SEARCH, "KIND", "Lines longer than in training: split them at sentence ends, or refuse.", default="split")
+WORKERS = option(
+    ADVANCED,
+    "NUMBER",
+    "Number of processes; 0 is one per core for a long text on a CPU.",
+    default=0,
+    min=0,
+    max=MAX_WORKERS,
+)
+QUANTIZE = option(
+    ADVANCED, "KIND", "Precision: none, or int8, which is faster on a CPU and nearly as good.", default="none"
+)
+ENGINE = option(
+    ADVANCED,
+    "NAME",
+    "What runs the model: torch, or ctranslate2 (an optional dependency) with the same weights.",
+    default="torch",
+)
 
 
 def translate(
-    run: Path = typer.Argument(..., help="Run folder."),
-    file: Path | None = typer.Argument(None, help="Text, one sentence per line, .po or .xlf; standard input if unset."),
-    out: Path | None = typer.Option(None, help="File to write; standard output if unset."),
-    beam: int = typer.Option(5, help="Beam width; 1 is greedy search."),
-    alpha: float = typer.Option(1.0, help="Length penalty: scores are log-probability / length^alpha."),
-    nbest: int = typer.Option(
-        1, help="Print this many translations of each line, best first, after its number; truncated ones come last."
-    ),
-    scores: bool = typer.Option(False, "--scores", help="Print the score before each translation."),
-    sample: bool = typer.Option(False, "--sample", help="Sample from the model instead of searching for the best."),
-    temperature: float = typer.Option(1.0, help="Below 1 is more conservative, above 1 more diverse (with --sample)."),
-    top_k: int = typer.Option(0, help="Sample only from the k most probable tokens; 0: all (with --sample)."),
-    top_p: float = typer.Option(
-        1.0, help="Nucleus sampling: the smallest set with total probability p (with --sample)."
-    ),
-    seed: int = typer.Option(1, help="Random seed (with --sample)."),
-    workers: int = typer.Option(0, min=0, help="Number of processes; 0: one per core for a long text on a CPU."),
-    quantize: str = typer.Option("none", help="none or int8, which is faster on a CPU and nearly as good."),
-    engine: str = typer.Option("torch", help="torch, or ctranslate2 (an optional dependency) with the same weights."),
-    long: str = typer.Option("split", help="Lines longer than in training: split at sentence ends, or refuse."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda …"),
+    run: Path = RUN,
+    file: Path | None = argument("FILE", "Text, one sentence per line, .po or .xlf; standard input if unset.", None),
+    beam: int = BEAM,
+    alpha: float = ALPHA,
+    nbest: int = NBEST,
+    sample: bool = flag(SEARCH, "Sample from the model instead of searching for the best.", "--sample"),
+    temperature: float = TEMPERATURE,
+    top_k: int = TOP_K,
+    top_p: float = TOP_P,
+    seed: int = option(SEARCH, "NUMBER", "With --sample: random seed.", default=1),
+    long: str = LONG,
+    out: Path | None = option(OUTPUT, "FILE", "File to write; standard output if unset."),
+    scores: bool = flag(OUTPUT, "Print the score before each translation.", "--scores"),
+    workers: int = WORKERS,
+    quantize: str = QUANTIZE,
+    engine: str = ENGINE,
+    device: str = DEVICE,
 ) -> None:
-    """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept."""
+    """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept.
+
+    Examples:
+      echo "I love dogs." | regard translate runs/mine
+      regard translate runs/mine input.en --out output.fr --beam 4
+      regard translate runs/mine input.en --nbest 3 --scores
+      regard translate runs/mine messages.po --out fr.po
+
+    Read more: docs/speed.md
+    """
     from regard.api.translation import is_document, translate_file, translate_stream
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
@@ -109,7 +168,7 @@ def _input_size(file: Path | None) -> int:
 @contextlib.contextmanager
 def _progress_counter(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
     """Shows the number of translated lines on a terminal, unless the lines themselves are printed there."""
-    if not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
+    if is_plain() or not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
         yield lambda number: None
         return
     total = sum(1 for _ in _read_input(file)) if file is not None else 0

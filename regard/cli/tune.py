@@ -5,39 +5,60 @@ from typing import Any
 
 import typer
 
+from regard.cli.options import ADVANCED, FILES, MODEL, OUTPUT, PAIR, SEARCH, SOURCE, TARGET, TIME, argument, option
 from regard.errors import ConfigError
 
-FILES_ARGUMENT = typer.Argument(
-    None, metavar="FILES", help="A study .toml or a study folder; or training files, with --over."
+STUDY_FILES = argument("FILES", "A study .toml or a study folder; or training files, with --over.", None)
+SET_ALL = option(
+    MODEL,
+    "NAME=VALUE",
+    "Change a setting of all trials, as `regard settings` lists them. May be repeated.",
+    "--set",
+)
+OVER = option(
+    SEARCH,
+    "NAME=VALUES",
+    "What varies: a,b,c or lo..hi or 'log lo..hi' or 'lo..hi by step'. May be repeated.",
+)
+ONLY = option(SEARCH, "PATTERN", "Train only the sets whose names match, such as 'deep*'. May be repeated.")
+STORAGE = option(
+    ADVANCED, "URL", "Database of the study, such as postgresql://host/name; a file in the folder if unset."
 )
 
 
 def tune(
-    files: list[Path] | None = FILES_ARGUMENT,
-    over: list[str] | None = typer.Option(
-        None, metavar="NAME=VALUES", help="What varies: a,b,c or lo..hi or 'log lo..hi' or 'lo..hi by step'."
-    ),
-    dev: list[str] | None = typer.Option(None, help="Dev pairs, used to rank trials (one or two files)."),
-    test: list[str] | None = typer.Option(None, help="Test pairs, to score the selected trial on."),
-    set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any setting, for all trials."),
-    source: str | None = typer.Option(None, help="Source language code, as in --source en."),
-    target: str | None = typer.Option(None, help="Target language code."),
-    sampler: str | None = typer.Option(None, help="sets, grid, random or tpe."),
-    pruner: str | None = typer.Option(None, help="Stop weak trials early: none, halving or median."),
-    metric: str | None = typer.Option(None, help="Dev metric to optimize: loss, bleu, chrf or accuracy."),
-    trials: int | None = typer.Option(None, help="Number of combinations to try."),
-    seeds: int | None = typer.Option(None, help="Runs per combination, each with another seed."),
-    only: list[str] | None = typer.Option(None, metavar="PATTERN", help="Only the sets whose names match."),
-    minutes_each: float | None = typer.Option(None, help="Minutes per trial."),
-    steps_each: int | None = typer.Option(None, help="Optimizer steps per trial."),
-    epochs_each: float | None = typer.Option(None, help="Epochs per trial."),
-    tokens_each: float | None = typer.Option(None, help="Target tokens per trial."),
-    out: Path | None = typer.Option(None, help="Study folder; studies/<name> if unset."),
-    storage: str | None = typer.Option(None, metavar="URL", help="postgresql://…; a file in the folder if unset."),
-    worker: str | None = typer.Option(None, metavar="URL", help="Join the study in this storage."),
-    study: str | None = typer.Option(None, metavar="NAME", help="Which study, if a storage holds several."),
+    files: list[Path] | None = STUDY_FILES,
+    dev: list[str] | None = option(FILES, PAIR, "Validation pairs, by which trials are ranked."),
+    test: list[str] | None = option(FILES, PAIR, "Test pairs, on which the selected trial is scored."),
+    source: str | None = SOURCE,
+    target: str | None = TARGET,
+    minutes_each: float | None = option(TIME, "NUMBER", "Minutes per trial."),
+    steps_each: int | None = option(TIME, "NUMBER", "Optimizer steps per trial."),
+    epochs_each: float | None = option(TIME, "NUMBER", "Epochs per trial."),
+    tokens_each: float | None = option(TIME, "NUMBER", "Target tokens per trial."),
+    set_: list[str] | None = SET_ALL,
+    over: list[str] | None = OVER,
+    sampler: str | None = option(SEARCH, "NAME", "How combinations are chosen: sets, grid, random or tpe."),
+    pruner: str | None = option(SEARCH, "NAME", "How weak trials are stopped early: none, halving or median."),
+    metric: str | None = option(SEARCH, "NAME", "Validation metric to optimize: loss, bleu, chrf or accuracy."),
+    trials: int | None = option(SEARCH, "NUMBER", "Number of combinations to try."),
+    seeds: int | None = option(SEARCH, "NUMBER", "Runs per combination, each with another seed."),
+    only: list[str] | None = ONLY,
+    out: Path | None = option(OUTPUT, "FOLDER", "Study folder; studies/<name> if unset."),
+    storage: str | None = STORAGE,
+    worker: str | None = option(ADVANCED, "URL", "Join the study in this storage."),
+    study: str | None = option(ADVANCED, "NAME", "Which study to join, if a storage holds several."),
 ) -> None:
-    """Train over many settings and find out which ones matter: a study file, or training files and --over."""
+    """Train over many settings and find out which ones matter: a study file, or training files and --over.
+
+    Examples:
+      regard tune pairs.tsv --over model.layers=2,4 --over model.dropout=0.1..0.4 --minutes-each 6
+      regard tune study.toml --dev dev.en dev.fr --trials 20 --pruner median
+      regard tune studies/pairs
+      regard tune --worker postgresql://host/name --study pairs
+
+    Read more: docs/tuning.md
+    """
     from regard.api.studies import open_study, show_or_exhaust, summarize_study
     from regard.api.terminal import interruptible
     from regard.cli.train import EXIT_INTERRUPTED

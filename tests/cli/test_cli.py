@@ -10,8 +10,9 @@ import pytest
 
 from regard import __version__
 from regard import config as settings
-from regard.cli import main, repeat_options
+from regard.cli import main
 from regard.cli.translate import _decode_stdin
+from regard.cli.usage import repeat_options
 from tests.jobs.conftest import TINY
 
 QUICK = [word for change in TINY for word in ("--set", change)]
@@ -240,9 +241,9 @@ MISTAKES = {
     "resume nothing": (["train", "--resume", "nowhere"], "no such run"),
     "resume and files": (["train", "train.en", "train.fr", "--resume", "x"], "leave out files"),
     "unknown corpus": (["corpus", "klingon"], "expected one of: english-french, copy"),
-    "unknown command": (["trian"], "No such command 'trian'"),
-    "unknown option": (["train", "--stepps", "3"], "No such option: --stepps"),
-    "no value": (["train", "train.en", "train.fr", "--dev"], "requires an argument"),
+    "unknown command": (["trian"], "there is no command 'trian'; did you mean 'train'?"),
+    "unknown option": (["train", "--stepps", "3"], "regard train has no option --stepps; did you mean '--steps'?"),
+    "no value": (["train", "train.en", "train.fr", "--dev"], "--dev needs a value: --dev FILE [FILE]"),
     "bad device": (
         ["train", "train.en", "train.fr", "--out", "r", "--set", "train.device=toaster"],
         "device 'toaster' is not available",

@@ -1,0 +1,107 @@
+"""Wrong use: one sentence, the usage line of the command, exit code 2."""
+
+import pytest
+
+from regard.cli import main
+from regard.cli.usage import extract_plain, repeat_options
+from regard.display.console import is_plain, use_plain
+
+MISTAKES = {
+    "translate": ("RUN is missing", "regard translate RUN [FILE] [OPTIONS]"),
+    "translate x --beam q": (
+        "--beam q: expected a whole number from 1 to 200",
+        "regard translate RUN [FILE] [OPTIONS]",
+    ),
+    "translate x --beam=5000": (
+        "--beam 5000: expected a whole number from 1 to 200",
+        "regard translate RUN [FILE] [OPTIONS]",
+    ),
+    "translate x --workers 999999": (
+        "--workers 999999: expected a whole number from 0 to 64",
+        "regard translate RUN [FILE] [OPTIONS]",
+    ),
+    "translate x --top-k -3": (
+        "--top-k -3: expected a whole number from 0 to 1000000",
+        "regard translate RUN [FILE] [OPTIONS]",
+    ),
+    "translate x --nbest 0": ("--nbest 0: expected a whole number at least 1", "regard translate RUN [FILE] [OPTIONS]"),
+    "bench --seconds soon": ("--seconds soon: expected a number from 0 to 3600", "regard bench [RUN] [OPTIONS]"),
+    "train a --steps 1.5": ("--steps 1.5: expected a whole number", "regard train [FILES] [OPTIONS]"),
+    "train --resume": ("--resume needs a value: --resume RUN", "regard train [FILES] [OPTIONS]"),
+    "compare a b --on": ("--on needs a value: --on FILE [FILE]", "regard compare RUNS [OPTIONS]"),
+    "evaluate x y --json=3": ("--json takes no value", "regard evaluate RUN FILES [OPTIONS]"),
+    "export runs/x": ("--to FORMAT is missing", "regard export RUN --to FORMAT [OPTIONS]"),
+    "settings x": ("regard settings takes fewer arguments; left over: x", "regard settings [OPTIONS]"),
+    "train --zzz": ("regard train has no option --zzz", "regard train [FILES] [OPTIONS]"),
+    "heads x --sentence 3": (
+        "regard heads has no option --sentence; did you mean '--sentences'?",
+        "regard heads RUN [FILES] [OPTIONS]",
+    ),
+    "trian": ("there is no command 'trian'; did you mean 'train'?", "regard COMMAND [OPTIONS]"),
+    "help nothing": ("there is no command 'nothing'", "regard help [COMMAND] [OPTIONS]"),
+    "--zzz": ("regard has no option --zzz", "regard COMMAND [OPTIONS]"),
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_wrong_use_is_one_sentence_with_the_usage_line(line: str, capsys):
+    sentence, usage = MISTAKES[line]
+    with pytest.raises(SystemExit) as stop:
+        main(line.split())
+    printed = capsys.readouterr()
+    assert stop.value.code == 2 and printed.out == ""
+    assert printed.err == f"error: {sentence}\nUsage: {usage}\n"
+
+
+def test_more_translations_than_the_beam_holds_are_refused_before_the_model_is_read(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["translate", "nowhere", "--nbest", "9"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "error: nbest=9: must be between 1 and the beam size, 5\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "repeated"),
+    [
+        ("train a --dev b c --out r", "train a --dev b --dev c --out r"),
+        ("train a --dev --out r", "train a --dev --out r"),
+        ("train a --dev --test b", "train a --dev --test b"),
+        ("train a --dev b -- --dev c d", "train a --dev b -- --dev c d"),
+        ("train a --dev -- b", "train a --dev -- b"),
+        ("translate run - --on x", "translate run - --on x"),
+        ("compare a --on - b", "compare a --on - --on b"),
+        ("--dev", "--dev"),
+    ],
+)
+def test_options_with_several_values_are_repeated(typed: str, repeated: str):
+    assert repeat_options(typed.split()) == repeated.split()
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest", "plain"),
+    [
+        ("--plain train a", "train a", True),
+        ("train a --plain", "train a", True),
+        ("train a --dev b --plain c", "train a --dev b c", True),
+        ("look run -- --plain", "look run -- --plain", False),
+        ("train a", "train a", False),
+        ("", "", False),
+    ],
+)
+def test_plain_may_stand_anywhere_before_two_dashes(typed: str, rest: str, plain: bool):
+    assert extract_plain(typed.split()) == (rest.split(), plain)
+
+
+@pytest.mark.parametrize("line", ["--plain help", "help --plain"])
+def test_the_program_knows_that_output_is_plain(line: str, monkeypatch):
+    monkeypatch.delenv("REGARD_PLAIN", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    try:
+        with pytest.raises(SystemExit):
+            main(line.split())
+        assert is_plain()
+        with pytest.raises(SystemExit):
+            main(["help"])
+        assert not is_plain()  # the option of one call does not reach the next
+    finally:
+        use_plain(False)
