@@ -10,6 +10,7 @@ from regard.cli.overrides import collect_values, read_config
 from regard.errors import ConfigError
 
 EXIT_INTERRUPTED = 130
+NO_FILES = "nothing to train on: the training files come before --dev and --test, which take the files after them"
 FILES_ARGUMENT = typer.Argument(None, metavar="FILES", help="Two aligned text files, one .tsv, or a config .toml.")
 
 
@@ -22,6 +23,15 @@ def train(
     test: list[str] | None = typer.Option(None, help="Test pairs, on which the finished model is scored."),
     minutes: float | None = typer.Option(None, help="Training time in minutes."),
     steps: int | None = typer.Option(None, help="Number of optimizer steps."),
+    epochs: float | None = typer.Option(None, help="Number of passes over the training pairs, as in --epochs 1.5."),
+    learning_rate: float | None = typer.Option(
+        None, help="Peak learning rate; chosen by the size of the model if unset."
+    ),
+    batch_tokens: int | None = typer.Option(None, help="Tokens of a batch, padding included."),
+    threads: int | None = typer.Option(None, help="Number of CPU threads; one per core if unset."),
+    track: list[str] | None = typer.Option(
+        None, help="Tracker that records the training curves: tensorboard writes event files into the run folder."
+    ),
     seed: int | None = typer.Option(None, help="Random seed; the same seed on the same machine gives the same result."),
     set_: list[str] | None = typer.Option(None, "--set", metavar="NAME=VALUE", help="Any of `regard settings`."),
     source: str | None = typer.Option(None, help="Language code of the source side, as in --source en."),
@@ -40,15 +50,18 @@ def train(
         "data.target": target,
         "train.minutes": minutes,
         "train.steps": steps,
+        "train.epochs": epochs,
+        "train.learning_rate": learning_rate,
+        "train.batch_tokens": batch_tokens,
+        "train.threads": threads,
+        "train.track": track or None,
         "train.seed": seed,
     }
     values = collect_values(options, set_)
     if resume is not None and (files or out or overwrite or from_):
         raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
     if not files and resume is None and (dev or test):
-        raise ConfigError(
-            "nothing to train on: the training files come before --dev and --test, which take the files after them"
-        )
+        raise ConfigError(NO_FILES)
     from regard.display.training import show_progress
     from regard.jobs.train import fit
     from regard.jobs.train.events import TrainingInterrupted
