@@ -23,6 +23,11 @@ from regard.cli.options import (
 )
 
 EXIT_INTERRUPTED = 130
+EPOCHS = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5.")
+FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
+LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
+SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
+TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder.")
 
 
 def train(
@@ -33,24 +38,16 @@ def train(
     target: str | None = TARGET,
     minutes: float | None = MINUTES,
     steps: int | None = STEPS,
-    epochs: float | None = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5."),
+    epochs: float | None = EPOCHS,
     set_: list[str] | None = SET,
-    from_: Path | None = option(
-        MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from"
-    ),
-    learning_rate: float | None = option(
-        TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset."
-    ),
+    from_: Path | None = FROM,
+    learning_rate: float | None = LEARNING_RATE,
     batch_tokens: int | None = option(TRAINING, "NUMBER", "Tokens of a batch, padding included."),
-    seed: int | None = option(
-        TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result."
-    ),
+    seed: int | None = SEED,
     resume: Path | None = option(TRAINING, "RUN", "Continue this run where it was stopped."),
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
     overwrite: bool = OVERWRITE,
-    track: list[str] | None = option(
-        OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder."
-    ),
+    track: list[str] | None = TRACK,
     threads: int | None = option(ADVANCED, "NUMBER", "Number of CPU threads; one per core if unset."),
 ) -> None:
     """Train a translator on pairs of sentences.

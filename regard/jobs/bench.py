@@ -182,7 +182,7 @@ def measure_decoding(
     sources = workload.sentences(DECODING_SENTENCES, workload.lengths.source)
     search = replace(
         search, limits=Limits(factor=1.0, extra=0, loop_repeats=1000)
-    )  # an untrained model never generates EOS
+    )  # an untrained model hardly ever generates EOS
 
     def measure() -> float:
         speeds: list[float] = []
@@ -190,7 +190,8 @@ def measure_decoding(
         while len(speeds) < 2 or time.perf_counter() < end:
             start = time.perf_counter()
             results = search.search(ModelStepper(incremental_decoder, sources, range(len(sources))))
-            speeds.append(sum(len(hypotheses[0].ids) for hypotheses in results) / (time.perf_counter() - start))
+            num_tokens = sum(len(hypotheses[0].ids) + 1 for hypotheses in results)  # EOS included
+            speeds.append(num_tokens / (time.perf_counter() - start))
         return statistics.median(speeds[1:])
 
     with torch.inference_mode():
