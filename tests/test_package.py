@@ -94,7 +94,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "translate_file": lambda: regard.translate_file("runs/mine", "text.txt", out / "text.fr"),
         "translate_stream": lambda: list(regard.translate_stream("runs/mine", ["a dog"])),
         "tune": lambda: regard.tune(
-            "pairs.tsv", over={"train.seed": [1, 2]}, each={"steps": 1}, settings=SMALL, out=out / "study"
+            "pairs.tsv", over={"model.dropout": [0.1, 0.2]}, each={"steps": 1}, settings=SMALL, out=out / "study"
         ),
         "write_report": lambda: regard.write_report("runs/mine"),
     }

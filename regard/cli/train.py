@@ -69,24 +69,15 @@ def train(
     from regard.display.training import show_progress
     from regard.jobs.train.events import TrainingInterrupted
 
-    options = {
-        "train.learning_rate": learning_rate,
-        "train.batch_tokens": batch_tokens,
-        "train.threads": threads,
-        "train.track": track or None,
-    }
+    options: dict[str, object] = {"data.source": source, "data.target": target, "train.seed": seed}
+    options |= {"train.minutes": minutes, "train.steps": steps, "train.epochs": epochs, "train.threads": threads}
+    options |= {"train.learning_rate": learning_rate, "train.batch_tokens": batch_tokens, "train.track": track or None}
     with interruptible() as should_stop:
         events = training_events(
             *files or (),
             dev=dev,
             test=test,
             out=out,
-            minutes=minutes,
-            steps=steps,
-            epochs=epochs,
-            seed=seed,
-            source=source,
-            target=target,
             settings=merge_values(options, parse_assignments(set_ or ())),
             init_from=from_,
             resume=resume,
