@@ -20,7 +20,8 @@ from typing import Any
 from environment import described, write
 
 from regard import config as settings
-from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
+from regard.api.terminal import interruptible
+from regard.cli.train import EXIT_INTERRUPTED
 from regard.config import Config
 from regard.display.study import show_study
 from regard.formats import read_pairs
@@ -99,7 +100,9 @@ def fewer(folder: Path, files: Sequence[str], count: int) -> list[Path]:
 def train(part: str, given: argparse.Namespace) -> None:
     """Begin a part, or go on with it; it ends with its own page in its folder."""
     bench = open_study.create_study(study_of(part, given), given.folder / part)
-    if not show_study(run_trials(bench, install_interrupt_handler()), bench.study_folder, bench.peek):
+    with interruptible() as should_stop:
+        finished = show_study(run_trials(bench, should_stop), bench.study_folder, bench.peek)
+    if not finished:
         raise SystemExit(EXIT_INTERRUPTED)
     print(write_study_page(bench, all_tests=True, pads_counted=True))
     bench.close()

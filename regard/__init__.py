@@ -1,30 +1,106 @@
 """Regard: train Transformers on your own text, on your own machine, and see what they attend to.
 
     import regard
-    translator = regard.load("runs/demo")
-    translator.translate(["I love dogs."])
 
-Nothing heavy is imported until it is used.
+    run = regard.train("train.en", "train.fr", out="runs/mine", minutes=60, progress=True)
+    model = regard.load("runs/mine")
+    model.translate("I love dogs.")
+
+Every command of the command line is a function here. Nothing heavy is imported until it is used.
 """
 
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["RegardError", "__version__", "load"]
 
 if TYPE_CHECKING:
-    from regard.errors import RegardError
-    from regard.jobs.load import load
+    from regard.api.attention import SentenceAttention as SentenceAttention
+    from regard.api.corpora import corpus as corpus
+    from regard.api.corpora import doctor as doctor
+    from regard.api.inspecting import heads as heads
+    from regard.api.inspecting import look as look
+    from regard.api.inspecting import prune as prune
+    from regard.api.inspecting import senses as senses
+    from regard.api.models import EncoderModel as EncoderModel
+    from regard.api.models import TranslationModel as TranslationModel
+    from regard.api.models import export as export
+    from regard.api.models import import_model as import_model
+    from regard.api.models import load as load
+    from regard.api.models import load_encoder as load_encoder
+    from regard.api.planning import bench as bench
+    from regard.api.planning import estimate as estimate
+    from regard.api.planning import settings as settings
+    from regard.api.runs import TrainedRun as TrainedRun
+    from regard.api.runs import open_run as open_run
+    from regard.api.scoring import compare as compare
+    from regard.api.scoring import evaluate as evaluate
+    from regard.api.studies import StudyResult as StudyResult
+    from regard.api.studies import tune as tune
+    from regard.api.studies import write_report as write_report
+    from regard.api.training import demo as demo
+    from regard.api.training import train as train
+    from regard.api.training import training_events as training_events
+    from regard.api.translation import translate_file as translate_file
+    from regard.api.translation import translate_stream as translate_stream
+    from regard.decode import BeamSearch as BeamSearch
+    from regard.decode import GreedySearch as GreedySearch
+    from regard.decode import SamplingSearch as SamplingSearch
+    from regard.errors import RegardError as RegardError
+    from regard.errors import RegardWarning as RegardWarning
+    from regard.formats.registry import register_format as register_format
+    from regard.jobs.train.events import Alarm as Alarm
+    from regard.jobs.train.events import Note as Note
+    from regard.jobs.train.events import TrainingFinished as TrainingFinished
+    from regard.jobs.train.events import TrainingInterrupted as TrainingInterrupted
+    from regard.jobs.train.events import TrainingProgress as TrainingProgress
+    from regard.jobs.train.events import TrainingStarted as TrainingStarted
+    from regard.jobs.train.events import ValidationFinished as ValidationFinished
+    from regard.jobs.translate.worker_pool import RuntimeOptions as RuntimeOptions
+    from regard.metrics.score import Score as Score
+    from regard.model.register import register_activation as register_activation
+    from regard.model.register import register_position_scheme as register_position_scheme
+    from regard.tasks.translate import Translation as Translation
 
-_LAZY_IMPORTS = {"RegardError": "regard.errors", "load": "regard.jobs.load"}
+_MODULES = {
+    "regard.api.attention": ("SentenceAttention",),
+    "regard.api.corpora": ("corpus", "doctor"),
+    "regard.api.inspecting": ("heads", "look", "prune", "senses"),
+    "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
+    "regard.api.planning": ("bench", "estimate", "settings"),
+    "regard.api.runs": ("TrainedRun", "open_run"),
+    "regard.api.scoring": ("compare", "evaluate"),
+    "regard.api.studies": ("StudyResult", "tune", "write_report"),
+    "regard.api.training": ("demo", "train", "training_events"),
+    "regard.api.translation": ("translate_file", "translate_stream"),
+    "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch"),
+    "regard.errors": ("RegardError", "RegardWarning"),
+    "regard.formats.registry": ("register_format",),
+    "regard.jobs.train.events": (
+        "Alarm",
+        "Note",
+        "TrainingFinished",
+        "TrainingInterrupted",
+        "TrainingProgress",
+        "TrainingStarted",
+        "ValidationFinished",
+    ),
+    "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
+    "regard.metrics.score": ("Score",),
+    "regard.model.register": ("register_activation", "register_position_scheme"),
+    "regard.tasks.translate": ("Translation",),
+}
+_LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = ["__version__", *_LAZY_IMPORTS]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY_IMPORTS:
-        raise AttributeError(f"module 'regard' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # which sees the imports above, and so misspelt names
 
-    return getattr(import_module(_LAZY_IMPORTS[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY_IMPORTS:
+            raise AttributeError(f"module 'regard' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY_IMPORTS[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -10,12 +10,18 @@
     │   └── WriteError          a file that could not be written; its previous version is intact
     └── ModelError              an input that the model cannot process, for example one longer than its positions
 
+    RegardWarning               not an error: training that goes wrong, in a program that shows no progress
+
 A message says what happened, where, what was expected and what to do.
 """
 
 
 class RegardError(Exception):
     """A problem that the user can fix; the message says how."""
+
+
+class RegardWarning(UserWarning):
+    """Training that goes wrong, in a program that shows no progress."""
 
 
 class ConfigError(RegardError):

@@ -12,6 +12,7 @@
     store/                        the corpus, memory-mapped
     report.html  charts/          how training went, for people
     heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
+    tensorboard/                  event files of training curves, if train.track asks for them
     pruning.json                  which heads were pruned, and what that cost
     scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
@@ -121,13 +122,16 @@ class Run:
 
     @property
     def pruning(self) -> Path:
-        """Which heads were pruned, and what that cost."""
         return self.folder / "pruning.json"
 
     @property
     def head_history(self) -> Path:
         """Statistics of attention heads during training, one line for each time they were measured."""
         return self.folder / "heads.jsonl"
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.folder / "tensorboard"
 
     @property
     def report(self) -> Path:
@@ -178,7 +182,7 @@ class Run:
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
-        folders += [self.store, self.charts]
+        folders += [self.store, self.charts, self.tensorboard]
         return [path for path in (*files, *self.tokenizer_files(), *folders) if path.exists()]
 
     def saved_steps(self) -> list[int]:
@@ -236,8 +240,7 @@ class Run:
         """The path, if the file exists and is as it was written."""
         if not path.exists():
             raise RunError(f"{path}: missing. {self._remedy()}")
-        checksums = self.read_json(self.checksums)
-        if checksums.get(self._relative_name(path)) != sha256(path):
+        if self.read_json(self.checksums).get(self._relative_name(path)) != sha256(path):
             raise RunError(f"{path}: damaged: its checksum is not the one it was written with. {self._remedy()}")
         return path
 
@@ -301,26 +304,23 @@ def stage(folder: Path, config: Config) -> Run:
 
 def write_versions(run: Run, launch: str = "") -> None:
     """versions.json: the format of the folder, the versions of the software, and the torchrun launch if any."""
-    packages = {name: version(name) for name in PACKAGES}
     software = {"regard": regard.__version__, "python": sys.version.split()[0], "platform": platform.platform()}
-    run.write_json(
-        run.versions, {"format": RUN_FORMAT, **software, **packages} | ({"launch": launch} if launch else {})
-    )
+    software |= {name: version(name) for name in PACKAGES}
+    run.write_json(run.versions, {"format": RUN_FORMAT, **software} | ({"launch": launch} if launch else {}))
 
 
 def commit(staged_run: Run, folder: Path) -> Run:
     """Move a complete run to its folder. Of an old run there, only the files of a run are removed."""
-    committed_run = Run(folder)
     if not folder.exists() or not any(folder.iterdir()):
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged_run.folder.replace(folder)
-        return committed_run
-    for path in committed_run.existing_paths():
+        return Run(folder)
+    for path in Run(folder).existing_paths():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in sorted(staged_run.folder.iterdir(), key=lambda path: path != staged_run.config):
         path.replace(folder / path.name)
     staged_run.folder.rmdir()
-    return committed_run
+    return Run(folder)
 
 
 def discard(staged_run: Run) -> None:

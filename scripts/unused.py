@@ -3,7 +3,7 @@
     python scripts/unused.py
 
 A name counts as used where the package, its benchmarks or its scripts load it, other than to import it, export it or
-define it. Names that other libraries call, and functions that a decorator registers, are left out.
+define it. Names that other libraries call, functions that a decorator registers, and the public API are left out.
 """
 
 import ast
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CALLED_BY_LIBRARIES = {"forward", "backward", "step", "log_message", "emit", "format_help", "main"}
+PUBLIC = ROOT / "regard" / "api"
+CALLED_BY_LIBRARIES = {"_repr_html_", "forward", "backward", "step", "log_message", "emit", "format_help", "main"}
 REGISTERED = {"command", "callback", "register", "model_validator", "field_validator", "overload"}
 
 
@@ -37,6 +38,8 @@ def defined() -> Iterator[tuple[str, str]]:
     for path, tree in trees("regard"):
         for node in ast.walk(tree):
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or is_registered(node):
+                continue
+            if path.is_relative_to(PUBLIC) and not node.name.startswith("_"):
                 continue
             if not node.name.startswith("__") and node.name not in {*CALLED_BY_LIBRARIES, "_"}:
                 yield node.name, f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"

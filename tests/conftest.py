@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import os
+import runpy
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
+from regard.formats.registry import FORMATS
+
 HERE = Path(__file__).parent
+EXAMPLE_PLUGIN = HERE.parent / "examples" / "plugin.py"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
@@ -23,6 +28,19 @@ def _one_seed() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)  # tests run side by side
+
+
+@pytest.fixture
+def registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is registered; what a test registers is gone after it."""
+    for registry in (POSITION_SCHEMES, ACTIVATIONS, FORMATS):
+        monkeypatch.setattr(registry, "_registered", {})
+
+
+@pytest.fixture
+def example_plugin(registries: None) -> None:
+    """What examples/plugin.py registers: positions `kerple`, the activation `squared-relu` and the format `.csv`."""
+    runpy.run_path(str(EXAMPLE_PLUGIN))
 
 
 @pytest.fixture

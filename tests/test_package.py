@@ -1,16 +1,22 @@
-"""The public face."""
+"""The public face: light to import, every name callable, typed for the programs of others."""
 
+import doctest
+import importlib
+import os
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 import regard
+from tests.api.conftest import SMALL, trained
 
-
-def test_public_names_are_these_and_work():
-    assert sorted(regard.__all__) == ["RegardError", "__version__", "load"]
-    for name in regard.__all__:
-        assert getattr(regard, name) is not None
-    assert dir(regard) == sorted(regard.__all__)
+__all__ = ["trained"]
+ROOT = Path(regard.__file__).parent.parent
+API = [module.name for module in pkgutil.iter_modules([str(ROOT / "regard" / "api")], "regard.api.")]
 
 
 def test_importing_regard_imports_nothing_heavy():
@@ -19,3 +25,158 @@ def test_importing_regard_imports_nothing_heavy():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_names_are_listed_and_unknown_ones_refused():
+    assert dir(regard) == sorted(regard.__all__) and len(set(regard.__all__)) == len(regard.__all__)
+    with pytest.raises(AttributeError, match="module 'regard' has no attribute 'trian'"):
+        regard.trian  # noqa: B018
+
+
+def import_every_submodule() -> None:
+    for module in pkgutil.walk_packages(regard.__path__, "regard."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def calls(out: Path) -> dict[str, Callable[[], object]]:
+    """A call of every public name; the current folder has runs/mine, pairs.tsv and new.tsv."""
+    post_norm = {**SMALL, "model.norm": "post", "model.positions.sinusoid_layout": "halves"}
+
+    def marian() -> Path:
+        run = regard.train("pairs.tsv", out=out / "post", steps=1, settings=post_norm, overwrite=True)
+        return regard.export(run, to="marian", out=out / "marian")
+
+    return {
+        "__version__": lambda: regard.__version__.split("."),
+        "Alarm": lambda: regard.Alarm("text"),
+        "BeamSearch": lambda: regard.BeamSearch(3),
+        "EncoderModel": lambda: regard.EncoderModel.embed,
+        "GreedySearch": lambda: regard.GreedySearch(),
+        "Note": lambda: regard.Note("text"),
+        "RegardError": lambda: regard.RegardError("text"),
+        "RegardWarning": lambda: regard.RegardWarning("text"),
+        "RuntimeOptions": lambda: regard.RuntimeOptions(quantize="int8"),
+        "SamplingSearch": lambda: regard.SamplingSearch(0.8),
+        "Score": lambda: regard.Score("BLEU", 1.0, 0.5, 1.5, "signature"),
+        "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
+        "StudyResult": lambda: regard.StudyResult.as_table,
+        "TrainedRun": lambda: regard.TrainedRun(Path("runs/mine")).config,
+        "TrainingFinished": lambda: regard.TrainingFinished.__dataclass_fields__,
+        "TrainingInterrupted": lambda: regard.TrainingInterrupted.__dataclass_fields__,
+        "TrainingProgress": lambda: regard.TrainingProgress.__dataclass_fields__,
+        "TrainingStarted": lambda: regard.TrainingStarted(0, 7, 13),
+        "Translation": lambda: regard.Translation("text", 0.5),
+        "TranslationModel": lambda: regard.load("runs/mine"),
+        "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
+        "bench": lambda: regard.bench("runs/mine", seconds=0.01),
+        "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
+        "corpus": lambda: next(regard.corpus("copy", pairs=1)),
+        "demo": lambda: inspect_signature(regard.demo),
+        "doctor": lambda: regard.doctor("pairs.tsv"),
+        "estimate": lambda: regard.estimate("pairs.tsv", steps=7),
+        "evaluate": lambda: regard.evaluate("runs/mine", "new.tsv", beam=1),
+        "export": lambda: regard.export("runs/mine", to="ctranslate2", out=out / "ct2"),
+        "heads": lambda: regard.heads("runs/mine", sentences=5),
+        "import_model": lambda: regard.import_model(marian(), out=out / "imported"),
+        "load": lambda: regard.load("runs/mine"),
+        "load_encoder": lambda: refuse(lambda: regard.load_encoder("runs/mine"), "not an encoder-only run"),
+        "look": lambda: regard.look("runs/mine", "a dog", measure=False),
+        "open_run": lambda: regard.open_run("runs/mine"),
+        "prune": lambda: regard.prune("runs/mine", out / "half", keep="3", dev="new.tsv", finetune_steps=0),
+        "register_activation": lambda: regard.register_activation,
+        "register_format": lambda: regard.register_format,
+        "register_position_scheme": lambda: regard.register_position_scheme,
+        "senses": lambda: refuse(lambda: regard.senses("runs/mine", "xyzzy", "new.tsv"), "occurs in no sentence"),
+        "settings": lambda: regard.settings(),
+        "train": lambda: regard.train("pairs.tsv", out=out / "x", steps=1, settings=SMALL),
+        "training_events": lambda: list(regard.training_events("pairs.tsv", out=out / "y", steps=1, settings=SMALL)),
+        "translate_file": lambda: regard.translate_file("runs/mine", "text.txt", out / "text.fr"),
+        "translate_stream": lambda: list(regard.translate_stream("runs/mine", ["a dog"])),
+        "tune": lambda: regard.tune(
+            "pairs.tsv", over={"train.seed": [1, 2]}, each={"steps": 1}, settings=SMALL, out=out / "study"
+        ),
+        "write_report": lambda: regard.write_report("runs/mine"),
+    }
+
+
+def refuse(call: Callable[[], object], sentence: str) -> object:
+    """For what needs another kind of run or text, and has tests of its own."""
+    with pytest.raises(regard.RegardError, match=sentence) as error:
+        call()
+    return error
+
+
+def inspect_signature(function: Callable[..., object]) -> object:
+    """For what takes minutes, and has slow tests of its own."""
+    import inspect
+
+    return inspect.signature(function)
+
+
+@pytest.mark.filterwarnings("ignore::regard.RegardWarning")
+def test_every_public_name_works_after_every_submodule_was_imported(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import_every_submodule()
+    monkeypatch.chdir(trained)
+    (trained / "text.txt").write_text("I love dogs.\n", encoding="utf-8")
+    table = calls(tmp_path)
+    assert sorted(table) == sorted(regard.__all__)
+    for name, call in table.items():
+        assert call() is not None, name
+
+
+@pytest.mark.parametrize("name", ["regard", *API])
+def test_examples_of_docstrings_run(name: str, trained: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(trained)
+    names = {"regard": regard, "model": regard.load("runs/mine") if name == "regard.api.models" else None}
+    failures, examples = doctest.testmod(importlib.import_module(name), extraglobs=names)
+    assert failures == 0
+    minimum = {"regard.api.models": 5, "regard.api.corpora": 3, "regard.api.planning": 2}
+    assert examples >= minimum.get(name, 0)  # a docstring that lost its examples would pass in silence
+
+
+# Large libraries that the types of the public face do not depend on are left out: they take most of the time.
+MYPY_CONFIG = "[mypy]\n[mypy-torch.*,altair.*,pydantic.*,scipy.*,rich.*]\nfollow_imports = skip\n"
+USER_PROGRAM = """
+from pathlib import Path
+from typing import assert_type
+
+import regard
+
+run = regard.train("train.en", "train.fr", dev=("dev.en", "dev.fr"), out="runs/ted", minutes=60, progress=True)
+assert_type(run, regard.TrainedRun)
+model = regard.load(run)
+assert_type(model.translate("I love dogs."), str)
+assert_type(model.translate(["I love dogs."]), list[str])
+assert_type(model.translate("I love dogs.", scores=True), regard.Translation)
+assert_type(model.translate(["I love dogs."], scores=True), list[regard.Translation])
+assert_type(model.translate("I love dogs.", beam=5, nbest=3, scores=True), list[regard.Translation])
+assert_type(model.translate(["I love dogs."], nbest=3), list[list[regard.Translation]])
+assert_type(model.score("a", "b"), float)
+assert_type(model.score(["a"], ["b"]), list[float])
+assert_type(model.attention("I love dogs.").heads, list[str])
+assert_type(regard.evaluate(run, Path("test.en"), Path("test.fr")).scores["bleu"], regard.Score)
+assert_type(regard.tune("pairs.tsv", over={"model.layers": [2, 4]}).report, Path)
+assert_type(regard.__version__, str)
+for event in regard.training_events("pairs.tsv", steps=100):
+    if isinstance(event, regard.ValidationFinished):
+        assert_type(event.result.loss, float)
+model.translate(7)  # wrong
+regard.train("pairs.tsv", minuts=60)  # wrong
+regard.evaluate(run, "test.en", "test.fr").score  # wrong
+regard.trian  # wrong
+"""
+
+
+def test_a_program_of_a_user_is_type_checked(tmp_path: Path):
+    (tmp_path / "program.py").write_text(USER_PROGRAM, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", tmp_path / "cache"]
+    (tmp_path / "mypy.ini").write_text(MYPY_CONFIG, encoding="utf-8")
+    options = ["--config-file", "mypy.ini", "--follow-imports", "silent", "program.py"]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    checked = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    wrong = [n for n, line in enumerate(USER_PROGRAM.split("\n"), start=1) if line.endswith("# wrong")]
+    errors = [line for line in checked.stdout.split("\n") if "error:" in line]
+    assert sorted({int(line.split(":")[1]) for line in errors}) == wrong, checked.stdout + checked.stderr

@@ -34,6 +34,7 @@ from regard.cli import (
 from regard.cli.suggestions import suggest
 from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_plain, repeat_options
 from regard.display.console import use_plain
+from regard.display.stages import show_stages
 from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
@@ -97,7 +98,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)
     try:
-        sys.exit(program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False))
+        with show_stages():
+            code = program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.exit(code)
     except UsageError as error:
         fail(describe_error(error, arguments, vars(program)["commands"]))
     except RegardError as error:

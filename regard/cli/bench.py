@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import typer
-
 from regard.cli.options import SET, TIME, argument, option
 
 
@@ -23,8 +21,7 @@ def bench(
 
     Read more: docs/speed.md
     """
-    from regard.jobs.bench import build_default_workload, build_run_workload, run_benchmark
+    from regard.api.planning import bench as measure_machine
+    from regard.config import parse_assignments
 
-    config, workload = build_run_workload(run, set_ or []) if run is not None else build_default_workload(set_ or [])
-    for line in run_benchmark(config, workload, seconds):
-        typer.echo(line)
+    print("\n".join(measure_machine(run, seconds=seconds, settings=parse_assignments(set_ or ())).lines()))

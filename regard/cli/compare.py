@@ -28,11 +28,9 @@ def compare(
 
     Read more: docs/tuning.md
     """
-    from regard.decode import BeamSearch
-    from regard.tuning.compare import compare_files
-    from regard.tuning.pages.comparison import format_comparison, write_comparison
+    from regard.api.scoring import compare as compare_systems
+    from regard.tuning.pages.comparison import format_comparison
 
-    comparison = compare_files(systems, on or [], BeamSearch(beam, alpha), device)
-    path = write_comparison(comparison, out)
+    comparison = compare_systems(*systems, on=on or (), beam=beam, alpha=alpha, out=out, device=device)
     print(json.dumps(comparison.as_dict(), indent=1) if as_json else "\n".join(format_comparison(comparison)))
-    typer.echo(f"\nreport: {path}\nper-sentence scores: {out / 'sentences.tsv'}", err=True)
+    typer.echo(f"\nreport: {out / 'report.html'}\nper-sentence scores: {out / 'sentences.tsv'}", err=True)

@@ -20,12 +20,12 @@ def import_(
 
     Read more: docs/interchange.md
     """
-    from regard.jobs.convert import import_folder
+    from regard.api.models import import_model
 
-    run = out or Path("runs") / folder.resolve().name
-    for note in import_folder(folder, run, overwrite):
-        typer.echo(note, err=True)
-    typer.echo(f"written: {run}", err=True)
+    run = import_model(folder, out, overwrite=overwrite)
+    capability = "translates" if run.config.model.architecture == "encoder-decoder" else "embeds text"
+    typer.echo(f"{folder}: {run.parameters:,} parameters; it {capability}", err=True)
+    typer.echo(f"written: {run.folder}", err=True)
 
 
 def export(
@@ -44,8 +44,6 @@ def export(
 
     Read more: docs/interchange.md
     """
-    from regard.jobs.convert import export_run
+    from regard.api.models import export as export_run
 
-    folder = out or run.with_name(f"{run.resolve().name}-{to}")
-    export_run(run, to, folder, quantize)
-    typer.echo(f"written: {folder}", err=True)
+    typer.echo(f"written: {export_run(run, to, out, quantize=quantize)}", err=True)

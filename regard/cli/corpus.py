@@ -20,16 +20,10 @@ def corpus(
 
     Read more: `regard train pairs.tsv` trains on such a file.
     """
-    from regard.data.corpora import CORPORA, write_rows
-    from regard.errors import ConfigError
-    from regard.run import atomic_write
+    from regard.api.corpora import corpus as generate_corpus
+    from regard.data.corpora import write_rows
 
-    if name not in CORPORA:
-        raise ConfigError(f"there is no built-in corpus '{name}'; expected one of: {', '.join(CORPORA)}")
-    lines = write_rows(CORPORA[name](pairs, seed))
+    gold_pairs = generate_corpus(name, pairs, seed, out)
     if out is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        sys.stdout.writelines(line + "\n" for line in lines)
-        return
-    with atomic_write(out) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
+        sys.stdout.writelines(line + "\n" for line in write_rows(gold_pairs))

@@ -36,18 +36,10 @@ def demo(
 
     Read more: README.md
     """
-    from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
-    from regard.display.training import show_progress
-    from regard.jobs import demo as job
-    from regard.jobs.train.events import TrainingInterrupted
+    from regard.api.training import demo as run_demo
 
-    preset = job.QUICK_PRESET if quick else job.FULL_PRESET
-    typer.echo(f"English → French, from a built-in grammar: {preset.train_pairs:,} training pairs.", err=True)
-    last = show_progress(job.run_demo(out, preset, seed, overwrite, install_interrupt_handler()))
-    if isinstance(last, TrainingInterrupted):
-        raise typer.Exit(EXIT_INTERRUPTED)
-    if isinstance(last, job.DemoResult):
-        _print_summary(last)
+    typer.echo("English → French, from a built-in grammar.", err=True)
+    _print_summary(run_demo(out, quick=quick, seed=seed, overwrite=overwrite, progress=True))
 
 
 def _print_summary(result: "DemoResult") -> None:

@@ -34,17 +34,14 @@ def doctor(
 
     Read more: docs/recipes.md
     """
-    from regard import config as settings
-    from regard.jobs.doctor import write_clean_corpus
-    from regard.jobs.train.prepare import diagnose
+    from regard.api.corpora import doctor as check_corpus
 
-    data = {"train": files, "dev": dev or [], "test": test or [], "source": source, "target": target}
-    config = settings.build({"data": {**data, "keep": keep or [], "drop": drop or []}})
-    diagnosis = diagnose(config)
+    diagnosis = check_corpus(
+        *files, dev=dev, test=test, source=source, target=target, keep=keep or (), drop=drop or (), fix=fix
+    )
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))
     else:
         print("\n".join(diagnosis.format_lines()))
     if fix is not None:
-        for path in write_clean_corpus(config, diagnosis, fix):
-            typer.echo(f"written: {path}", err=True)
+        typer.echo(f"written: {fix}", err=True)

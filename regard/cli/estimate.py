@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from regard.cli.options import MINUTES, SET, SOURCE, STEPS, TARGET, argument
-from regard.cli.overrides import collect_values, read_config
 
 
 def estimate(
@@ -22,8 +21,10 @@ def estimate(
 
     Read more: docs/speed.md and `regard settings`.
     """
-    from regard.jobs.train.estimate import estimate_files
+    from regard.api.planning import estimate as estimate_training
+    from regard.config import parse_assignments
 
-    options = {"train.minutes": minutes, "train.steps": steps, "data.source": source, "data.target": target}
-    config, _ = read_config(files, collect_values(options, set_))
-    print("\n".join(estimate_files(config)))
+    result = estimate_training(
+        *files, minutes=minutes, steps=steps, source=source, target=target, settings=parse_assignments(set_ or ())
+    )
+    print("\n".join(result.lines()))

@@ -31,10 +31,9 @@ def evaluate(
 
     Read more: docs/recipes.md and `regard compare --help`.
     """
-    from regard.decode import BeamSearch
-    from regard.jobs.evaluate import evaluate_files, select_metrics
+    from regard.api.scoring import evaluate as evaluate_run
 
-    result = evaluate_files(run, files, BeamSearch(beam, alpha), select_metrics(lowercase, tokenize), device)
+    result = evaluate_run(run, *files, beam=beam, alpha=alpha, lowercase=lowercase, tokenize=tokenize, device=device)
     evaluation, num_sentences = result.evaluation, len(result.evaluation.sentences)
     if result.num_contaminated:
         typer.echo(

@@ -67,28 +67,27 @@ def look(
         return
     if run is None or not (texts or positions):
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
-    from regard.jobs.look.inspections import LookOptions, inspect_run
+    from regard.api.inspecting import look as inspect_model
 
-    options = {"--out": out, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz}
-    paths = {name: path for name, path in options.items() if path is not None}
-    request = LookOptions(
-        run=run,
-        texts=texts or (),
+    inspection = inspect_model(
+        run,
+        *texts or (),
+        out=out,
+        svg=svg,
+        png=png,
+        csv=csv,
+        npz=npz,
+        head=head,
         sentences=sentences,
         measure=measure,
-        head=head,
-        compare_with=compare_with,
         positions=positions,
         num_positions=num_positions,
-        outputs=tuple(paths),
+        compare_with=compare_with,
+        device=device,
     )
-    inspection = inspect_run(request, device)
-    print("\n".join(inspection.summary))
-    for name, path in paths.items():
-        output = inspection.outputs[name]()
-        for note in output.notes:
-            print(note)
-        write(path, output.content)
+    print(inspection)
+    for path in filter(None, (out, svg, png, csv, npz)):
+        typer.echo(f"written: {path}", err=True)
 
 
 GOLD = option(FILES, "FILE", "Gold alignment links, one line per pair: 0-0 1-2, and 3p1 for a possible link.")
@@ -121,20 +120,26 @@ def heads(
 
     Read more: docs/look_inside.md
     """
-    from regard.hardware import configure_cpu
-    from regard.jobs.look.heads import HeadOptions, inspect_heads
-    from regard.jobs.look.inspected_run import open_inspected_run
+    from regard.api.inspecting import heads as inspect_heads
     from regard.jobs.look.summary import summarize_heads
     from regard.report import to_csv
 
-    configure_cpu(0)
-    options = HeadOptions(files or (), sentences, grammar, ablate, keep_only, gold, links=pharaoh is not None)
-    table = inspect_heads(open_inspected_run(run, device), options)
+    table = inspect_heads(
+        run,
+        *files or (),
+        sentences=sentences,
+        grammar=grammar,
+        ablate=ablate,
+        keep_only=keep_only,
+        gold=gold,
+        pharaoh=pharaoh,
+        device=device,
+    )
     print("\n".join(summarize_heads(table)))
     if csv is not None:
         write(csv, to_csv(table.as_table()).encode())
     if pharaoh is not None:
-        write(pharaoh, table.format_links().encode())
+        typer.echo(f"written: {pharaoh}", err=True)
 
 
 def _print_selftests() -> None:

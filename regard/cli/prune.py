@@ -43,26 +43,25 @@ def prune(
 
     Read more: docs/look_inside.md
     """
-    from regard.display.training import show_progress
-    from regard.formats import read_pairs
-    from regard.hardware import configure_cpu
-    from regard.jobs import prune as job
-    from regard.run import open_run
+    from regard.api.inspecting import prune as prune_heads
 
-    config = open_run(run).load_config()
-    job.require_translator(config, run)
-    configure_cpu(0)
-    pairs = list(read_pairs(dev, config.data.source, config.data.target)) if dev else []
-    last = show_progress(
-        job.prune_run(run, out, pairs, job.PruneOptions(keep, method, finetune_steps, overwrite, device))
-    )
-    if isinstance(last, job.PruneResult):
-        _print_summary(last)
-        test = " ".join(config.data.test) or "test.en test.fr"
-        print(
-            f"dev was used to choose the heads, so its scores are optimistic; compare on unseen pairs: "
-            f"regard compare {run} {out} --on {test}"
+    _print_summary(
+        prune_heads(
+            run,
+            out,
+            keep=keep,
+            dev=dev,
+            method=method,
+            finetune_steps=finetune_steps,
+            overwrite=overwrite,
+            device=device,
+            progress=True,
         )
+    )
+    print(
+        f"dev was used to choose the heads, so its scores are optimistic; compare on unseen pairs: "
+        f"regard compare {run} {out} --on test.en test.fr"
+    )
 
 
 def _print_summary(result: "PruneResult") -> None:

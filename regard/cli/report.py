@@ -22,6 +22,6 @@ def report(
 
     Read more: docs/tuning.md
     """
-    from regard.tuning.pages.report import open_report
+    from regard.api.studies import write_report
 
-    print(open_report(folder, all_tests, pads_counted, storage))
+    print(write_report(folder, all_tests=all_tests, pads_counted=pads_counted, storage=storage))

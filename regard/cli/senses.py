@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from regard.cli.options import CPU_DEVICE, OUTPUT, RUN, argument, option
 from regard.cli.output import write
-from regard.errors import DataError
 
 if TYPE_CHECKING:
     from regard.jobs.look.senses import SenseAnalysis
@@ -37,23 +36,15 @@ def senses(
 
     Read more: docs/look_inside.md
     """
-    from regard.hardware import configure_cpu
-    from regard.jobs.look.inspected_run import open_inspected_run
-    from regard.jobs.look.senses import analyze_senses, read_sentences
-    from regard.report import layer_scatter, to_csv
+    from regard.api.inspecting import senses as analyze_senses
+    from regard.report import to_csv
 
-    configure_cpu(0)
-    inspected_run = open_inspected_run(run, device)
-    sentences, sense_labels = read_sentences(file, word)
-    if not sentences:
-        raise DataError(f"{file}: the word '{word}' occurs in no sentence")
-    analysis = analyze_senses(inspected_run, word, sentences, sense_labels)
+    analysis = analyze_senses(run, word, file, device=device)
     _print_summary(analysis)
-    chart = layer_scatter(analysis.points, title=f"'{word}' in {len(analysis.occurrences)} sentences, layer by layer")
     if svg is not None:
-        write(svg, chart.to_svg().encode())
+        write(svg, analysis.chart().to_svg().encode())
     if png is not None:
-        write(png, chart.to_png())
+        write(png, analysis.chart().to_png())
     if csv is not None:
         write(csv, to_csv(analysis.as_table()).encode())
     if points is not None:

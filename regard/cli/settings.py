@@ -13,10 +13,10 @@ def settings() -> None:
 
     Read more: docs/recipes.md
     """
-    from regard.config import describe
+    from regard.api.planning import settings as list_settings
 
     current_section = ""
-    for setting in describe():
+    for setting in list_settings():
         section, _, name = setting.name.rpartition(".")
         if section != current_section:
             current_section = section

@@ -1,12 +1,11 @@
 """regard train"""
 
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import typer
 
 from regard.cli.options import (
+    ADVANCED,
     DEV,
     MINUTES,
     MODEL,
@@ -17,14 +16,20 @@ from regard.cli.options import (
     STEPS,
     TARGET,
     TEST,
+    TIME,
     TRAINING,
     argument,
     option,
 )
-from regard.cli.overrides import collect_values, read_config
-from regard.errors import ConfigError
 
 EXIT_INTERRUPTED = 130
+
+
+TRACK = option(
+    OUTPUT,
+    "NAME",
+    "Tracker that records the training curves: tensorboard writes event files into the run folder. May be repeated.",
+)
 
 
 def train(
@@ -35,6 +40,7 @@ def train(
     target: str | None = TARGET,
     minutes: float | None = MINUTES,
     steps: int | None = STEPS,
+    epochs: float | None = option(TIME, "NUMBER", "Number of passes over the training pairs, such as 1.5."),
     set_: list[str] | None = SET,
     from_: Path | None = option(
         MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from"
@@ -42,9 +48,15 @@ def train(
     seed: int | None = option(
         TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result."
     ),
+    learning_rate: float | None = option(
+        TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset."
+    ),
+    batch_tokens: int | None = option(TRAINING, "NUMBER", "Tokens of a batch, padding included."),
     resume: Path | None = option(TRAINING, "RUN", "Continue this run where it was stopped."),
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
     overwrite: bool = OVERWRITE,
+    track: list[str] | None = TRACK,
+    threads: int | None = option(ADVANCED, "NUMBER", "Number of CPU threads; one per core if unset."),
 ) -> None:
     """Train a translator on pairs of sentences.
 
@@ -59,44 +71,36 @@ def train(
 
     Read more: docs/recipes.md, `regard settings` and `regard estimate --help`.
     """
-    options = {
-        "data.dev": dev or None,
-        "data.test": test or None,
-        "data.source": source,
-        "data.target": target,
-        "train.minutes": minutes,
-        "train.steps": steps,
-        "train.seed": seed,
-    }
-    values = collect_values(options, set_)
-    if resume is not None and (files or out or overwrite or from_):
-        raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
-    if not files and resume is None and (dev or test):
-        raise ConfigError(
-            "nothing to train on: the training files come before --dev and --test, which take the files after them"
-        )
+    from regard.api.terminal import interruptible
+    from regard.api.training import merge_values, training_events
+    from regard.config import parse_assignments
     from regard.display.training import show_progress
-    from regard.jobs.train import fit
     from regard.jobs.train.events import TrainingInterrupted
 
-    if resume is not None:
-        event_stream = fit.resume_run(resume, values, install_interrupt_handler())
-    else:
-        config, name = read_config(files or [], values)
-        event_stream = fit.train_run(out or Path("runs") / name, config, overwrite, install_interrupt_handler(), from_)
-    if isinstance(show_progress(event_stream), TrainingInterrupted):
+    options = {
+        "train.learning_rate": learning_rate,
+        "train.batch_tokens": batch_tokens,
+        "train.threads": threads,
+        "train.track": track or None,
+    }
+    with interruptible() as should_stop:
+        events = training_events(
+            *files or (),
+            dev=dev,
+            test=test,
+            out=out,
+            minutes=minutes,
+            steps=steps,
+            epochs=epochs,
+            seed=seed,
+            source=source,
+            target=target,
+            settings=merge_values(options, parse_assignments(set_ or ())),
+            init_from=from_,
+            resume=resume,
+            overwrite=overwrite,
+            should_stop=should_stop,
+        )
+        last = show_progress(events)
+    if isinstance(last, TrainingInterrupted):
         raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
-
-
-def install_interrupt_handler() -> Callable[[], bool]:
-    """A function that tells whether Ctrl-C was pressed: the first makes training save and stop, the second aborts."""
-    signals: list[int] = []
-
-    def request_stop(number: int, frame: object) -> None:
-        if signals:
-            raise KeyboardInterrupt
-        signals.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, request_stop)
-    return lambda: bool(signals)

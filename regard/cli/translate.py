@@ -32,9 +32,7 @@ from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
-    from regard.formats import Document
-    from regard.jobs.translate.text import LengthLimit
-    from regard.jobs.translate.worker_pool import TranslationBackend
+    from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate import Translation
 
 REFRESH_SECONDS = 0.5
@@ -112,34 +110,37 @@ def translate(
 
     Read more: docs/speed.md
     """
+    from regard.api.translation import is_document, translate_file, translate_stream
     from regard.decode import SamplingSearch
-    from regard.jobs.translate.text import LengthLimit, translate_lines
-    from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
-    from regard.run import open_run
+    from regard.jobs.translate.worker_pool import RuntimeOptions
 
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
-    if long not in ("split", "refuse"):
-        raise ConfigError(f"--long {long}: expected split or refuse")
+    runtime = RuntimeOptions(device, workers, quantize, engine)
     file = None if file == Path("-") else file
-    data = open_run(run).load_config().data
-    length_limit = LengthLimit(data.max_length, refuse=long == "refuse")
-    document = _open_document(file, data.source, data.target)
-    if document is not None and (out is None or nbest > 1 or scores):
-        problem = "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
-        raise ConfigError(f"{file}: {problem}")
-    with open_translator(run, RuntimeOptions(device, workers, quantize, engine), _input_size(file)) as translator:
-        if document is not None and out is not None:
-            _translate_document(translator, document, out, search, length_limit)
-            return
-        with _open_output(out) as sink, _progress_counter(file, out) as count:
-            name = "standard input" if file is None else str(file)
-            lines = translate_lines(translator, _read_input(file), search, length_limit, lambda n: f"{name}:{n}")
-            for number, candidates in enumerate(lines, start=1):
-                sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
-                sink.flush()
-                count(number)
+    if file is not None and is_document(file):
+        if out is None or nbest > 1 or scores:
+            problem = (
+                "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
+            )
+            raise ConfigError(f"{file}: {problem}")
+        _print_document_result(translate_file(run, file, out, search=search, runtime=runtime, long=long), out)
+        return
+    lines = translate_stream(
+        run,
+        _read_input(file),
+        search=search,
+        runtime=runtime,
+        long=long,
+        name="standard input" if file is None else str(file),
+        num_bytes=_input_size(file),
+    )
+    with _open_output(out) as sink, _progress_counter(file, out) as count:
+        for number, candidates in enumerate(lines, start=1):
+            sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
+            sink.flush()
+            count(number)
 
 
 def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
@@ -148,22 +149,7 @@ def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search"
     return GreedySearch(scored=scored) if beam == 1 and nbest == 1 else BeamSearch(beam, alpha, nbest)
 
 
-def _open_document(file: Path | None, source: str, target: str) -> "Document | None":
-    """A document of another format than plain text, or None."""
-    from regard.formats import files, open_document
-    from regard.formats.document import BILINGUAL_SUFFIXES, DOCUMENTS
-
-    if file is None or files.format_suffix(file) not in (*DOCUMENTS, *BILINGUAL_SUFFIXES):
-        return None
-    return open_document(file, source, target)
-
-
-def _translate_document(
-    translator: "TranslationBackend", document: "Document", out: Path, search: "Search", length_limit: "LengthLimit"
-) -> None:
-    from regard.jobs.translate.text import translate_document
-
-    result = translate_document(translator, document, out, search, length_limit)
+def _print_document_result(result: "DocumentResult", out: Path) -> None:
     typer.echo(
         f"{out}: {result.num_translated:,} translated, to be reviewed; {len(result.skipped_segments):,} left empty",
         err=True,

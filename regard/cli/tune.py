@@ -1,24 +1,12 @@
 """regard tune"""
 
-import math
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from regard.cli.options import ADVANCED, FILES, MODEL, OUTPUT, PAIR, SEARCH, SOURCE, TARGET, TIME, argument, option
-from regard.errors import ConfigError, RunError
-
-if TYPE_CHECKING:
-    from regard.tuning.space import Distribution
-    from regard.tuning.study import Study
-    from regard.tuning.worker import StudyWorker
-
-MAX_DEFAULT_GRID = 64  # combinations up to which `--over` alone means a grid
-
+from regard.errors import ConfigError
 
 STUDY_FILES = argument("FILES", "A study .toml or a study folder; or training files, with --over.", None)
 SET_ALL = option(
@@ -71,126 +59,32 @@ def tune(
 
     Read more: docs/tuning.md
     """
-    from regard import config as settings
-    from regard.cli.train import EXIT_INTERRUPTED, install_interrupt_handler
-    from regard.display.study import show_study
-    from regard.tuning.pages.study import write_study_page
-    from regard.tuning.worker import run_trials
+    from regard.api.studies import open_study, show_or_exhaust, summarize_study
+    from regard.api.terminal import interruptible
+    from regard.cli.train import EXIT_INTERRUPTED
+    from regard.config import parse_assignments
+    from regard.tuning.open_study import StudyOptions
+    from regard.tuning.space import parse_over
 
     data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
     budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     fields = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
-    options = _StudyOptions(
+    distributions = dict(map(parse_over, over or ()))
+    if len(distributions) < len(over or ()):
+        raise ConfigError("--over: a setting is given twice; put all its values into one --over")
+    options = StudyOptions(
         files or [],
-        over or [],
-        _drop_unset(data) | settings.parse_assignments(set_ or []),
+        distributions,
+        _drop_unset(data) | parse_assignments(set_ or ()),
         _drop_unset(budget),
         _drop_unset({**fields, "only": only or None, "storage": storage}),
     )
-    study_worker = _join(worker, study, options, out) if worker is not None else _open(options, out)
-    events = run_trials(study_worker, install_interrupt_handler())
-    if not show_study(events, study_worker.study_folder, study_worker.peek):
-        raise typer.Exit(EXIT_INTERRUPTED)
-    typer.echo(f"report: {write_study_page(study_worker)}", err=True)
-    if all(result.state == "failed" for result in study_worker.results()):
-        raise RunError(
-            f"{study_worker.study_folder.path}: every trial has failed, for the reasons above; correct the study"
-        )
-
-
-@dataclass(frozen=True)
-class _StudyOptions:
-    """The options that define or change a study; those without a value are left out."""
-
-    files: list[Path]
-    over: list[str]
-    values: dict[str, Any]
-    """Base settings by dotted name."""
-    budget: dict[str, Any]
-    fields: dict[str, Any]
-    """Fields of the study."""
+    study_worker = open_study(options, out, worker, study)
+    with interruptible() as should_stop:
+        if not show_or_exhaust(study_worker, should_stop, progress=True):
+            raise typer.Exit(EXIT_INTERRUPTED)
+    typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
 
 
 def _drop_unset(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _join(url: str, name: str | None, options: _StudyOptions, out: Path | None) -> "StudyWorker":
-    from regard.tuning import open_study
-
-    if any(vars(options).values()):
-        raise ConfigError("--worker joins a study unchanged: leave out files and settings")
-    return open_study.join_study(url, name, out)
-
-
-def _open(options: _StudyOptions, out: Path | None) -> "StudyWorker":
-    """The study of a folder, or a new one."""
-    from regard.tuning import open_study
-    from regard.tuning.folder import is_study_folder
-
-    if len(options.files) == 1 and is_study_folder(options.files[0]):
-        if options.over or options.budget or options.values or out:
-            raise ConfigError(f"{options.files[0]}: a study is resumed unchanged: leave out settings, --over and --out")
-        return _resume_study(options.files[0], options.fields)
-    new_study = _build_study(options)
-    open_study.require_files(new_study)
-    return open_study.create_study(new_study, out or Path("studies") / new_study.name)
-
-
-def _resume_study(folder: Path, fields: dict[str, Any]) -> "StudyWorker":
-    """The study of a folder, with changed fields; a field that must not change is refused by name."""
-    from regard.tuning import open_study
-    from regard.tuning import study as studies
-    from regard.tuning.folder import StudyFolder
-
-    if fields.keys() <= {"storage"}:
-        return open_study.load_study(folder, fields.get("storage"))
-    return open_study.create_study(studies.override(studies.load(StudyFolder(folder).study_file), {}, **fields), folder)
-
-
-def _build_study(options: _StudyOptions) -> "Study":
-    """A study file with the changes of the options, or a study from the options alone."""
-    from regard.tuning import study as studies
-
-    files = options.files
-    if files and files[0].suffix == ".toml":
-        if options.over:
-            raise ConfigError(f"{files[0]} defines what varies; leave out --over, or give training files instead")
-        train = {"data.train": list(map(str, files[1:]))} if len(files) > 1 else {}
-        study = studies.load(files[0])
-        return studies.override(study, train | options.values, **options.fields, each=options.budget or None)
-    if not options.over:
-        raise ConfigError("nothing varies: give a study file, or specify what to vary with --over model.layers=2,4,6")
-    if not files:
-        raise ConfigError("nothing to train on: put the training files before --over, --dev and --test")
-    return _study_from_options(options)
-
-
-def _study_from_options(options: _StudyOptions) -> "Study":
-    from regard import config as settings
-    from regard.tuning import study as studies
-    from regard.tuning.space import parse_over
-
-    distributions = dict(map(parse_over, options.over))
-    if len(distributions) < len(options.over):
-        raise ConfigError("--over: a setting is given twice; put all its values into one --over")
-    fits_grid = _num_combinations(distributions.values()) <= options.fields.get("trials", MAX_DEFAULT_GRID)
-    sampler = options.fields.get("sampler") or ("grid" if fits_grid else "tpe")
-    train = {"data.train": list(map(str, options.files))}
-    return studies.build(
-        {
-            "name": re.sub(r"[^A-Za-z0-9_-]+", "-", options.files[0].name.partition(".")[0]).strip("-_") or "study",
-            "pruner": "none" if sampler == "grid" else "median",
-            "sampler": sampler,
-            "each": options.budget,
-            "space": {name: distribution.as_plain() for name, distribution in distributions.items()},
-            "base": settings.with_values(settings.build({}), train | options.values),
-        }
-        | options.fields
-    )
-
-
-def _num_combinations(distributions: "Iterable[Distribution]") -> float:
-    """The size of the grid; infinite if a distribution has none."""
-    grids = [distribution.grid_values() for distribution in distributions]
-    return math.prod(math.inf if grid is None else len(grid) for grid in grids)

@@ -1,11 +1,12 @@
 """Settings of the model: its architecture and its sizes."""
 
 import re
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from regard.config.base import Settings
+from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES, NameIn
 
 
 class Head(NamedTuple):
@@ -37,9 +38,7 @@ class Head(NamedTuple):
 
 
 class PositionsConfig(Settings):
-    kind: Literal["none", "sinusoidal", "learned", "concatenated", "relative", "bias", "t5", "alibi", "rotary"] = (
-        "sinusoidal"
-    )
+    kind: Annotated[str, NameIn(POSITION_SCHEMES)] = "sinusoidal"
     """Position encoding."""
     length: int = Field(default=512, ge=1)
     """Longest sentence, in tokens, that a learned table can hold; longer input is refused (learned, bias)."""
@@ -67,12 +66,29 @@ class PositionsConfig(Settings):
     """Base of the wavelengths (rotary)."""
     partial_rotary_factor: float = Field(default=1.0, gt=0, le=1)
     """Fraction of a head's dimensions that is rotated (rotary)."""
+    options: dict[str, Any] | None = None
+    """Table of the options of a scheme that a plug-in registered: parameters of its class (registered schemes)."""
 
     @property
     def max_positions(self) -> int | None:
         """Positions of a learned table, for the schemes that have one."""
         has_table = self.kind in ("learned", "bias") or (self.kind == "concatenated" and self.table == "learned")
         return self.length if has_table else None
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.length))  # pydantic would hash the table of options, which has no hash
+
+    @model_validator(mode="after")
+    def options_fit_scheme(self) -> Self:
+        scheme = POSITION_SCHEMES.find(self.kind)
+        if scheme is not None:
+            scheme.bind(self.options or {})
+        elif self.options is not None:
+            raise ValueError(
+                f"model.positions.options is for schemes of plug-ins, but model.positions.kind is {self.kind}; "
+                f"leave it out"
+            )
+        return self
 
 
 class StackConfig(Settings):
@@ -95,7 +111,7 @@ class ModelConfig(Settings):
     """Attention heads; must divide model.dim."""
     ffn: int = Field(default=768, ge=1)
     """Inner width of the feed-forward layers."""
-    activation: Literal["relu", "gelu", "gelu-tanh", "silu", "swiglu"] = "relu"
+    activation: Annotated[str, NameIn(ACTIVATIONS)] = "relu"
     """Activation function of the feed-forward layers."""
     attention: Literal["softmax", "argmax"] = "softmax"
     """softmax, or argmax for hard attention (which passes no gradient to the scores)."""

@@ -65,6 +65,8 @@ SETTING_ALIASES = {
     "max_iters after_batches updates",
     "train.threads": "num_threads n_threads cpu_threads num_workers",
     "train.tokens": "max_train_tokens num_train_tokens",
+    "train.track": "tracker trackers logger report_to wandb tensorboard tensorboard_dir use_tensorboard",
+    "train.track_histograms": "histograms log_histograms",
     "train.validate_every": "check_every eval_steps eval_every eval_interval validation_freq valid_steps valid_freq "
     "val_check_interval",
     "train.validation_sentences": "check_sentences eval_sentences",
@@ -109,6 +111,7 @@ VALUE_ALIASES = {
     "train.padding_free": {"packed": "true", "plain": "false"},
     "train.precision": {"bf16": "bfloat16", "fp32": "float32", "fp64": "float64"},
     "train.schedule": {"noam": "inverse-sqrt", "inverse_sqrt": "inverse-sqrt", "inv_sqrt": "inverse-sqrt"},
+    "train.track": {"tb": "tensorboard", "tensorboardx": "tensorboard"},
 }
 """Values of settings by other names."""
 

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple, Self
 
 import tomli_w
 from pydantic import ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from regard.config import names
 from regard.config.base import Settings
 from regard.config.data import DataConfig
 from regard.config.model import ModelConfig
+from regard.config.registries import UNKNOWN_NAME, NameIn
 from regard.config.train import TrainConfig
 from regard.errors import ConfigError
+from regard.plugins import HOW_TO_LOAD
 
 
 class Config(Settings):
@@ -78,7 +81,12 @@ def build(table: Mapping[str, Any], error_prefix: str = "") -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(error_prefix + "; ".join(map(format_error, error.errors()))) from None
+        message = "; ".join(map(format_error, error.errors()))
+        # In a file, a name that is not known was hardly mistyped: it was valid where the file was written.
+        is_missing = any(
+            e["type"] == UNKNOWN_NAME and (error_prefix or not _suggest_value("", e)) for e in error.errors()
+        )
+        raise ConfigError(f"{error_prefix}{message}. {HOW_TO_LOAD}" if is_missing else error_prefix + message) from None
 
 
 def with_values(config: Config, values: Mapping[str, Any]) -> Config:
@@ -116,6 +124,8 @@ def _explicit_settings(group: Settings, prefix: str) -> Iterator[str]:
         value = getattr(group, name)
         if isinstance(value, Settings):
             yield from _explicit_settings(value, f"{prefix}{name}.")
+        elif isinstance(value, Mapping):
+            yield from (f"{prefix}{name}.{key}" for key in value)
         else:
             yield prefix + name
 
@@ -151,11 +161,12 @@ def _describe(group: type[Settings], values: Settings | None, prefix: str) -> It
         if inner is not None and value is not None:
             yield from _describe(inner, value, f"{prefix}{name}.")
         else:
-            yield Setting(prefix + name, value, field.description or "", _choices(field.annotation))
+            yield Setting(prefix + name, value, field.description or "", _choices(field))
 
 
-def _choices(annotation: Any) -> str:
-    values = getattr(annotation, "__args__", ())
+def _choices(field: FieldInfo) -> str:
+    registries = [mark.registry for mark in field.metadata if isinstance(mark, NameIn)]
+    values = registries[0].names() if registries else getattr(field.annotation, "__args__", ())
     if not values or not all(isinstance(value, str | bool) for value in values):
         return ""
     return ", ".join(value if isinstance(value, str) else str(value).lower() for value in values)  # as TOML has them
@@ -187,7 +198,7 @@ def format_error(error: Any) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:].replace("True", "true").replace("False", "false")  # as TOML
-    return f"{name}={error['input']!r}: {message}{_suggest_value(name, error)}"
+    return f"{name}={error['input']!r}: {message}{_suggest_value(error)}"
 
 
 def _suggest_name(name: str) -> str:
@@ -203,10 +214,11 @@ def _suggest_name(name: str) -> str:
     return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"
 
 
-def _suggest_value(name: str, error: Any) -> str:
-    if error["type"] != "literal_error":
+def _suggest_value(error: Any) -> str:
+    if error["type"] not in ("literal_error", UNKNOWN_NAME):
         return ""
     choices = error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
     matches = difflib.get_close_matches(str(error["input"]), choices, n=1, cutoff=0.6)
-    suggestion = names.find_value(name, error["input"]) or next(iter(matches), None)
+    setting = ".".join(part for part in error["loc"] if isinstance(part, str))  # without a position in a list
+    suggestion = names.find_value(setting, error["input"]) or next(iter(matches), None)
     return f"; did you mean '{suggestion}'?" if suggestion else ""

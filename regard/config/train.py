@@ -8,6 +8,8 @@ from regard.config.base import Settings
 
 DEFAULT_STEPS = 20_000
 
+TRACKING_SERVICES = frozenset({"wandb", "mlflow", "comet", "comet_ml", "neptune", "clearml", "swanlab", "trackio"})
+
 UnitInterval = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -64,6 +66,10 @@ class TrainConfig(Settings):
     """Decay of an exponential moving average of the weights, which is then validated and saved. 0: off."""
     head_stats_every: int = Field(default=0, ge=0)
     """Steps between two measurements of all attention heads, saved in heads.jsonl; about a second each. 0: never."""
+    track: tuple[Literal["tensorboard"], ...] = ()
+    """Trackers of training curves; tensorboard: event files in the run folder (`pip install 'regard[track]'`)."""
+    track_histograms: int = Field(default=0, ge=0)
+    """Steps between two histograms of every weight and gradient in TensorBoard. 0: never."""
     init_from: str = ""
     """Run folder whose tokenizer, sizes and weights this run is initialized from; `--from` sets it."""
     padding_free: Literal["auto", True, False] = "auto"
@@ -84,6 +90,25 @@ class TrainConfig(Settings):
     def booleans_may_be_words(cls, value: object) -> object:
         return {"true": True, "false": False}.get(str(value).lower(), value)
 
+    @field_validator("track", mode="before")
+    @classmethod
+    def tracker_may_be_a_word(cls, value: object) -> object:
+        trackers = (value,) if isinstance(value, str) else value
+        if isinstance(trackers, list | tuple):
+            for tracker in trackers:
+                _require_offline(tracker)
+        return trackers
+
+    @model_validator(mode="after")
+    def histograms_need_tensorboard(self) -> Self:
+        if self.track_histograms and not self.track:
+            raise ValueError("train.track_histograms needs train.track=tensorboard, which shows them")
+        if self.track_histograms and self.shard:
+            raise ValueError(
+                "train.track_histograms and train.shard=true: histograms need full tensors; leave out one of them"
+            )
+        return self
+
     @model_validator(mode="after")
     def bleu_needs_sentences(self) -> Self:
         if self.metric == "bleu" and not self.validation_sentences:
@@ -94,3 +119,11 @@ class TrainConfig(Settings):
     def last_step(self) -> int | None:
         """Where training by steps ends; None where the clock or the corpus decides."""
         return self.steps or (None if self.minutes or self.epochs or self.tokens else DEFAULT_STEPS)
+
+
+def _require_offline(tracker: object) -> None:
+    if str(tracker).lower() in TRACKING_SERVICES:
+        raise ValueError(
+            f"train.track={tracker}: Regard has no tracking service, because nothing that it does sends data from your "
+            f"machine; use train.track=tensorboard, which writes files into the run folder"
+        )

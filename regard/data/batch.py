@@ -121,6 +121,11 @@ class Batches:
         """Number of batches of the first epoch; the other epochs have about as many."""
         return sum(1 for _ in self.plan_epoch(0))
 
+    def count_epochs(self, position: DataPosition) -> float:
+        """Passes over the corpus up to a position, with the fraction of the pairs that the last one has read."""
+        sizes = [len(rows) for rows in self.plan_epoch(position.epoch)]
+        return position.epoch + sum(sizes[: position.batch]) / max(1, sum(sizes))
+
     def count_too_long(self) -> int:
         """Number of pairs longer than `max_length`, which are never trained on."""
         pools = _iterate_pools(len(self.corpus), None)

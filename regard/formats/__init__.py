@@ -1,7 +1,7 @@
 """Files <-> Pairs. Strings only, no tokens, ids or models.
 
 Every format is a module with `read(path, source, target) -> Iterator[Pair]`. Those that can be translated in place,
-PO, XLIFF and plain text, have a `Document` too. Error messages name file and line.
+PO, XLIFF and plain text, have a `Document` too. Error messages name file and line. Plug-ins register more formats.
 """
 
 from regard.formats.document import Document, open_document

@@ -19,6 +19,7 @@ from regard.errors import FormatError
 from regard.formats import files
 from regard.formats.pair import Segment
 from regard.formats.po import PoDocument
+from regard.formats.registry import FORMATS
 from regard.formats.text import TextDocument
 from regard.formats.xliff import SUFFIXES, XliffDocument
 
@@ -48,14 +49,23 @@ DOCUMENTS: dict[str, Callable[[Path, str, str], Document]] = {
 BILINGUAL_SUFFIXES = (".tsv", ".jsonl", ".tmx")
 
 
+def is_plain_text(path: Path) -> bool:
+    """Whether a file is translated line by line: its suffix, before .gz, is that of no other format."""
+    suffix = files.format_suffix(path)
+    return suffix not in (*DOCUMENTS, *BILINGUAL_SUFFIXES) and FORMATS.find(suffix) is None
+
+
 def open_document(path: str | Path, source: str = "", target: str = "") -> Document:
-    """Open a PO, XLIFF or plain text file, by its suffix, to be translated from one language to the other."""
+    """Open a file to be translated from one language to the other, by its suffix: PO, XLIFF, text, a plug-in's."""
     file = Path(path)
     suffix = files.format_suffix(file)
     if not file.exists():
         raise FormatError(f"{file}: no such file")
     if file.is_dir():
         raise FormatError(f"{file}: is a folder; expected a file")
-    if suffix in BILINGUAL_SUFFIXES:
+    registered = FORMATS.find(suffix)
+    if registered and registered.document:
+        return registered.open_document(file, source, target)
+    if registered or suffix in BILINGUAL_SUFFIXES:
         raise FormatError(f"{file}: {suffix} holds translated pairs; expected .po, .xlf or plain text to translate")
     return DOCUMENTS.get(suffix, TextDocument)(file, source, target)

@@ -1,25 +1,17 @@
 """The format of each of several files, and the pairs of all of them in order."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from regard.errors import FormatError
-from regard.formats import files, jsonl, po, text, tmx, tsv, xliff
+from regard.formats import files, text
 from regard.formats.languages import closest_matches, match_score
 from regard.formats.pair import Pair
+from regard.formats.registry import FORMATS, find_reader
 
-READERS: dict[str, Callable[[Path, str, str], Iterator[Pair]]] = {
-    ".tsv": tsv.read,
-    ".jsonl": jsonl.read,
-    ".po": po.read,
-    ".pot": po.read,
-    ".tmx": tmx.read,
-    **dict.fromkeys(xliff.SUFFIXES, xliff.read),
-}
-EXPECTED_FILES = (
-    "expected two aligned text files or one .tsv, .jsonl, .po, .tmx or .xlf file (or several, or a folder of them)"
-)
+COMMON_SUFFIXES = (".tsv", ".jsonl", ".po", ".tmx", ".xlf")
+"""Those that messages name, besides the ones of plug-ins."""
 read_lines = text.read_lines
 
 
@@ -39,7 +31,7 @@ def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") 
     groups = list(_group_files(input_paths, source, target))
     if not groups:
         raise FormatError(
-            f"{EXPECTED_FILES}, got {_format_paths(input_paths)}{_language_hint(input_paths, source, target)}"
+            f"{_expected_files()}, got {_format_paths(input_paths)}{_language_hint(input_paths, source, target)}"
         )
     return _read_groups(groups, _format_paths(input_paths), source, target)
 
@@ -47,17 +39,15 @@ def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") 
 def are_two_texts(paths: Sequence[str | Path]) -> bool:
     """Whether these are two aligned text files and nothing else."""
     return len(paths) == 2 and not any(
-        Path(path).is_dir() or files.format_suffix(Path(path)) in READERS for path in paths
+        Path(path).is_dir() or find_reader(files.format_suffix(Path(path))) for path in paths
     )
 
 
 def _read_groups(groups: list[list[Path]], names: str, source: str, target: str) -> Iterator[Pair]:
     empty = True
     for group in groups:
-        is_text_pair = len(group) == 2
-        for pair in (
-            text.read(*group) if is_text_pair else READERS[files.format_suffix(group[0])](group[0], source, target)
-        ):
+        read = find_reader(files.format_suffix(group[0]))
+        for pair in text.read(*group) if len(group) == 2 or read is None else read(group[0], source, target):
             empty = False
             yield pair
     if empty:
@@ -70,7 +60,7 @@ def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[
     for file in input_paths:
         if file.is_dir():
             yield from _group_folder(file, source, target)
-        elif files.format_suffix(file) in READERS:
+        elif find_reader(files.format_suffix(file)):
             yield [file]
         elif unpaired is None:
             unpaired = file
@@ -79,13 +69,13 @@ def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[
             unpaired = None
     if unpaired is not None:
         hint = _language_hint(input_paths, source, target) or _tsv_hint(unpaired)
-        raise FormatError(f"{EXPECTED_FILES}, got {_format_paths(input_paths)}: {unpaired} has no partner{hint}")
+        raise FormatError(f"{_expected_files()}, got {_format_paths(input_paths)}: {unpaired} has no partner{hint}")
 
 
 def _group_folder(folder: Path, source: str, target: str) -> Iterator[list[Path]]:
     folder_files = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
     for path in folder_files:
-        if files.format_suffix(path) in READERS:
+        if find_reader(files.format_suffix(path)):
             yield [path]
         elif source and target and _has_language_suffix(path, source):
             yield [path, _find_partner(path, folder_files, target)]
@@ -106,6 +96,13 @@ def _find_partner(path: Path, folder_files: list[Path], language: str) -> Path:
     if not matches:
         raise FormatError(f"{path}: has no partner; expected {stem}.{language}")
     return same_stem[matches[0]]
+
+
+def _expected_files() -> str:
+    *others, last = (*COMMON_SUFFIXES, *(suffix for suffix, _ in FORMATS.parts()))
+    return (
+        f"expected two aligned text files or one {', '.join(others)} or {last} file (or several, or a folder of them)"
+    )
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:

@@ -10,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.config.registries import POSITION_SCHEMES
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.flow.decompose import MASKED_SCORE_DIVISOR, head_attn_mask, toeplitz_r2
 from regard.inspection.trace import AttentionTrace, Model, Trace, attention_sites, trace_forward
+from regard.model.attention import Attention
 from regard.model.modules import device_of
 from regard.model.positions import (
     Absolute,
@@ -136,16 +138,22 @@ def analyze_stack_positions(model: Model, stack: str, count: int) -> StackPositi
     embedding_scheme, attention_scheme = getattr(model, stack).embedding.positions, self_sites[0].attention.positions
     count = min(count, *(site.attention.positions.limit for site in attention_sites(model)), *_position_limits(model))
     constant_trace, position_ids = trace_constant_sentence(model, count), torch.arange(count, device=device_of(model))
-    tables = _position_tables(f"{stack}.embed", embedding_scheme, position_ids, stack == "decoder")
+    tables = _position_tables(f"{stack}.embed", embedding_scheme, position_ids, _dummy_query(self_sites[0].attention))
     for site in self_sites:
-        tables += _position_tables(site.name, site.attention.positions, position_ids, stack == "decoder")
+        query = _dummy_query(site.attention)
+        tables += _position_tables(site.name, site.attention.positions, position_ids, query, stack == "decoder")
         if _base_scheme(attention_scheme) is _base_scheme(self_sites[-1].attention.positions):
             break  # one encoding is shared by all layers
-    names = [SCHEME_NAMES[type(scheme)] for scheme in (_base_scheme(attention_scheme), embedding_scheme)]
+    names = [_scheme_name(scheme) for scheme in (_base_scheme(attention_scheme), embedding_scheme)]
     name = next((name for name in names if name != "none"), "none")
     return StackPositions(
         stack, name, tables, [_position_effect(constant_trace.attentions[site.name]) for site in self_sites]
     )
+
+
+def _scheme_name(scheme: Positions) -> str:
+    registered = {part.scheme_class: name for name, part in POSITION_SCHEMES.parts()}
+    return SCHEME_NAMES.get(type(scheme)) or registered.get(type(scheme), type(scheme).__name__)
 
 
 def trace_constant_sentence(model: Model, count: int) -> Trace:
@@ -193,11 +201,18 @@ class TableSpec(NamedTuple):
     values: Tensor
 
 
-def _position_tables(name: str, positions: Positions, position_ids: Tensor, causal: bool) -> list[PositionTable]:
+def _dummy_query(attention: Attention) -> Tensor:
+    """A query of zeros (1, H, 1, K): the bias of most encodings depends on the distance alone."""
+    return attention.q_proj.weight.new_zeros(1, attention.heads, 1, attention.head_dim)
+
+
+def _position_tables(
+    name: str, positions: Positions, position_ids: Tensor, query: Tensor, causal: bool = False
+) -> list[PositionTable]:
     """The tables of a position encoding for these positions."""
     extract = next(
         (extract for kind, extract in TABLE_EXTRACTORS.items() if isinstance(_base_scheme(positions), kind)),
-        _bias_tables,
+        partial(_bias_tables, query),
     )
     return [
         PositionTable(name, spec.row_axis, spec.column_axis, tuple(spec.row_labels), spec.values.double().cpu().numpy())
@@ -231,13 +246,12 @@ def _relative_tables(positions: Relative, position_ids: Tensor, causal: bool) ->
     ]
 
 
-def _bias_tables(positions: Positions, position_ids: Tensor, causal: bool) -> list[TableSpec]:
+def _bias_tables(query: Tensor, positions: Positions, position_ids: Tensor, causal: bool) -> list[TableSpec]:
     """The bias that each head adds to the scores at each distance; empty for an encoding without bias."""
     last = len(position_ids) - 1
     distances = range(-last, 1 if causal else last + 1)
     keys = last + torch.arange(distances.start, distances.stop, device=position_ids.device)
-    # The query is a dummy: the bias of these encodings depends on the distance alone.
-    bias = positions.bias(torch.zeros(1, 1, 1, 1, device=position_ids.device), position_ids[None, -1:], keys[None])
+    bias = positions.bias(query, position_ids[None, -1:], keys[None])
     if bias is None:
         return []
     biases = bias[0, :, 0].T  # (distances, H)

@@ -19,7 +19,18 @@ from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.build import build
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PreNorm
-from regard.model.positions import Absolute, ALiBi, LearnedBias, Positions, Relative, Rotary, T5Bias
+from regard.model.positions import (
+    Absolute,
+    ALiBi,
+    Concatenated,
+    Learned,
+    LearnedBias,
+    Positions,
+    Relative,
+    Rotary,
+    Sinusoidal,
+    T5Bias,
+)
 from regard.model.transformer import EncoderDecoder, TransformerStack
 from regard.model.variants import GatedFeedForward, RMSNorm, gelu_tanh
 from regard.runtime.attention import computes_softmax
@@ -27,6 +38,7 @@ from regard.runtime.attention import computes_softmax
 MAX_POSITIONS = 1024
 """The default length of the position tables that are written out."""
 ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", gelu_tanh: "GELUTanh", F.silu: "SWISH"}
+SCHEMES = (Positions, Sinusoidal, Learned, Concatenated, Relative, LearnedBias, T5Bias, ALiBi, Rotary)
 FORBIDDEN_LOGIT = -1e9
 """The bias of tokens that are never generated."""
 
@@ -120,6 +132,11 @@ def _stack_options(stack: TransformerStack) -> dict[str, Any]:
     attentions = [module for layer in _layers(stack) for module in layer.children() if isinstance(module, Attention)]
     if not all(computes_softmax(attention) for attention in attentions):
         raise ModelError("model.attention: CTranslate2 supports only softmax; translate with --engine torch")
+    if not gated and first.feed_forward.activation not in ACTIVATIONS:
+        raise ModelError(
+            "model.activation: CTranslate2 has no activation of plug-ins; it supports relu, gelu, gelu-tanh, silu and "
+            "swiglu. Translate with --engine torch"
+        )
     num_heads = first.self_attn.out_proj.out_features // first.self_attn.head_dim
     if any(attention.head_ids != tuple(range(num_heads)) for attention in attentions):
         raise ModelError("model.pruned: CTranslate2 needs the same heads in all layers; translate with --engine torch")
@@ -139,6 +156,11 @@ def _stack_options(stack: TransformerStack) -> dict[str, Any]:
 def _position_options(stack: TransformerStack, side: str) -> dict[str, Any]:
     """CTranslate2's options for the positions inside a side's attention."""
     positions = _layers(stack)[0].self_attn.positions
+    if not {type(positions), type(stack.embedding.positions)} <= set(SCHEMES):  # a subclass computes something else
+        raise ModelError(
+            "model.positions.kind: CTranslate2 has no position schemes of plug-ins; it supports the built-in ones. "
+            "Translate with --engine torch"
+        )
     if isinstance(positions, Rotary):
         rotary_dim, interleaved = positions.rotary_dim, positions.interleaved
         return {"rotary_dim": rotary_dim, "rotary_interleave": interleaved, "rotary_base": positions.base}

@@ -4,9 +4,10 @@ import importlib.util
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from regard.jobs.load import LINEAR_FACTORIES
 from regard.jobs.train.training_data import open_training_data
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage, track
 from regard.run import open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper
@@ -51,48 +53,104 @@ class BenchmarkWorkload:
         return [rng.integers(EOS + 1, self.vocab_size, n).tolist() for n in sorted(lengths, reverse=True)]
 
 
-def build_default_workload(overrides: Sequence[str]) -> tuple[Config, BenchmarkWorkload]:
+@dataclass(frozen=True)
+class DecodingSpeed:
+    """Tokens per second that one core generates, by search and kind of weights."""
+
+    search: str
+    dtype: str
+    tokens_per_second: float
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What this machine can do, and suggestions for more speed."""
+
+    hardware: str
+    matmul_flops: float
+    """Floating-point operations per second of matrix multiplication in float32."""
+    model: str
+    batch_tokens: int
+    training_tokens_per_second: float
+    utilization: float
+    """Floating-point operations per second of training, relative to plain matrix multiplication."""
+    decoding: tuple[DecodingSpeed, ...]
+    suggestions: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The benchmark as text."""
+        return [
+            self.hardware,
+            f"matrix multiplication: {self.matmul_flops / 1e9:,.0f} GFLOP/s in float32",
+            self.model,
+            f"training: {self.training_tokens_per_second:,.0f} target tokens per second in batches of "
+            f"{self.batch_tokens:,}, {self.utilization:.2f} of the speed of matrix multiplication",
+            *(
+                f"translation, {speed.search}, {speed.dtype}: {speed.tokens_per_second:,.0f} tokens per second on "
+                f"each core"
+                for speed in self.decoding
+            ),
+            *self.suggestions,
+        ]
+
+
+def measure_machine(folder: Path | None, values: Mapping[str, Any], seconds: float = 5.0) -> Benchmark:
+    """Measure the model of a run, or a small model, with other settings; `seconds` for each measurement."""
+    config, workload = _default_workload(values) if folder is None else _run_workload(folder, values)
+    return run_benchmark(config, workload, seconds)
+
+
+def _default_workload(values: Mapping[str, Any]) -> tuple[Config, BenchmarkWorkload]:
     """A small model, or the model of the settings."""
     small_config = Config(model=ModelConfig(dim=256, layers=3, heads=4, ffn=1024))
-    config = settings.override(small_config, overrides)
+    config = settings.with_values(small_config, values)
     return config, BenchmarkWorkload(config.model)
 
 
-def build_run_workload(folder: Path, overrides: Sequence[str]) -> tuple[Config, BenchmarkWorkload]:
+def _run_workload(folder: Path, values: Mapping[str, Any]) -> tuple[Config, BenchmarkWorkload]:
     """The model of a run with its vocabulary size, and sentences as long as its training sentences."""
     run = open_run(folder)
-    config = settings.override(run.load_config(), overrides)
+    config = settings.with_values(run.load_config(), values)
     data = open_training_data(run, config)
     pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
     lengths = MeanLengths(*(len(side.values) / pairs + 1 for side in sides))
     return config, BenchmarkWorkload(config.model, data.tokenizers.target.vocab_size, lengths)
 
 
-def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 10.0) -> Iterator[str]:
-    """Results as lines of text, as they become known. `seconds` is the duration of each measurement."""
+def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float) -> Benchmark:
+    """Measure matrix multiplication, training, and every kind of decoding."""
     load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     threads = configure_cpu(config.train.threads)
     half_threads_flops = _with_threads(max(1, threads // 2), measure_matmul_flops)
     matmul_flops = measure_matmul_flops()
-    yield _describe_hardware(threads)
-    yield f"matrix multiplication: {matmul_flops / 1e9:,.0f} GFLOP/s in float32"
-    tokens_per_second, utilization = measure_training(config, workload, seconds)
+    with stage("measuring training"):
+        tokens_per_second, utilization = measure_training(config, workload, seconds)
+    searches = (("greedy", GreedySearch(scored=False)), ("beam 5", BeamSearch()))
+    kinds = [(quantize, name, search) for quantize in LINEAR_FACTORIES for name, search in searches]
+    speeds = {
+        (quantize, name): measure_decoding(workload, quantize, search, seconds)
+        for quantize, name, search in track(kinds, "measuring translation")
+    }
+    int8_speedup = speeds["int8", "beam 5"] / speeds["none", "beam 5"]
+    suggestions = suggest_speedups(threads, load_average, half_threads_flops / matmul_flops, int8_speedup)
+    return Benchmark(
+        hardware=_describe_hardware(threads),
+        matmul_flops=matmul_flops,
+        model=_describe_model(workload),
+        batch_tokens=config.train.batch_tokens,
+        training_tokens_per_second=tokens_per_second,
+        utilization=utilization,
+        decoding=tuple(
+            DecodingSpeed(name, "float32" if quantize == "none" else quantize, speed)
+            for (quantize, name), speed in speeds.items()
+        ),
+        suggestions=tuple(suggestions),
+    )
+
+
+def _describe_model(workload: BenchmarkWorkload) -> str:
     m, parameters = workload.model_config, sum(p.numel() for p in workload.build_model().parameters())
-    yield f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
-    batch_tokens = config.train.batch_tokens
-    yield (
-        f"training: {tokens_per_second:,.0f} target tokens per second in batches of {batch_tokens:,}, "
-        f"{utilization:.2f} of the speed of matrix multiplication"
-    )
-    speeds: dict[str, float] = {}
-    for quantize in LINEAR_FACTORIES:
-        for name, search in (("greedy", GreedySearch(scored=False)), ("beam 5", BeamSearch())):
-            speeds[quantize] = measure_decoding(workload, quantize, search, seconds)
-            dtype = "float32" if quantize == "none" else quantize
-            yield f"translation, {name}, {dtype}: {speeds[quantize]:,.0f} tokens per second on each core"
-    yield from suggest_speedups(
-        threads, load_average, half_threads_flops / matmul_flops, speeds["int8"] / speeds["none"]
-    )
+    return f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
 
 
 def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float) -> tuple[float, float]:

@@ -11,11 +11,12 @@ from regard.evaluation import Evaluation
 from regard.formats import Pair
 from regard.inspection.example import build_pair_example
 from regard.inspection.heads.alignment import AlignmentRanking, extract_links, rank_alignment_heads
-from regard.jobs.evaluate import score_run
+from regard.jobs.evaluate import score_run, tabulate_scores
 from regard.jobs.load import load
 from regard.jobs.look.cross_attention import compute_cross_attention
 from regard.jobs.train.events import TrainingEvent, TrainingFinished
 from regard.jobs.train.fit import StopCallback, train_run
+from regard.report import TableView, TranslationCard, TranslationCards, render_fragment
 from regard.run import Run, atomic_write, require_free
 
 SHOWN_SENTENCES = 4
@@ -75,6 +76,16 @@ class DemoResult:
     compositional: Evaluation
     aligners: AlignmentRanking
     translations: list[AlignedTranslation]
+
+    def _repr_html_(self) -> str:
+        scores = {
+            "unseen sentences": self.test.scores["bleu"],
+            "unseen combinations": self.compositional.scores["bleu"],
+        }
+        cards = [TranslationCard(" ".join(t.source_words), t.translation, t.reference) for t in self.translations]
+        return render_fragment(
+            [TableView(tabulate_scores(scores), caption="BLEU"), TranslationCards(cards, "en", "fr")]
+        )
 
 
 def run_demo(

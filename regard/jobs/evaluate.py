@@ -19,6 +19,7 @@ from regard.hardware import configure_cpu
 from regard.jobs.contamination import load_trained_sources
 from regard.jobs.load import load
 from regard.metrics import Metric, Score, make_bleu_metric
+from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run, write_text
 from regard.tasks.translate import Translator
 
@@ -47,6 +48,39 @@ class FileEvaluation:
     """Where the scores of each sentence were written."""
     num_contaminated: int
     """Sources that also occur in the text that the run was trained on."""
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """The scores by the name of their metric: bleu, chrf, ter, rouge, accuracy."""
+        return self.evaluation.scores
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.scores.values()))
+
+    def _repr_html_(self) -> str:
+        sentences = f"{len(self.evaluation.sentences):,} sentences."
+        if self.num_contaminated:
+            sentences += f" The run was trained on {self.num_contaminated:,} of the sources: their scores are memory."
+        return render_fragment([TableView(tabulate_evaluation(self.evaluation)), Paragraph(sentences)])
+
+
+def tabulate_evaluation(evaluation: Evaluation) -> Table:
+    """Every score with its interval and signature, and BLEU of two baselines without a translator."""
+    baselines = evaluation.baselines
+    named_scores = [(score.name, score) for score in evaluation.scores.values()]
+    named_scores += [
+        ("BLEU of the source copied", baselines.copied_source),
+        ("BLEU of other sentences' translations", baselines.shuffled_translations),
+    ]
+    return tabulate_scores(dict(named_scores))
+
+
+def tabulate_scores(scores: Mapping[str, Score]) -> Table:
+    """One row for each score."""
+    return Table.from_rows(
+        {"metric": name, "score": s.value, "95% CI low": s.low, "95% CI high": s.high, "signature": s.signature}
+        for name, s in scores.items()
+    )
 
 
 def select_metrics(lowercase: bool = False, tokenize: str | None = None) -> Mapping[str, Metric]:
@@ -77,6 +111,11 @@ def unused_name(run: Run, stem: str, files: tuple[str, ...]) -> str:
     """The name of a set: that of its file, with a number if the scores of other files already have it."""
     names = (f"{stem}-{number}" if number > 1 else stem for number in itertools.count(1))
     return next(name for name in names if not run.scores(name).exists() or _scored_files(run, name) == files)
+
+
+def scored_sets(run: Run) -> list[str]:
+    """The names of the sets that a run was evaluated on."""
+    return sorted(path.stem for path in run.scores("").parent.glob("*.json"))
 
 
 def _scored_files(run: Run, name: str) -> tuple[str, ...] | None:

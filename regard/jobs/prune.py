@@ -35,6 +35,7 @@ from regard.model import weights
 from regard.model.modules import count_parameters, device_of
 from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder
+from regard.report import DefinitionList, Table, TableView, Value, render_fragment
 from regard.run import BestWeights, Run
 from regard.tasks.translate import Translator
 from regard.training import optim
@@ -110,6 +111,20 @@ class PruneResult:
     difference: Score
     sizes: tuple[ModelFootprint, ModelFootprint]
     finetune_steps: int
+
+    def curve_table(self) -> Table:
+        """The heads that are left, and the scores without the others."""
+        return Table.from_rows({"heads": p.num_heads, "loss": p.loss, "BLEU": p.bleu.value} for p in self.curve)
+
+    def _repr_html_(self) -> str:
+        before, after = self.sizes
+        facts: dict[str, Value] = {
+            "BLEU": f"{self.before.value:.2f} → {self.after.value:.2f} (dev)",
+            "heads": f"{before.heads} → {after.heads}",
+            "parameters": f"{before.parameters:,} → {after.parameters:,}",
+            "FLOPs per pair": f"{before.flops:,.0f} → {after.flops:,.0f}",
+        }
+        return render_fragment([DefinitionList(facts), TableView(self.curve_table())])
 
 
 def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOptions) -> Iterator[Note | PruneResult]:

@@ -9,6 +9,7 @@ from regard.config import Config
 from regard.data.corpora import split_words
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
+from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.model.modules import count_parameters
 from regard.report import (
@@ -54,10 +55,12 @@ def find_report(run: Run) -> Path:
     )
 
 
-def write_report(run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str) -> None:
-    """Draw every chart into charts/, and all of them into one offline page."""
+def write_report(
+    run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str, epochs: float
+) -> None:
+    """Draw every chart into charts/, and all of them into one offline page; `epochs` is how long the run trained."""
     records = list(log.read(run.log))
-    charts = _draw_curves(records)
+    charts = draw_curves(records)
     chrf_histogram = histogram(
         Table({"chrF2": [s.chrf for s in evaluation.sentences]}),
         "chrF2",
@@ -72,8 +75,8 @@ def write_report(run: Run, config: Config, translator: Translator, evaluation: E
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
     sections = [
-        Section("Scores", [_build_scores_grid(evaluation), *_describe_test_set(set_name, evaluation)]),
-        Section("Training", [DefinitionList(_training_facts(steps, translator)), *(Figure(chart) for chart in charts)]),
+        Section("Scores", [TableView(tabulate_evaluation(evaluation)), *_describe_test_set(set_name, evaluation)]),
+        Section("Training", [DefinitionList(_training_facts(steps, epochs, translator)), *map(Figure, charts)]),
         Section(
             "Translations",
             [Paragraph(_FIRST_CAPTION), _translation_cards(evaluation.sentences[:SHOWN_SENTENCES], config)],
@@ -97,18 +100,24 @@ _ATTENTION_CAPTION = (
 )
 
 
-def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
-    """Loss and accuracy of training and dev on common axes, and dev BLEU."""
+def tabulate_curves(records: Sequence[Step | Validation]) -> Table:
+    """Loss and accuracy of training and dev, and dev BLEU, one row for each step and each validation."""
     rows: list[dict[str, Value]] = [
         {
             "step": record.number if isinstance(record, Step) else record.step,
             "set": "train" if isinstance(record, Step) else "dev",
             "loss": record.loss,
             "accuracy": record.accuracy,
+            "BLEU": None if isinstance(record, Step) or record.bleu is None else record.bleu.value,
         }
         for record in records
     ]
-    table = Table.from_rows(rows)
+    return Table.from_rows(rows)
+
+
+def draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
+    """Loss and accuracy of training and dev on common axes, and dev BLEU."""
+    table = tabulate_curves(records)
     charts = [
         line_chart(
             table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target token"
@@ -123,27 +132,14 @@ def _draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
             y_title="share of target tokens",
         ).with_name("accuracy"),
     ]
-    scores = [(r.step, r.bleu.value) for r in records if isinstance(r, Validation) and r.bleu is not None]
+    scores: list[dict[str, Value]] = [
+        {"step": row["step"], "BLEU": row["BLEU"]} for row in table.rows() if row["BLEU"] is not None
+    ]
     if scores:
-        bleu = Table.from_rows({"step": step, "BLEU": score} for step, score in scores)
+        bleu = Table.from_rows(scores)
         title = "BLEU on dev, by greedy decoding"
         charts.append(line_chart(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").with_name("bleu"))
     return charts
-
-
-def _build_scores_grid(evaluation: Evaluation) -> TableView:
-    """Every score with its signature, and BLEU of two baselines without a translator."""
-    baselines = evaluation.baselines
-    named_scores = [(score.name, score) for score in evaluation.scores.values()]
-    named_scores += [
-        ("BLEU of the source copied", baselines.copied_source),
-        ("BLEU of other sentences' translations", baselines.shuffled_translations),
-    ]
-    rows: list[dict[str, Value]] = [
-        {"metric": name, "score": score.value, "low": score.low, "high": score.high, "signature": score.signature}
-        for name, score in named_scores
-    ]
-    return TableView(Table.from_rows(rows), headings={"low": "95% CI low", "high": "95% CI high"})
 
 
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
@@ -155,14 +151,14 @@ def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]
     return [Paragraph(f"{count} None of them was used for training or for selecting the checkpoint.")]
 
 
-def _training_facts(steps: Sequence[Step], translator: Translator) -> dict[str, Value]:
+def _training_facts(steps: Sequence[Step], epochs: float, translator: Translator) -> dict[str, Value]:
     seconds = sum(step.seconds for step in steps)
     tokens = sum(step.tokens for step in steps)
     return {
         "parameters": count_parameters(translator.model),
         "vocabulary": translator.tokenizers.target.vocab_size,
         "steps": len(steps),
-        "epochs": steps[-1].data_position.epoch + 1 if steps else 0,
+        "epochs": round(epochs, 2),
         "minutes of training": round(seconds / 60, 1),
         "target tokens per second": round(tokens / seconds) if seconds else None,
     }

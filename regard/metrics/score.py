@@ -1,5 +1,6 @@
 """A score with its signature and confidence interval, and the conversion of sacreBLEU's."""
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,10 @@ class Score:
     def __str__(self) -> str:
         half_width = (self.high - self.low) / 2
         return f"{self.name} {self.value:.2f} ± {half_width:.2f} [{self.low:.2f}, {self.high:.2f}]  {self.signature}"
+
+    def _repr_html_(self) -> str:
+        interval = f"{self.value:.2f} <small>[{self.low:.2f}, {self.high:.2f}]</small>"
+        return f"<b>{html.escape(self.name)}</b> {interval}<br><small>{html.escape(self.signature)}</small>"
 
     def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}

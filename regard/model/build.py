@@ -4,14 +4,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
+from regard.config.registries import ACTIVATIONS as REGISTERED_ACTIVATIONS
+from regard.errors import ConfigError
 from regard.model.attention import Attention, AttentionFunction, attend
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PostNorm, PreNorm, Residual
 from regard.model.positions import Positions, SelectedHeads
-from regard.model.positions.build import SCHEMES, AttentionShape
+from regard.model.positions.build import AttentionShape, find_scheme
 from regard.model.projection import Projection
 from regard.model.single_stack import DecoderOnly, EncoderOnly, Pooler
 from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
@@ -65,7 +68,7 @@ class _StackParts:
     def __init__(self, c: ModelConfig, name: str):
         self.c, self.name = c, name
         positions = (c.encoder if name == "encoder" else c.decoder).positions or c.positions
-        scheme, shape = SCHEMES[positions.kind], AttentionShape(c.dim, c.heads, causal=name == "decoder")
+        scheme, shape = find_scheme(positions), AttentionShape(c.dim, c.heads, causal=name == "decoder")
         self.encoding = scheme.embedding(shape, positions)
         self.embedding_width = c.dim - self.encoding.width
         make_positions = partial(scheme.attention, shape, positions)
@@ -121,11 +124,22 @@ def _feed_forward(c: ModelConfig) -> nn.Module:
     if c.activation == "swiglu":
         feed_forward = GatedFeedForward(c.dim, c.ffn, c.bias, c.activation_dropout)
     else:
-        feed_forward = FeedForward(c.dim, c.ffn, ACTIVATIONS[c.activation], c.bias, c.activation_dropout)
+        feed_forward = FeedForward(c.dim, c.ffn, _find_activation(c), c.bias, c.activation_dropout)
     for linear in feed_forward.children():
         if isinstance(linear, nn.Linear):
             _init_linear(linear)
     return feed_forward
+
+
+def _find_activation(c: ModelConfig) -> Callable[[Tensor], Tensor]:
+    """The activation of this name, built in or registered by a plug-in."""
+    activation = REGISTERED_ACTIVATIONS.find(c.activation)
+    if activation is None:
+        return ACTIVATIONS[c.activation]
+    rows = torch.zeros(2, c.ffn)
+    if getattr(activation(rows), "shape", None) != rows.shape:
+        raise ConfigError(f"activation '{c.activation}' does not return a tensor of the shape that it is called with")
+    return activation
 
 
 def _residuals(c: ModelConfig, count: int) -> list[Residual]:

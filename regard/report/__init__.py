@@ -25,6 +25,7 @@ from regard.report.page import (
     TableView,
     TranslationCard,
     TranslationCards,
+    render_fragment,
     render_page,
     write_page,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "parallel_coordinates",
     "pareto_chart",
     "pareto_front",
+    "render_fragment",
     "render_look_page",
     "render_page",
     "slice_plot",

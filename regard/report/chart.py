@@ -74,6 +74,9 @@ class Chart:
         svg.write_text(self.to_svg(), encoding="utf-8", newline="\n")
         return png, svg
 
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
     def _id_prefix(self) -> str:
         """Unique for every chart, even if two have the same name, and the same whenever this one is drawn."""
         return f"{self.name}-{zlib.crc32(json.dumps(self.spec).encode()):08x}"

@@ -184,6 +184,18 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section], *, langu
 """
 
 
+FRAGMENT_STYLE = (
+    "<style>.regard table{border-collapse:collapse}.regard td,.regard th{padding:2px 10px;text-align:left}"
+    ".regard .number{text-align:right}.regard dl.facts>div{display:inline-block;margin-right:2em}"
+    ".regard dt{opacity:.7}.regard dd{margin:0}.regard .scroll,.regard .plot{overflow-x:auto}</style>"
+)
+
+
+def render_fragment(parts: Sequence[PagePart]) -> str:
+    """Parts below each other for a notebook, with the little style that it lacks."""
+    return f'{FRAGMENT_STYLE}<div class="regard">{"".join(part.html() for part in parts)}</div>'
+
+
 def write_page(path: Path, html: str) -> None:
     """Write the page as UTF-8, and create its folder if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -56,6 +56,11 @@ class Table:
             raise RegardError(f"the table has no column {name!r}; {hint}")
         return self.columns[name]
 
+    def _repr_html_(self) -> str:
+        from regard.report.page import TableView, render_fragment  # which draws tables, and so imports this module
+
+        return render_fragment([TableView(self)])
+
     def rows(self) -> Iterator[dict[str, Value]]:
         for values in zip(*self.columns.values(), strict=True):
             yield dict(zip(self.columns, values, strict=True))

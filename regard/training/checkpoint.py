@@ -29,6 +29,7 @@ class TrainingState:
     data_position: DataPosition = field(default_factory=DataPosition)
     elapsed: float = 0.0
     log_bytes: int = 0
+    tracked_bytes: int = 0
     best_step: int | None = None
     best_cost: float | None = None
     validations_without_improvement: int = 0

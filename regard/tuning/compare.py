@@ -15,6 +15,7 @@ from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
 from regard.jobs.train.training_data import open_training_data
 from regard.metrics import PairedTestResult, paired_tests
+from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run
 from regard.training import log
 from regard.tuning.measure import (
@@ -63,6 +64,19 @@ class Comparison:
     @property
     def baseline(self) -> System:
         return self.systems[0]
+
+    def as_table(self) -> Table:
+        """One row for each system and metric, with p-values against the baseline."""
+        return Table.from_rows(
+            {"system": system, "metric": metric}
+            | {name: values.get(name) for name in ("value", "low", "high", "p_bootstrap", "p_randomized", "signature")}
+            for system, metrics in self.as_dict().items()
+            for metric, values in metrics.items()
+        )
+
+    def _repr_html_(self) -> str:
+        sentences = f"{len(self.pairs):,} sentences; every test is against {self.baseline.name}."
+        return render_fragment([TableView(self.as_table()), Paragraph(sentences)])
 
     def as_dict(self) -> dict[str, Any]:
         """System -> metric -> value, interval, signature and p-values against the baseline."""

@@ -383,3 +383,30 @@ def test_the_doctor_never_writes_over_what_it_was_given(files: Path, tmp_path: P
     with pytest.raises(SystemExit):
         main(["doctor", *pair, "--fix", str(tmp_path)])
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_options_of_training_are_settings(files: Path, tmp_path: Path):
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed (the extra `track`)")
+    options = [
+        "--epochs",
+        0.25,
+        "--learning-rate",
+        3e-3,
+        "--batch-tokens",
+        320,
+        "--threads",
+        1,
+        "--track",
+        "tensorboard",
+    ]
+    quick = [word for change in TINY if not change.startswith("train.") for word in ("--set", change)]
+    out = regard("train", files / "train.en", files / "train.fr", "--out", tmp_path / "run", *options, *quick)
+    assert out.returncode == 0, out.stderr
+    train = settings.load(tmp_path / "run" / "config.toml").train
+    assert (train.epochs, train.learning_rate, train.batch_tokens, train.threads) == (0.25, 0.003, 320, 1)
+    assert train.track == ("tensorboard",) and list((tmp_path / "run" / "tensorboard").iterdir())
+
+
+def test_a_tracking_service_is_refused_in_a_sentence(files: Path, tmp_path: Path):
+    out = regard("train", files / "train.en", files / "train.fr", "--out", tmp_path / "run", "--track", "wandb")
+    assert out.returncode == 2 and out.stderr.startswith("error: train.track=wandb: Regard has no tracking service")

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.cli.tune import _study_from_options, _StudyOptions
 from regard.run import is_run
 from regard.tuning import open_study
+from regard.tuning.open_study import StudyOptions, _study_from_options
+from regard.tuning.space import parse_over
 from tests.jobs.conftest import TINY
 
 SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.validation_sentences"))]
@@ -78,9 +79,10 @@ def test_a_study_that_goes_on_changes_what_it_may_and_refuses_the_rest_by_name(s
 
 def test_what_goes_by_steps_is_counted():
     over = ["model.dropout=0.1..0.4 by 0.1", "model.layers=1..3"]
-    study = _study_from_options(_StudyOptions([Path("a.en"), Path("a.fr")], over, {}, {}, {}))
+    study = _study_from_options(StudyOptions([Path("a.en"), Path("a.fr")], dict(map(parse_over, over))))
     assert study.sampler == "grid" and study.num_trials() == 12
-    assert _study_from_options(_StudyOptions([Path("a.en")], ["model.dropout=0.1..0.4"], {}, {}, {})).sampler == "tpe"
+    continuous = dict([parse_over("model.dropout=0.1..0.4")])
+    assert _study_from_options(StudyOptions([Path("a.en")], continuous)).sampler == "tpe"
 
 
 def test_a_study_of_failures_alone_is_a_failure_with_a_page(files: Path, tmp_path: Path, capsys):
@@ -217,7 +219,8 @@ def test_mistakes_are_one_sentence(mistake: str, tmp_path: Path, capsys, monkeyp
 
 
 def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
-    study = _study_from_options(_StudyOptions([tmp_path / "données.en"], ["model.layers=1,2"], {}, {}, {}))
+    over = dict([parse_over("model.layers=1,2")])
+    study = _study_from_options(StudyOptions([tmp_path / "données.en"], over))
     assert study.name == "donn-es"
 
 

@@ -35,6 +35,8 @@ ASKED = {
     "model.decoder.positions.waves": "model.decoder.positions.sinusoid_layout",
     "model.positions.rope_theta": "model.positions.base",
     "train.Batch-Size": "train.batch_tokens",
+    "report_to": "train.track",
+    "wandb": "train.track",
 }
 
 
@@ -67,6 +69,8 @@ def test_every_answer_is_a_setting_and_no_setting_is_called_foreign():
         ("train.precision=bf16", "bfloat16"),
         ("train.schedule=noam", "inverse-sqrt"),
         ("train.padding_free=packed", "true"),
+        ("train.track=tb", "tensorboard"),
+        ('train.track=["tensorbord"]', "tensorboard"),
     ],
 )
 def test_a_value_from_elsewhere_is_answered_with_ours(typed: str, value: str):

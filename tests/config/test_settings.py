@@ -139,3 +139,28 @@ def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path):
             refused += 1
             assert "c.toml: " in str(error) and "\n" not in str(error)[:40]
     assert refused > 100
+
+
+@pytest.mark.parametrize("text", ["tensorboard", '["tensorboard"]'])
+def test_a_tracker_is_a_word_or_a_list(text: str):
+    some = config.override(Config(), [f"train.track={text}"])
+    assert some.train.track == ("tensorboard",)
+    assert config.build(tomllib.loads(config.dump(some))) == some
+
+
+@pytest.mark.parametrize("text", ["wandb", '["tensorboard", "MLflow"]', "comet_ml"])
+def test_a_tracking_service_is_refused_with_the_reason(text: str):
+    with pytest.raises(ConfigError, match=r"no tracking service, because nothing .* sends data from your machine"):
+        config.override(Config(), [f"train.track={text}"])
+
+
+def test_an_unknown_tracker_is_named():
+    with pytest.raises(ConfigError, match=r"^train.track.0='aim': input should be 'tensorboard'$"):
+        config.override(Config(), ["train.track=aim"])
+
+
+def test_histograms_need_a_tracker_and_full_tensors():
+    with pytest.raises(ConfigError, match=r"^train.track_histograms needs train.track=tensorboard"):
+        config.override(Config(), ["train.track_histograms=5"])
+    with pytest.raises(ConfigError, match=r"^train.track_histograms and train.shard=true: .* full tensors"):
+        config.override(Config(), ["train.track_histograms=5", "train.track=tensorboard", "train.shard=true"])

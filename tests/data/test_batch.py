@@ -124,3 +124,14 @@ def test_joined_pairs_are_two_pairs_end_to_end(corpus, sampling):
         for row, ids in zip(group, batch.target_out.tolist(), strict=True):
             expected = " ".join(texts.target[i] for i in row if i >= 0)
             assert tokenizers.target.decode(ids) == expected
+
+
+@pytest.mark.parametrize("max_length", [512, 13])
+def test_epochs_are_counted_by_the_pairs_that_were_read(corpus, max_length: int):
+    batches = make(corpus, max_length=max_length)
+    num_pairs = sum(len(rows) for rows in batches.plan_epoch(0))
+    assert batches.count_epochs(DataPosition()) == 0
+    num_read = 0
+    for position, batch in islice(batches.iterate_from(DataPosition()), 2 * batches.count_batches()):
+        num_read += len(batch.source)
+        assert batches.count_epochs(position) == pytest.approx(num_read / num_pairs)

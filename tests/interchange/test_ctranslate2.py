@@ -13,6 +13,8 @@ from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
 from regard.decode import GreedySearch, Limits
 from regard.errors import ModelError
 from regard.model.build import build
+from regard.model.positions import ALiBi
+from regard.model.register import register_position_scheme
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper
@@ -151,6 +153,25 @@ def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
         ctranslate2.write_model(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
     with pytest.raises(ModelError, match="supports only softmax"):
         ctranslate2.write_model(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"positions": {"kind": "kerple"}}, "model.positions.kind: CTranslate2 has no position schemes of plug-ins"),
+        ({"activation": "squared-relu"}, "model.activation: CTranslate2 has no activation of plug-ins"),
+        ({"positions": {"kind": "slow-alibi"}}, "no position schemes of plug-ins"),
+    ],
+)
+def test_what_plugins_register_is_refused(tokenizers, tmp_path, example_plugin, settings, message):
+    @register_position_scheme("slow-alibi")
+    class SlowALiBi(ALiBi):  # a kind of alibi, but not the one that CTranslate2 has
+        def __init__(self, shape, config):
+            super().__init__(2 * shape.heads)
+
+    decoder = {"decoder": settings} if "positions" in settings else settings
+    with pytest.raises(ModelError, match=message):
+        ctranslate2.write_model(model_of(tokenizers, **decoder), tokenizers, tmp_path)
 
 
 def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):

@@ -25,12 +25,14 @@ SCHEMES: dict[str, dict[str, object]] = {
     "rotary": {},
     "rotary-interleaved": {"rotary_layout": "interleaved", "partial_rotary_factor": 0.5, "base": 100.0},
 }
+REGISTERED: dict[str, dict[str, object]] = {"kerple": {"options": {"slope": 0.7}}}
+"""Schemes of the example plug-in."""
 ABSOLUTE = ("sinusoidal", "learned", "concatenated", "concatenated-learned")
 
 
 def positions(name: str) -> PositionsConfig:
     """A scheme, or a variant of one, with small sizes."""
-    return PositionsConfig(kind=name.partition("-")[0], **SCHEMES[name])
+    return PositionsConfig(kind=name.partition("-")[0], **{**SCHEMES, **REGISTERED}[name])
 
 
 V = 23
@@ -59,12 +61,13 @@ KINDS: dict[str, dict[str, object]] = {
     **{f"{name}-post": {"positions": positions(name), "norm": "post"} for name in ("sinusoidal", "t5")},
     "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"sinusoid_layout": "halves"}},
     "argmax": {"attention": "argmax", "positions": {"kind": "bias", "length": 29}},
+    "registered": {"activation": "squared-relu", "positions": {"kind": "kerple", "options": {"slope": 0.7}}},
     "normed": {"embedding_norm": True, "scale_embeddings": False, "activation": "gelu-tanh"},
 }
 
 
 @pytest.fixture(params=KINDS)
-def model(request: pytest.FixtureRequest) -> EncoderDecoder:
+def model(request: pytest.FixtureRequest, example_plugin: None) -> EncoderDecoder:
     torch.manual_seed(1)
     built = make(**KINDS[request.param])
     for parameter in built.parameters():  # nothing that starts at zero may hide

@@ -27,7 +27,7 @@ from regard.model.positions import (
     sinusoid,
 )
 from regard.model.variants import hard_attention
-from tests.model.conftest import ABSOLUTE, SCHEMES, make, positions
+from tests.model.conftest import ABSOLUTE, REGISTERED, SCHEMES, make, positions
 
 AT = torch.arange(7)[None]
 
@@ -36,7 +36,8 @@ def states(model, source: Tensor, at: Tensor) -> Tensor:
     return model.encoder(source, torch.ones(1, 1, 1, source.shape[1], dtype=torch.bool), at)
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.usefixtures("example_plugin")
+@pytest.mark.parametrize("name", [*SCHEMES, *REGISTERED])
 def test_absolute_schemes_feel_a_shift_and_relative_ones_do_not(name: str, ids):
     model = make(positions=positions(name))
     for parameter in model.parameters():

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.config import ModelConfig, PositionsConfig
+from regard.config.registries import ACTIVATIONS
 from regard.data.tokenizer import PAD
 from regard.errors import ModelError
 from regard.model.build import build
@@ -128,7 +129,8 @@ def test_an_output_bias_is_added_to_every_score(models, ids):
     assert_close(model.output(states), states @ model.output.weight.T + model.output.bias)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu", "swiglu"])
+@pytest.mark.usefixtures("example_plugin")
+@pytest.mark.parametrize("activation", [*ACTIVATIONS.built_in, "squared-relu"])
 @pytest.mark.parametrize("norm_kind", ["layer", "rms"])
 def test_every_feed_forward_and_norm_runs_and_learns(models, ids, activation: str, norm_kind: str):
     model = models(activation=activation, norm_kind=norm_kind, bias=False)

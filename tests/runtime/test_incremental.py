@@ -12,7 +12,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.runtime import attention, source_cache
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
 from regard.runtime.padding_free import PaddingFreeForward
-from tests.model.conftest import SCHEMES, V, padded_rows, positions
+from tests.model.conftest import REGISTERED, SCHEMES, V, padded_rows, positions
 
 
 @pytest.fixture(autouse=True)
@@ -166,7 +166,8 @@ def test_who_enters_an_empty_walk_begins_anew(model: EncoderDecoder, ids):
         assert_close(batch.step(target[:, 0]), logits(model, source.flip(0), target)[:, 0])
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.usefixtures("example_plugin")
+@pytest.mark.parametrize("name", [*SCHEMES, *REGISTERED])
 def test_a_language_model_is_decoded_step_by_step(name: str, ids):
     model = make_language_model(name)
     text = ids(3, COLUMNS_PER_RESERVE + 5)

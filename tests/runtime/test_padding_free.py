@@ -16,6 +16,7 @@ VARIANTS = [
     {"bias": False, "norm": "post"},
     {"norm": "post", "activation": "silu", "scale_embeddings": False, "positions": {"sinusoid_layout": "halves"}},
     {"embedding_norm": True, "activation": "gelu-tanh"},
+    {"activation": "squared-relu", "positions": {"kind": "kerple"}},
 ]
 
 
@@ -42,6 +43,7 @@ def test_padded_batches_come_out_the_same(model: EncoderDecoder):
     agree(both(model, padded_rows([3, 11, 7, 1]), padded_rows([5, 2, 13, 1])))
 
 
+@pytest.mark.usefixtures("example_plugin")
 @pytest.mark.parametrize("settings", VARIANTS, ids=str)
 def test_every_kind_of_layer_comes_out_the_same(settings: dict):
     model = make(**settings, dropout=0.0).train()

@@ -1,11 +1,10 @@
 """The studies that come with the program are what they say."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from regard.config import PositionsConfig
+from regard.config.registries import POSITION_SCHEMES
 from regard.tuning import study as studies
 from regard.tuning.propose import propose_params
 
@@ -33,7 +32,7 @@ def test_the_four_sets_are_those_of_the_lecture_and_a_quarter_of_them():
 
 def test_all_schemes_of_positions_are_tried():
     study = studies.load(EXAMPLES / "positions.toml")
-    kinds = get_args(PositionsConfig.model_fields["kind"].annotation)
+    kinds = POSITION_SCHEMES.built_in
     assert (
         sorted(p["model.positions.kind"] for p in study.predefined_params().values()) == sorted(kinds)
         and len(kinds) == 9

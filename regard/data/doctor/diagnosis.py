@@ -9,6 +9,7 @@ from regard.data.doctor.kinds import Action, FindingKind
 from regard.data.doctor.repeats import BitSet
 from regard.errors import DataError
 from regard.formats import Pair
+from regard.report import Paragraph, Table, TableView, render_fragment
 
 MAX_EXAMPLE_CHARS = 160
 EXAMPLES_IN_LINE = 3
@@ -141,10 +142,32 @@ class Diagnosis:
 
     def format_lines(self) -> list[str]:
         """The diagnosis as text: a line for each split, then one for each finding."""
-        headers = [
-            f"{s.split}: {s.pairs_read:,} pairs read, {s.pairs_kept:,} kept" + _format_languages(s) for s in self.splits
+        return [_format_split(summary) for summary in self.splits] + [
+            finding.format_line() for finding in self.findings
         ]
-        return headers + [finding.format_line() for finding in self.findings]
+
+    def as_table(self) -> Table:
+        """One row for each finding."""
+        return Table.from_rows(
+            {
+                "split": finding.split,
+                "finding": finding.kind.name,
+                "count": finding.count,
+                "share": f"{_format_percent(finding.fraction)} of {finding.kind.unit}",
+                "action": finding.action.value,
+                "summary": finding.kind.summary,
+                "locations": ", ".join(example.note for example in finding.examples[:EXAMPLES_IN_LINE]),
+            }
+            for finding in self.findings
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.format_lines())
+
+    def _repr_html_(self) -> str:
+        headers = [Paragraph(_format_split(summary)) for summary in self.splits]
+        table = [TableView(self.as_table())] if self.findings else [Paragraph("No findings.")]
+        return render_fragment([*headers, *table])
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnosis as JSON values."""
@@ -160,6 +183,11 @@ class Diagnosis:
 
 def _format_location(example: FindingExample) -> str:
     return f"{example.note}: {example.detail}" if example.detail else example.note
+
+
+def _format_split(summary: SplitSummary) -> str:
+    counts = f"{summary.split}: {summary.pairs_read:,} pairs read, {summary.pairs_kept:,} kept"
+    return counts + _format_languages(summary)
 
 
 def _format_languages(summary: SplitSummary) -> str:

@@ -11,6 +11,7 @@ from regard.data.doctor.kinds import FINDING_KINDS, Action
 from regard.data.doctor.repeats import BitSet, DuplicateFinder
 from regard.data.doctor.settings import DoctorSettings
 from regard.formats import Pair, read_pairs
+from regard.formats.registry import FORMATS
 from regard.formats.xliff import SUFFIXES as XLIFF
 
 PairDetail = Callable[[str, str], str]
@@ -114,7 +115,11 @@ def examine(
 
 def select_line_files(files: Sequence[Path]) -> list[Path]:
     """The files with one sentence per line; the end of a compressed one is not visible."""
-    return [path for path in files if path.suffix not in NON_LINE_SUFFIXES and path.is_file()]
+    return [
+        path
+        for path in files
+        if path.suffix not in NON_LINE_SUFFIXES and not FORMATS.find(path.suffix.lower()) and path.is_file()
+    ]
 
 
 def find_unterminated(files: Iterable[Path]) -> list[Path]:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder, last_encoder_output_name
 from regard.model.layers import LayerNorm, PreNorm
 from regard.model.modules import evaluation_mode
-from regard.model.positions import Absolute, Concatenated, Rotary
+from regard.model.positions import Positions, SelectedHeads
 from regard.model.transformer import TokenEmbedding
 from regard.model.variants import RMSNorm
 
@@ -127,7 +127,7 @@ def decompose_scores(model: Model, trace: Trace, attn: AttentionTrace, means: Co
     score_terms = {f"{a}·{b}": (getattr(q, a) @ getattr(k, b).mT / scale)[0] for a in PARTS for b in PARTS}
     bias = positions.bias(q.sum(), attn.query_position_ids, attn.key_position_ids)
     score_terms["distance"] = torch.zeros_like(attn.scores) if bias is None else bias[0].expand_as(attn.scores)
-    return ScoreTerms(score_terms, _group_terms(score_terms, isinstance(positions, Rotary)), head_attn_mask(attn))
+    return ScoreTerms(score_terms, _group_terms(score_terms, _rotates(positions)), head_attn_mask(attn))
 
 
 def can_decompose(attn: AttentionTrace, means: CorpusMeans | None) -> bool:
@@ -136,7 +136,13 @@ def can_decompose(attn: AttentionTrace, means: CorpusMeans | None) -> bool:
     Rotary positions need the corpus means there, too.
     """
     is_first_layer = attn.site.layer == 0 and attn.site.kind != "cross"
-    return means is not None or (is_first_layer and not isinstance(attn.site.attention.positions, Rotary))
+    return means is not None or (is_first_layer and not _rotates(attn.site.attention.positions))
+
+
+def _rotates(positions: Positions) -> bool:
+    """Whether queries and keys are rotated by their positions."""
+    base_scheme = positions.scheme if isinstance(positions, SelectedHeads) else positions
+    return type(base_scheme).rotate is not Positions.rotate
 
 
 def head_attn_mask(attn: AttentionTrace) -> Tensor:
@@ -241,9 +247,7 @@ def decompose_embedding(embedding: TokenEmbedding, ids: Tensor, position_ids: Te
         token_vectors = embedding.embed_tokens(ids[None])
     vectors = embedding.positions.embed(token_vectors, position_ids)
     zero = torch.zeros_like(vectors)
-    position = zero
-    if isinstance(embedding.positions, Concatenated | Absolute):
-        position = embedding.positions.embed(torch.zeros_like(token_vectors), position_ids)
+    position = embedding.positions.embed(torch.zeros_like(token_vectors), position_ids)
     constant = embedding.token_types(zero, None)
     parts = VectorDecomposition((vectors - position)[0], position[0], constant[0])
     return normalize_parts(embedding.norm, parts)
@@ -273,7 +277,7 @@ def _embedding_parts(model: Model, trace: Trace, attn: AttentionTrace, means: Po
     stack = getattr(model, attn.site.name.partition(".")[0])
     ids = torch.tensor(trace.example.query_tokens(attn.site.kind).ids, device=attn.residual_stream.device)
     parts = decompose_embedding(stack.embedding, ids, attn.query_position_ids)
-    if not isinstance(attn.site.attention.positions, Rotary):
+    if not _rotates(attn.site.attention.positions):
         return parts
     shared_mean = means.overall.to(parts.content).expand_as(parts.content)
     return VectorDecomposition(parts.content - shared_mean, parts.position, parts.constant + shared_mean)

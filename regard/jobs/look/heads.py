@@ -31,7 +31,7 @@ from regard.jobs.look.inspected_run import (
     reject_options,
 )
 from regard.model.transformer import EncoderDecoder
-from regard.report import Table, Value
+from regard.report import Table, TableView, Value, render_fragment
 
 ABLATION_SENTENCES = 60
 """Sentences on which each head is ablated: one forward pass per head and sentence."""
@@ -113,6 +113,9 @@ class HeadTable:
     def as_table(self) -> Table:
         """One row per head."""
         return Table.from_rows(self._row(facts) for facts in self.facts)
+
+    def _repr_html_(self) -> str:
+        return render_fragment([TableView(self.as_table(), caption=f"Heads, measured on {self.describe_sentences()}")])
 
     def _row(self, facts: HeadAnalysis) -> dict[str, Value]:
         best, runner_up, cost = facts.best, facts.runner_up, self.costs.get(facts.head)

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ from regard.jobs.look.summary import (
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
 from regard.report.look.export import flatten_arrays, tabulate_head
+from regard.report.text import escape_html
+from regard.run import atomic_write
 
 SENTENCE_OPTIONS = ("--head", "--svg", "--png", "--csv", "--npz", "--no-measure", "--compare-with")
 """Options that need one sentence."""
@@ -92,6 +94,24 @@ class Inspection:
 
     summary: list[str]
     outputs: Outputs
+    notes: tuple[str, ...] = ()
+    """What the written files leave out."""
+
+    def write(self, paths: Mapping[str, Path]) -> "Inspection":
+        """Write files by their option; the inspection with notes on them."""
+        notes: list[str] = []
+        for option, path in paths.items():
+            output = self.outputs[option]()
+            with atomic_write(path) as temporary:
+                temporary.write_bytes(output.content)
+            notes += output.notes
+        return replace(self, notes=tuple(notes))
+
+    def __str__(self) -> str:
+        return "\n".join([*self.summary, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape_html(str(self))}</pre>"
 
 
 def inspect_run(request: LookOptions, device: str = "cpu") -> Inspection:

@@ -15,7 +15,7 @@ from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
 from regard.inspection.trace import get_encoder
 from regard.jobs.look.inspected_run import InspectedRun
-from regard.report import Table, Value
+from regard.report import Chart, Figure, Table, TableView, Value, layer_scatter, render_fragment
 from regard.tasks.embed import Embedder
 
 NUM_NEIGHBORS = 6
@@ -55,6 +55,14 @@ class SenseAnalysis:
             | {"sense_auc": layer.sense_auc, "nearest_sense_accuracy": layer.nearest_sense_accuracy}
             for layer in self.layers
         )
+
+    def chart(self) -> Chart:
+        """The occurrences of the word in every layer, projected to two dimensions."""
+        title = f"'{self.word}' in {len(self.occurrences)} sentences, layer by layer"
+        return layer_scatter(self.points, title=title)
+
+    def _repr_html_(self) -> str:
+        return render_fragment([Figure(self.chart()), TableView(self.as_table())])
 
 
 def _similarity_columns(kind: str, similarity: SimilarityScores) -> dict[str, Value]:

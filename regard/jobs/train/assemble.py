@@ -19,7 +19,7 @@ from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import ema, optim
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
-from regard.training.checkpoint import CheckpointManager
+from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.guided_alignment import GuidedAlignment, guided_layer
 from regard.training.log import Log, NullLog
@@ -29,6 +29,7 @@ from regard.training.planning.budget import Budget
 from regard.training.planning.estimate import TrainingEstimate
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
 from regard.training.schedule import SCHEDULES
+from regard.training.tracking.tracker import NullTracker
 from regard.training.validate import Validator
 
 
@@ -78,6 +79,7 @@ def build_session(
             loss_module, Translator(model, data.tokenizers), data.dev, c.validation_sentences, c.batch_tokens
         ),
         log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
+        tracker=_build_tracker(run, c, checkpoints, processes, state),
         head_recorder=_build_head_recorder(run, c, model, data, processes, state.step),
         alarms=TrainingMonitor(unigram_loss(data.train.target_ids, data.dev.target_ids, vocab_size), c.warmup),
         throughput=ThroughputMonitor(estimate.tokens_per_second),
@@ -153,6 +155,16 @@ def _build_head_recorder(
 
     truncate_after(run.head_history, step)
     return HeadRecorder(run, model, data, c.head_stats_every)
+
+
+def _build_tracker(
+    run: Run, c: TrainConfig, checkpoints: CheckpointManager, processes: SingleProcess, state: TrainingState
+) -> NullTracker:
+    if not c.track or not processes.is_main_process:
+        return NullTracker()
+    from regard.training.tracking.tensorboard import open_tracker  # needs a package that few have
+
+    return open_tracker(run, c, checkpoints.optimizers, state)
 
 
 def _describe(

@@ -1,6 +1,7 @@
 """The cost of training on some files, without training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from regard import config as settings
 from regard.config import Config
@@ -23,14 +24,28 @@ def choose_missing_settings(
     return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
 
 
-def describe_choices(choices: list[SuggestedSetting]) -> Iterator[str]:
+def describe_choices(choices: Sequence[SuggestedSetting]) -> Iterator[str]:
     """The choices as text, those with the same reason together."""
     for reason in dict.fromkeys(choice.reason for choice in choices):
         names = ", ".join(f"{choice.name}={choice.value}" for choice in choices if choice.reason == reason)
         yield f"chosen: {names} ({reason})"
 
 
-def estimate_files(config: Config) -> list[str]:
+@dataclass(frozen=True)
+class FileEstimate:
+    """What training on some files would take."""
+
+    pairs: int
+    choices: tuple[SuggestedSetting, ...]
+    """The settings that training would choose, with their reasons."""
+    cost: TrainingEstimate
+
+    def lines(self) -> list[str]:
+        """The estimate as text."""
+        return [f"{self.pairs:,} pairs", *describe_choices(self.choices), *self.cost.lines()]
+
+
+def estimate_files(config: Config) -> FileEstimate:
     """The choices and the cost, from reading through the files."""
     configure_cpu(config.train.threads)
     pairs, source, target = 0, 0, 0
@@ -39,7 +54,7 @@ def estimate_files(config: Config) -> list[str]:
     config, choices = choose_missing_settings(config, pairs, (source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
     cost = estimate_training(config, pairs, lengths, config.data.vocab_size, measure_matmul_flops())
-    return [f"{pairs:,} pairs", *describe_choices(choices), *cost.lines()]
+    return FileEstimate(pairs, tuple(choices), cost)
 
 
 def estimate_corpus(

@@ -24,6 +24,7 @@ from regard.jobs.train.session import StopCallback
 from regard.jobs.train.training_data import open_training_data
 from regard.run import LatestCheckpoint, Run
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
+from regard.training.tracking.tracker import require_installed
 
 __all__ = ["StopCallback", "resume_run", "train_run"]
 
@@ -38,6 +39,7 @@ def train_run(
     """Train a new run, with random weights or with those of another run."""
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+    require_installed(config.train.track)
     with _join_processes(config) as processes:
         # torchrun restarts all processes when one has died.
         if processes.broadcast(processes.is_main_process and _created_by_this_launch(folder)):
@@ -111,6 +113,7 @@ def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallbac
     if config == old_config and run.finished() and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to continue training.")
         return
+    require_installed(config.train.track)
     with _join_processes(config) as processes:
         yield from _continue_training(run, config, should_stop, processes)
 
@@ -223,7 +226,7 @@ def _train(
         if extended:  # patience starts anew
             session.state = replace(session.state, validations_without_improvement=0)
         yield from map(Note, notes)
-        with contextlib.closing(session.log):
+        with contextlib.closing(session.log), contextlib.closing(session.tracker):
             yield from session.train(should_stop)
     except (MemoryError, torch.OutOfMemoryError):
         batch = f"train.batch_tokens (now {config.train.batch_tokens:,})"

@@ -29,6 +29,7 @@ from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.log import Log
 from regard.training.loop import Step, TrainingLoop
+from regard.training.tracking.tracker import NullTracker
 from regard.training.validate import Validation, Validator
 
 StopCallback = Callable[[], bool]
@@ -67,6 +68,7 @@ class TrainingSession:
     checkpoints: CheckpointManager
     validator: Validator
     log: Log
+    tracker: NullTracker
     head_recorder: NullHeadRecorder
     alarms: TrainingMonitor
     throughput: ThroughputMonitor
@@ -115,6 +117,7 @@ class TrainingSession:
     def _after_step(self, step: Step) -> Iterator[TrainingEvent]:
         """Log a step, report progress, and validate and save when it is time to."""
         self.log.write_step(step)
+        self.tracker.write_step(step)
         self.head_recorder.record_step(step.number)
         self._recent_loss.add(step.loss)
         yield self._measure_progress(step)
@@ -150,7 +153,9 @@ class TrainingSession:
         translator = load(self.run.folder, str(next(self.model.parameters()).device))
         files = [str(Path(file).resolve()) for file in getattr(self.config.data, set_name)]
         evaluation = score_run(self.run, translator, corpus.pairs(), set_name, files=files)
-        write_report(self.run, self.config, translator, evaluation, set_name)
+        self.tracker.write_evaluation(last, set_name, evaluation)
+        epochs = self.loop.batches.count_epochs(self.state.data_position)
+        write_report(self.run, self.config, translator, evaluation, set_name, epochs)
         self.run.write_latest(LatestCheckpoint(last, finished=True))
         yield TrainingFinished(self.run, last, set_name, evaluation)
 
@@ -189,6 +194,7 @@ class TrainingSession:
         with self.loop.ema.averaged_weights():
             validation = self.validator.validate(step)
         self.log.write_validation(validation)
+        self.tracker.write_validation(validation)
         self._last_validated_step = step
         self.loop.budget.reserved_seconds = self._estimate_final_seconds(validation)
         return validation
@@ -205,7 +211,12 @@ class TrainingSession:
         if self.state.step == self._last_saved_step:
             return
         self._last_saved_step = self.state.step
-        self.state = replace(self.state, elapsed=self.loop.budget.elapsed, log_bytes=self.log.size_bytes)
+        self.state = replace(
+            self.state,
+            elapsed=self.loop.budget.elapsed,
+            log_bytes=self.log.size_bytes,
+            tracked_bytes=self.tracker.size_bytes,
+        )
         self.checkpoints.save(self.state)
 
     def _write_best_step(self) -> None:

@@ -75,6 +75,22 @@ def translate_lines(
         first += len(chunk)
 
 
+def translate_texts(
+    translator: TranslationBackend, texts: Sequence[str], search: Search, length_limit: LengthLimit
+) -> list[list[Translation]]:
+    """The candidates of each text. The lines of a text are translated one by one, and joined by its line ends."""
+    lines = [text.split("\n") for text in texts]
+    parts = [
+        [length_limit.split(translator, line, f"text {i}") for line in text] for i, text in enumerate(lines, start=1)
+    ]
+    flat = [part for text in parts for line in text for part in line]
+    candidates = iter(translator.candidates(flat, search))
+    return [
+        _join_candidates([_join_candidates([next(candidates) for _ in line]) for line in text], separator="\n")
+        for text in parts
+    ]
+
+
 @dataclass
 class DocumentResult:
     """How many segments of a document were translated, and which were left empty and why."""
@@ -104,12 +120,13 @@ def translate_document(
     return result
 
 
-def _join_candidates(parts: Sequence[list[Translation]]) -> list[Translation]:
-    """Candidates of a line from those of its parts; scores are averaged."""
+def _join_candidates(parts: Sequence[list[Translation]], separator: str = " ") -> list[Translation]:
+    """Candidates of a line from those of its parts, or of a text from those of its lines; scores are averaged."""
     if len(parts) == 1:
         return parts[0]
-    num_candidates = min(len(part) for part in parts)
+    num_candidates = min((len(part) for part in parts if part[0].text.strip()), default=1)  # a blank part has only one
+    ranked = ([part[min(rank, len(part) - 1)] for part in parts] for rank in range(num_candidates))
     return [
-        Translation(" ".join(part[rank].text for part in parts), sum(part[rank].score for part in parts) / len(parts))
-        for rank in range(num_candidates)
+        Translation(separator.join(part.text for part in row), sum(part.score for part in row) / len(row))
+        for row in ranked
     ]

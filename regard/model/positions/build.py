@@ -1,9 +1,12 @@
-"""From settings to position schemes: the part of the builder that knows all nine."""
+"""From settings to position schemes: the part of the builder that knows all nine, and those of plug-ins."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from regard.config import PositionsConfig
+from regard.config.registries import POSITION_SCHEMES, RegisteredScheme
+from regard.errors import ConfigError
 from regard.model.positions import (
     ALiBi,
     Concatenated,
@@ -76,3 +79,27 @@ SCHEMES = {
     ),
     "rotary": Scheme(attention=_rotary, shared=True),
 }
+
+
+def find_scheme(c: PositionsConfig) -> Scheme:
+    """The scheme of this kind, built in or registered by a plug-in."""
+    registered = POSITION_SCHEMES.find(c.kind)
+    if registered is None:
+        return SCHEMES[c.kind]
+    make_positions = partial(_build_registered, registered)
+    if registered.enters == "embeddings":
+        return Scheme(embedding=make_positions)
+    return Scheme(attention=make_positions, shared=registered.shared)
+
+
+def _build_registered(registered: RegisteredScheme, shape: AttentionShape, c: PositionsConfig) -> Positions:
+    try:
+        positions: Positions = registered.scheme_class(shape, c, **registered.bind(c.options or {}))
+    except ValueError as error:
+        raise ConfigError(f"position scheme '{c.kind}': {error}") from error
+    if positions.width >= shape.dim:
+        raise ConfigError(
+            f"position scheme '{c.kind}': its width of {positions.width} leaves no room for embeddings in "
+            f"model.dim={shape.dim}"
+        )
+    return positions

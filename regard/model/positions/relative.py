@@ -143,9 +143,16 @@ class SelectedHeads(Positions):
         super().__init__()
         self.scheme = scheme
         self.limit = scheme.limit
+        self.adds_to_values = scheme.adds_to_values
         self.head_ids = list(head_ids)
+
+    def rotate(self, q: Tensor, position_ids: Tensor) -> Tensor:
+        return self.scheme.rotate(q, position_ids)
 
     def bias(self, q: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
         all_heads_bias = self.scheme.bias(q, q_position_ids, k_position_ids)
         assert all_heads_bias is not None
         return all_heads_bias[:, self.head_ids]
+
+    def value_bias(self, weights: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
+        return self.scheme.value_bias(weights, q_position_ids, k_position_ids)

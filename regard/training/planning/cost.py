@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
+import torch
+
 from regard.config import Head, ModelConfig, PositionsConfig
+from regard.config.registries import POSITION_SCHEMES
+from regard.model.modules import count_parameters
+from regard.model.positions import Positions
+from regard.model.positions.build import AttentionShape, find_scheme
 
 BYTES_PER_ELEMENT = 4
 COPIES_PER_PARAMETER = 4  # weights, gradients and Adam's two moments
@@ -47,7 +53,7 @@ def compute_parameter_counts(
     encoder = c.depth("encoder") * (attention + feed_forward + 2 * norm) + final_norm - pruned_parameters["encoder"]
     decoder = c.depth("decoder") * (2 * attention + feed_forward + 3 * norm) + final_norm - pruned_parameters["decoder"]
     position_configs = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
-    concatenated_widths = [side.width if side.kind == "concatenated" else 0 for side in position_configs]
+    concatenated_widths = [_position_width(c, side) for side in position_configs]
     shared = c.tie_embeddings and joint_vocab and concatenated_widths[0] == concatenated_widths[1]
     embeddings = target_vocab_size * (c.dim - concatenated_widths[1]) + (
         0 if shared else source_vocab_size * (c.dim - concatenated_widths[0])
@@ -55,13 +61,38 @@ def compute_parameter_counts(
     embeddings += 2 * norm if c.embedding_norm else 0
     depths = (c.depth("encoder"), c.depth("decoder"))
     positions = sum(
-        _absolute_position_parameters(c, side) + _relative_position_parameters(c, side, n)
+        _absolute_position_parameters(c, side)
+        + _relative_position_parameters(c, side, n)
+        + _registered_position_parameters(c, side, n)
         for side, n in zip(position_configs, depths, strict=True)
     )
     output = 0 if c.tie_embeddings and not concatenated_widths[1] else target_vocab_size * c.dim
     return ParameterCounts(
         embeddings, positions, encoder, decoder, output + (target_vocab_size if c.output_bias else 0)
     )
+
+
+def _position_width(c: ModelConfig, positions: PositionsConfig) -> int:
+    """Dimensions that the scheme reserves beside the token embedding."""
+    if positions.kind in POSITION_SCHEMES.built_in:
+        return positions.width if positions.kind == "concatenated" else 0
+    return _build_registered_positions(c, positions).width
+
+
+def _build_registered_positions(c: ModelConfig, positions: PositionsConfig) -> Positions:
+    """One object of a plug-in's scheme, which no formula describes."""
+    scheme, shape = find_scheme(positions), AttentionShape(c.dim, c.heads, causal=False)
+    with torch.random.fork_rng(devices=[]):  # an estimate changes no random numbers
+        embedding = scheme.embedding(shape, positions)
+        return embedding if type(embedding) is not Positions else scheme.attention(shape, positions)
+
+
+def _registered_position_parameters(c: ModelConfig, positions: PositionsConfig, layers: int) -> int:
+    registered = POSITION_SCHEMES.find(positions.kind)
+    if registered is None:
+        return 0
+    copies = 1 if registered.shared or registered.enters == "embeddings" else layers
+    return copies * count_parameters(_build_registered_positions(c, positions))
 
 
 def _absolute_position_parameters(c: ModelConfig, positions: PositionsConfig) -> int:

@@ -1,5 +1,6 @@
 """Training as a whole: it learns, it resumes bit for bit, it leaves a folder that translates."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -382,6 +383,13 @@ def test_epochs_and_tokens_end_training_where_the_corpus_says(tiny, tmp_path: Pa
     half, fewer = trained("half", f"train.tokens={tokens / 2}")
     assert abs(half - steps / 2) <= 1 and abs(fewer / tokens - 0.5) < 0.1
     assert trained("least", "train.epochs=1", "train.steps=3")[0] == 3
+
+
+def test_the_report_has_epochs_with_a_fraction(tiny, tmp_path: Path):
+    train(tmp_path / "run", tiny("train.epochs=1.25", "train.validation_sentences=0", "data.test=[]"))
+    page = Run(tmp_path / "run").report.read_text(encoding="utf-8")
+    epochs = re.search(r"<dt>epochs</dt><dd[^>]*>([^<]*)</dd>", page)
+    assert epochs and float(epochs[1]) == pytest.approx(1.25, abs=0.05)
 
 
 def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):

@@ -1,13 +1,31 @@
 """The formulas of cost against models that are really built."""
 
 import pytest
+import torch
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
 from regard.hardware import available_memory, measure_matmul_flops
 from regard.model.build import build
 from regard.model.modules import count_parameters
+from regard.model.positions import Positions
+from regard.model.register import register_position_scheme
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes, training_flops
+
+
+@pytest.fixture
+def wide_positions(example_plugin):
+    """A registered scheme that reserves dimensions beside the embedding, and has a parameter for each."""
+
+    @register_position_scheme("wide", enters="embeddings")
+    class Wide(Positions):
+        def __init__(self, shape, config):
+            super().__init__()
+            self.width = 5
+            self.slopes = torch.nn.Parameter(torch.ones(5))
+
+        def embed(self, x, position_ids):
+            return torch.cat((x, (position_ids[..., None] * self.slopes).expand(*x.shape[:-1], 5)), dim=-1)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +45,8 @@ from regard.training.planning.cost import MeanLengths, compute_parameter_counts,
         {"positions": {"kind": "t5", "buckets": 8}},
         {"positions": {"kind": "alibi"}},
         {"positions": {"kind": "rotary"}},
+        {"positions": {"kind": "kerple"}, "activation": "squared-relu", "encoder_layers": 3},
+        {"decoder": {"positions": {"kind": "wide"}}},
         {"output_bias": True},
         {"output_bias": True, "tie_embeddings": False},
         {"embedding_norm": True, "norm_kind": "rms", "scale_embeddings": False},
@@ -34,7 +54,7 @@ from regard.training.planning.cost import MeanLengths, compute_parameter_counts,
     ids=str,
 )
 @pytest.mark.parametrize("joint", [True, False])
-def test_parameters_are_those_of_the_model(settings, joint):
+def test_parameters_are_those_of_the_model(settings, joint, wide_positions):
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, **settings})
     size = 29 if joint else 31
     model = build(config, 29, size, joint=joint, pad=PAD)

@@ -1,0 +1,23 @@
+"""Arguments as people write them, in the form that jobs take them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+AnyPath = str | os.PathLike[str]
+"""A path as a string, a `Path`, or an object that stands for one, as a `TrainedRun` does."""
+Files = AnyPath | Sequence[AnyPath]
+"""One file of pairs, or two aligned text files."""
+
+
+def list_files(files: Files | None) -> list[str]:
+    """The paths of one file or of several; none for None."""
+    if files is None:
+        return []
+    if isinstance(files, str | os.PathLike):
+        return [os.fspath(files)]
+    return [os.fspath(file) for file in files]
+
+
+def optional_path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(path)

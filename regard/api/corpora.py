@@ -1,0 +1,65 @@
+"""Check a corpus, generate one, and estimate what training on one would take."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard import config as configs
+from regard.api.arguments import AnyPath, Files, list_files, optional_path
+from regard.api.terminal import showing
+from regard.data.corpora import CORPORA, GoldPair, write_rows
+from regard.data.doctor import Diagnosis
+from regard.errors import ConfigError
+from regard.jobs.doctor import write_clean_corpus
+from regard.jobs.train.prepare import diagnose
+from regard.run import atomic_write
+
+
+def doctor(
+    *files: AnyPath,
+    dev: Files | None = None,
+    test: Files | None = None,
+    source: str = "",
+    target: str = "",
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    fix: AnyPath | None = None,
+    progress: bool = False,
+) -> Diagnosis:
+    """Check a corpus: what is wrong with it, where, and what is done about it in training.
+
+    >>> diagnosis = regard.doctor("pairs.tsv", source="en", target="fr")
+    >>> diagnosis.pairs_read == diagnosis.pairs_kept
+    True
+
+    `keep` and `drop` name kinds of findings whose pairs are kept or dropped, other than by default. `fix` is a folder
+    that a clean copy of the corpus is written to.
+    """
+    data = {"train": list_files(files), "dev": list_files(dev), "test": list_files(test)}
+    languages = {"source": source, "target": target}
+    config = configs.build({"data": {**data, **languages, "keep": list(keep), "drop": list(drop)}})
+    folder = optional_path(fix)
+    with showing(progress):
+        diagnosis = diagnose(config)
+        if folder is not None:
+            write_clean_corpus(config, diagnosis, folder)
+    return diagnosis
+
+
+def corpus(name: str, pairs: int = 10_000, seed: int = 1, out: AnyPath | None = None) -> Iterator[GoldPair]:
+    """The pairs of a built-in corpus, with gold word alignments: english-french, copy, reverse, sort or lookup.
+
+    >>> pair = next(regard.corpus("copy", pairs=1))
+    >>> pair.source == pair.target
+    True
+
+    With `out`, they are written there as TSV.
+    """
+    if name not in CORPORA:
+        raise ConfigError(f"there is no built-in corpus '{name}'; expected one of: {', '.join(CORPORA)}")
+    if pairs < 1:
+        raise ConfigError(f"pairs={pairs}: a corpus has at least one pair")
+    generate = CORPORA[name]
+    if out is not None:
+        with atomic_write(Path(out)) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(line + "\n" for line in write_rows(generate(pairs, seed)))
+    return generate(pairs, seed)

@@ -1,0 +1,226 @@
+"""Trained models: translate, score, embed, and see what they attend to."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
+
+from regard.api.arguments import AnyPath
+from regard.api.attention import SentenceAttention, trace_attention
+from regard.api.runs import TrainedRun, open_run
+from regard.api.terminal import showing
+from regard.decode import BeamSearch, GreedySearch, Search
+from regard.formats import Pair
+from regard.hardware import configure_cpu
+from regard.jobs import load as loading
+from regard.jobs.convert import export_run, import_folder
+from regard.jobs.look.inspected_run import InspectedRun
+from regard.jobs.translate.text import LengthLimit, translate_texts
+from regard.model.modules import count_parameters
+from regard.run import Run
+from regard.tasks.embed import Embedder
+from regard.tasks.translate import Translation, Translator
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Texts = list[str] | tuple[str, ...]
+
+
+class TranslationModel:
+    """A trained translator; `regard.load` opens one."""
+
+    def __init__(self, run: TrainedRun, translator: Translator):
+        self.run = run
+        self.translator = translator
+        """The model with its tokenizers: `translator.model` is the PyTorch module."""
+        self._length_limit = LengthLimit(run.config.data.max_length)
+
+    @overload
+    def translate(self, texts: str, *, beam: int = 5, alpha: float = 1.0, search: Search | None = None) -> str: ...
+
+    @overload
+    def translate(
+        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, search: Search | None = None
+    ) -> list[str]: ...
+
+    @overload
+    def translate(
+        self, texts: str, *, beam: int = 5, alpha: float = 1.0, scores: Literal[True], search: Search | None = None
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, scores: Literal[True], search: Search | None = None
+    ) -> list[Translation]: ...
+
+    @overload
+    def translate(
+        self, texts: str, *, beam: int = 5, alpha: float = 1.0, nbest: int, scores: bool = False
+    ) -> list[Translation]: ...
+
+    @overload
+    def translate(
+        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, nbest: int, scores: bool = False
+    ) -> list[list[Translation]]: ...
+
+    def translate(
+        self,
+        texts: str | Texts,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        nbest: int | None = None,
+        scores: bool = False,
+        search: Search | None = None,
+    ) -> str | Translation | list[str] | list[Translation] | list[list[Translation]]:
+        """Translate a text, or every text of a list; the result has the form of the input.
+
+            model.translate("I love dogs.")  # "J'adore les chiens."
+
+        >>> len(model.translate(["I love dogs.", "The girls were singing."]))
+        2
+        >>> len(model.translate("I love dogs.", nbest=3))
+        3
+
+        `beam` is the beam width (1: greedy search), `alpha` the length penalty. With `scores`, a result is a
+        `Translation` with `text` and `score`; with `nbest`, a list of that many of them, best first. `search` replaces
+        the beam search, as in `search=regard.SamplingSearch(temperature=0.8)`. Blank texts stay as they are, line ends
+        are kept, and lines longer than in training are split at sentence ends.
+        """
+        one = isinstance(texts, str)
+        items = [texts] if isinstance(texts, str) else _require_texts(texts, "translate()")
+        search = search or _build_search(beam, alpha, nbest, scores)
+        candidates = translate_texts(self.translator, items, search, self._length_limit)
+        if nbest is not None:
+            return candidates[0] if one else candidates
+        best = [row[0] for row in candidates]
+        if scores:
+            return best[0] if one else best
+        return best[0].text if one else [translation.text for translation in best]
+
+    @overload
+    def score(self, sources: str, targets: str) -> float: ...
+
+    @overload
+    def score(self, sources: Texts, targets: Texts) -> list[float]: ...
+
+    def score(self, sources: str | Texts, targets: str | Texts) -> float | list[float]:
+        """The log-probability of each target as the translation of its source, in nats, its end included.
+
+        >>> model.score("I love dogs.", "J'adore les chiens.") < 0
+        True
+        """
+        one = isinstance(sources, str) and isinstance(targets, str)
+        source_texts = [sources] if isinstance(sources, str) else _require_texts(sources, "score()")
+        target_texts = [targets] if isinstance(targets, str) else _require_texts(targets, "score()")
+        if len(source_texts) != len(target_texts):
+            raise ValueError(f"{len(source_texts)} sources and {len(target_texts)} targets; every source needs one")
+        pairs = [Pair(source, target) for source, target in zip(source_texts, target_texts, strict=True)]
+        log_probs = [-result.loss for result in self.translator.teacher_force(pairs)]
+        return log_probs[0] if one else log_probs
+
+    def attention(self, source: str, target: str | None = None) -> SentenceAttention:
+        """The attention weights of every head for one sentence; without a target, for the model's own translation.
+
+        >>> attention = model.attention("I love dogs.")
+        >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
+        True
+        """
+        run = Run(self.run.folder)
+        return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
+
+    def __repr__(self) -> str:
+        return f"<TranslationModel {self.run}, {count_parameters(self.translator.model):,} parameters>"
+
+
+class EncoderModel:
+    """A trained encoder; `regard.load_encoder` opens one."""
+
+    def __init__(self, run: TrainedRun, embedder: Embedder):
+        self.run = run
+        self.embedder = embedder
+
+    @overload
+    def embed(self, texts: str) -> "npt.NDArray[np.float32]": ...
+
+    @overload
+    def embed(self, texts: Texts) -> "npt.NDArray[np.float32]": ...
+
+    def embed(self, texts: str | Texts) -> "npt.NDArray[np.float32]":
+        """The vector (D,) of a text, or the vectors (N, D) of a list. Their dot products are cosine similarities."""
+        items = [texts] if isinstance(texts, str) else _require_texts(texts, "embed()")
+        vectors = self.embedder.embed(items).numpy()
+        return vectors[0] if isinstance(texts, str) else vectors
+
+    def attention(self, text: str) -> SentenceAttention:
+        """The attention weights of every head for one text."""
+        run = Run(self.run.folder)
+        return trace_attention(InspectedRun(run, self.run.config, self.embedder), text)
+
+    def __repr__(self) -> str:
+        return f"<EncoderModel {self.run.folder}, {count_parameters(self.embedder.model):,} parameters>"
+
+
+def load(folder: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
+    """The translator of a run, with its best weights so far.
+
+    >>> model = regard.load("runs/mine")
+    >>> isinstance(model.translate("I love dogs."), str)
+    True
+
+    `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and nearly as good.
+    """
+    configure_cpu(0)
+    translator = loading.load(Path(folder), device, quantize)
+    return TranslationModel(open_run(folder), translator)
+
+
+def load_encoder(folder: AnyPath, device: str = "auto") -> EncoderModel:
+    """The encoder of an encoder-only run, as `regard.import_model` makes one from a BERT folder."""
+    configure_cpu(0)
+    return EncoderModel(open_run(folder), loading.load_encoder(Path(folder), device))
+
+
+def _build_search(beam: int, alpha: float, nbest: int | None, scores: bool) -> Search:
+    if beam == 1 and nbest is None:
+        return GreedySearch(scored=scores)
+    return BeamSearch(beam, alpha, nbest or 1)
+
+
+def _require_texts(texts: Sequence[str], function: str) -> list[str]:
+    """The texts of a list or a tuple; anything else is a TypeError that says what was expected."""
+    if not isinstance(texts, list | tuple):
+        raise TypeError(f"{function} takes a str or a list of str, got {type(texts).__name__}")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"{function} takes a list of str, but item {i} is of type {type(text).__name__}")
+    return list(texts)
+
+
+def import_model(
+    folder: AnyPath, out: AnyPath | None = None, *, overwrite: bool = False, progress: bool = False
+) -> TrainedRun:
+    """Import a model folder of the transformers library (OPUS-MT, BERT) as a run; runs/<name of the folder> if unset.
+
+    run = regard.import_model("opus-mt-en-fr", out="runs/opus")
+    """
+    run_folder = Path(out) if out is not None else Path("runs") / Path(folder).resolve().name
+    with showing(progress):
+        import_folder(Path(folder), run_folder, overwrite)
+    return open_run(run_folder)
+
+
+def export(
+    run: AnyPath, to: str, out: AnyPath | None = None, *, quantize: str = "none", progress: bool = False
+) -> Path:
+    """Export a run in the format of another program, and return the folder; <run>-<format> if `out` is unset.
+
+        regard.export("runs/mine", to="ctranslate2", quantize="int8")
+
+    `to` is marian (for the transformers library) or ctranslate2.
+    """
+    folder = Path(out) if out is not None else Path(run).with_name(f"{Path(run).resolve().name}-{to}")
+    with showing(progress):
+        export_run(Path(run), to, folder, quantize)
+    return folder

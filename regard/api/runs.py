@@ -1,0 +1,127 @@
+"""A run folder as a value: its settings, its scores and its curves."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard import run as runs
+from regard.api.arguments import AnyPath
+from regard.config import Config
+from regard.jobs.evaluate import read_scores, scored_sets, tabulate_scores
+from regard.jobs.report import draw_curves, tabulate_curves
+from regard.metrics import Score
+from regard.report import Chart, DefinitionList, Figure, PagePart, Paragraph, Table, TableView, Value, render_fragment
+from regard.training import log
+from regard.training.loop import Step
+from regard.training.validate import Validation
+from regard.tuning.measure import count_parameters
+
+if TYPE_CHECKING:
+    from regard.api.models import EncoderModel, TranslationModel
+
+
+@dataclass(frozen=True)
+class TrainedRun(os.PathLike[str]):
+    """A run folder. It is accepted wherever the path of a run is: `regard.load(run)`, `regard.evaluate(run, …)`."""
+
+    folder: Path
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    @cached_property
+    def config(self) -> Config:
+        """All settings, as in `run.config.model.dim`."""
+        return self._run.load_config()
+
+    @property
+    def step(self) -> int:
+        """The step of the last checkpoint; 0 for an imported or pruned run."""
+        return self._run.read_latest().step if self._run.latest.exists() else 0
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of the model."""
+        return count_parameters(self._run)
+
+    @property
+    def finished(self) -> bool:
+        """Whether training has ended; an imported or pruned run has nothing left to do."""
+        return self._run.finished() or not self._run.log.exists()
+
+    @property
+    def scores(self) -> dict[str, dict[str, Score]]:
+        """The scores of every set that was evaluated: {"test": {"bleu": Score, …}}."""
+        return {name: read_scores(self._run, name).scores for name in scored_sets(self._run)}
+
+    @property
+    def curves(self) -> Table:
+        """Loss, accuracy and BLEU of training and dev, step by step."""
+        return tabulate_curves(self._records())
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The curves, drawn; none for an imported or pruned run."""
+        records = self._records()
+        return tuple(draw_curves(records)) if records else ()
+
+    @property
+    def report(self) -> Path:
+        """report.html, which exists once training has ended."""
+        return self._run.report
+
+    def load(self, device: str = "auto", quantize: str = "none") -> "TranslationModel":
+        """The trained model; see `regard.load`."""
+        from regard.api.models import load
+
+        return load(self, device, quantize)
+
+    def load_encoder(self, device: str = "auto") -> "EncoderModel":
+        """The model of an encoder-only run; see `regard.load_encoder`."""
+        from regard.api.models import load_encoder
+
+        return load_encoder(self, device)
+
+    def __str__(self) -> str:
+        state = "finished" if self.finished else "not finished"
+        languages = f"{self.config.data.source or '?'} → {self.config.data.target or '?'}"
+        return f"{self.folder}: {languages}, step {self.step:,}, {state}"
+
+    def _repr_html_(self) -> str:
+        parts: list[PagePart] = [Paragraph(str(self)), DefinitionList(self._facts())]
+        parts += [
+            TableView(tabulate_scores({score.name: score for score in scores.values()}), caption=name)
+            for name, scores in self.scores.items()
+        ]
+        parts += [Figure(chart) for chart in self.charts]
+        return render_fragment(parts)
+
+    def _facts(self) -> dict[str, Value]:
+        m, data = self.config.model, self.config.data
+        return {
+            "layers": f"{m.depth('encoder')} + {m.depth('decoder')}",
+            "width": m.dim,
+            "heads": m.heads,
+            "positions": m.positions.kind,
+            "vocabulary": data.vocab_size,
+            "training files": ", ".join(data.train) or None,
+        }
+
+    def _records(self) -> list[Step | Validation]:
+        return list(log.read(self._run.log)) if self._run.log.exists() else []
+
+    @property
+    def _run(self) -> runs.Run:
+        return runs.Run(self.folder)
+
+
+def open_run(folder: AnyPath) -> TrainedRun:
+    """The run of a folder, trained, imported or pruned.
+
+    >>> run = regard.open_run("runs/mine")
+    >>> run.finished
+    True
+    """
+    return TrainedRun(runs.open_run(Path(folder)).folder)

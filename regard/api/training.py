@@ -1,0 +1,179 @@
+"""Train a translator."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard import config as configs
+from regard.api.arguments import AnyPath, Files, list_files, optional_path
+from regard.api.runs import TrainedRun, open_run
+from regard.api.terminal import interruptible
+from regard.config import Config
+from regard.errors import ConfigError, RegardWarning
+from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
+from regard.jobs.train import fit
+from regard.jobs.train.events import Alarm, TrainingEvent, TrainingInterrupted
+
+
+def train(
+    *files: AnyPath,
+    dev: Files | None = None,
+    test: Files | None = None,
+    out: AnyPath | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    seed: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    init_from: AnyPath | None = None,
+    resume: AnyPath | None = None,
+    overwrite: bool = False,
+    progress: bool = False,
+) -> TrainedRun:
+    """Train a translator on pairs of sentences, and return its run.
+
+        run = regard.train("train.en", "train.fr", dev=("dev.en", "dev.fr"), minutes=60, progress=True)
+        run.load().translate("I love dogs.")
+
+    `files` are two aligned text files, one file of pairs (.tsv, .jsonl, .tmx, .po, .xlf), or a config .toml. Without
+    `dev` and `test`, pairs are held out of them. The run is written to the folder `out`; runs/<name of the first file>
+    if unset. `settings` takes any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from` initializes
+    the model from another run (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
+
+    Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
+    standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings.
+    """
+    with interruptible() as should_stop:
+        events = training_events(
+            *files,
+            dev=dev,
+            test=test,
+            out=out,
+            minutes=minutes,
+            steps=steps,
+            epochs=epochs,
+            seed=seed,
+            source=source,
+            target=target,
+            settings=settings,
+            init_from=init_from,
+            resume=resume,
+            overwrite=overwrite,
+            should_stop=should_stop,
+        )
+        last = _show(events) if progress else _exhaust(events)
+    folder = Path(resume) if resume is not None else _output_folder(out, list(map(Path, files)))
+    if isinstance(last, TrainingInterrupted):
+        raise KeyboardInterrupt(f"saved at step {last.step:,}; continue with regard.train(resume={str(folder)!r})")
+    return open_run(folder)
+
+
+def training_events(
+    *files: AnyPath,
+    dev: Files | None = None,
+    test: Files | None = None,
+    out: AnyPath | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    seed: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    init_from: AnyPath | None = None,
+    resume: AnyPath | None = None,
+    overwrite: bool = False,
+    should_stop: Callable[[], bool] | None = None,
+) -> Iterator[TrainingEvent]:
+    """Train as `train` does, one event at a time.
+
+        for event in regard.training_events("pairs.tsv", out="runs/mine", steps=1000):
+            if isinstance(event, regard.ValidationFinished):
+                print(event.result.step, event.result.loss)
+
+    The arguments are those of `train`. Events are frozen dataclasses. `should_stop` is called after every step; once it
+    returns True, the run is saved and the last event is `TrainingInterrupted`. A loop that is left early loses the
+    steps since the last checkpoint, and nothing else.
+    """
+    options = {
+        "data.dev": list_files(dev) or None,
+        "data.test": list_files(test) or None,
+        "data.source": source,
+        "data.target": target,
+        "train.minutes": minutes,
+        "train.steps": steps,
+        "train.epochs": epochs,
+        "train.seed": seed,
+    }
+    values = merge_values(options, settings)
+    should_stop = should_stop or _never
+    if resume is not None:
+        if files or out or overwrite or init_from:
+            raise ConfigError("--resume continues a run as it is: leave out files, --out, --from and --overwrite")
+        return fit.resume_run(Path(resume), values, should_stop)
+    if not files and (dev or test):
+        raise ConfigError(
+            "nothing to train on: the training files come before --dev and --test, which take the files after them"
+        )
+    paths = list(map(Path, files))
+    config = build_config(paths, values)
+    return fit.train_run(_output_folder(out, paths), config, overwrite, should_stop, optional_path(init_from))
+
+
+def demo(
+    out: AnyPath = "runs/demo", *, quick: bool = False, seed: int = 1, overwrite: bool = False, progress: bool = False
+) -> DemoResult:
+    """Train a small translator on the built-in corpus, score it, and compute its attention.
+
+    It takes some minutes; `quick` runs every part in about a minute, with a model that learns almost nothing.
+    """
+    preset = QUICK_PRESET if quick else FULL_PRESET
+    with interruptible() as should_stop:
+        events = run_demo(Path(out), preset, seed, overwrite, should_stop)
+        last = _show(events) if progress else _exhaust(events)
+    if not isinstance(last, DemoResult):
+        raise KeyboardInterrupt(f"the demo is saved; continue with regard.train(resume={str(out)!r})")
+    return last
+
+
+def merge_values(options: Mapping[str, object], settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Settings by name: those of options that are not None, and `settings`, which come last."""
+    return {name: value for name, value in options.items() if value is not None} | dict(settings or {})
+
+
+def build_config(files: Sequence[Path], values: Mapping[str, Any]) -> Config:
+    """The config of training files, or of a config .toml and optional training files, with other values."""
+    if files and files[0].suffix == ".toml":
+        config, pairs = configs.load(files[0]), files[1:]
+    else:
+        config, pairs = configs.build({}), files
+    if pairs:
+        values = {"data.train": [str(file) for file in pairs], **values}
+    return configs.with_values(config, values)
+
+
+def _output_folder(out: AnyPath | None, files: Sequence[Path]) -> Path:
+    name = files[0].name.partition(".")[0] if files else "model"
+    return Path(out) if out is not None else Path("runs") / name
+
+
+def _show(events: Iterator[object]) -> object:
+    from regard.display.training import show_progress
+
+    return show_progress(events)
+
+
+def _exhaust(events: Iterator[object]) -> object:
+    """The last event; alarms become warnings."""
+    last: object = None
+    for last in events:
+        if isinstance(last, Alarm):
+            warnings.warn(last.text, RegardWarning, stacklevel=3)
+    return last
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,86 @@
+"""Translate files and streams of lines."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from regard.api.arguments import AnyPath
+from regard.api.terminal import showing
+from regard.decode import BeamSearch, Search
+from regard.errors import ConfigError
+from regard.formats import open_document
+from regard.formats.document import is_plain_text
+from regard.jobs.translate.text import DocumentResult, LengthLimit, translate_document, translate_lines
+from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
+from regard.run import open_run
+from regard.tasks.translate import Translation
+
+LONG_LINES = ("split", "refuse")
+
+
+def translate_file(
+    run: AnyPath,
+    file: AnyPath,
+    out: AnyPath,
+    *,
+    search: Search | None = None,
+    runtime: RuntimeOptions | None = None,
+    long: str = "split",
+    progress: bool = False,
+) -> DocumentResult:
+    """Translate a text, .po or .xlf file; the translated file is written to `out`, which may be the file itself.
+
+        regard.translate_file("runs/mine", "messages.po", "messages.fr.po")
+
+    Of a .po or .xlf file, the untranslated entries are filled and marked for review. A translation that would break its
+    entry (a lost placeholder) is left out, and `skipped_segments` of the result has its location and the reason. A text
+    file is translated line by line. `search` is a beam search of width 5 if unset. `runtime` chooses the device, the
+    number of processes, int8 and the engine, as in `regard.RuntimeOptions(quantize="int8")`.
+    """
+    path = Path(file)
+    data = open_run(Path(run)).load_config().data
+    document = open_document(path, data.source, data.target)
+    size = path.stat().st_size
+    with showing(progress), open_translator(Path(run), runtime or RuntimeOptions(), size) as translator:
+        limit = build_length_limit(data.max_length, long)
+        return translate_document(translator, document, Path(out), search or BeamSearch(), limit)
+
+
+def translate_stream(
+    run: AnyPath,
+    lines: Iterable[str],
+    *,
+    search: Search | None = None,
+    runtime: RuntimeOptions | None = None,
+    long: str = "split",
+    name: str = "line",
+    num_bytes: int = 0,
+) -> Iterator[list[Translation]]:
+    """The translations of each line, best first, as lines arrive; memory does not grow with their number.
+
+        for candidates in regard.translate_stream("runs/mine", open("long.txt")):
+            print(candidates[0].text)
+
+    `name` names the lines in error messages. `num_bytes` is the size of the text, if it is known: for long texts on a
+    CPU one process per core is started.
+    """
+    data = open_run(Path(run)).load_config().data
+    limit = build_length_limit(data.max_length, long)
+    translator_context = open_translator(Path(run), runtime or RuntimeOptions(), num_bytes)
+    texts = (line.removesuffix("\n") for line in lines)
+
+    def translate() -> Iterator[list[Translation]]:
+        with translator_context as translator:
+            yield from translate_lines(translator, texts, search or BeamSearch(), limit, lambda n: f"{name}:{n}")
+
+    return translate()
+
+
+def is_document(file: AnyPath) -> bool:
+    """Whether a file is translated as a whole (.po, .xlf), not line by line."""
+    return not is_plain_text(Path(file))
+
+
+def build_length_limit(max_tokens: int, long: str) -> LengthLimit:
+    if long not in LONG_LINES:
+        raise ConfigError(f"--long {long}: expected {' or '.join(LONG_LINES)}")
+    return LengthLimit(max_tokens, refuse=long == "refuse")

@@ -1,0 +1,1 @@
+"""Trackers: training curves in the files of other programs. They write into the run folder and nowhere else."""
