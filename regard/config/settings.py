@@ -83,9 +83,7 @@ def build(table: Mapping[str, Any], error_prefix: str = "") -> Config:
     except ValidationError as error:
         message = "; ".join(map(format_error, error.errors()))
         # In a file, a name that is not known was hardly mistyped: it was valid where the file was written.
-        is_missing = any(
-            e["type"] == UNKNOWN_NAME and (error_prefix or not _suggest_value("", e)) for e in error.errors()
-        )
+        is_missing = any(e["type"] == UNKNOWN_NAME and (error_prefix or not _suggest_value(e)) for e in error.errors())
         raise ConfigError(f"{error_prefix}{message}. {HOW_TO_LOAD}" if is_missing else error_prefix + message) from None
 
 
