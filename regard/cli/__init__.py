@@ -99,12 +99,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         fail(suggestion)
     try:
         with show_stages():
-<<<<<<< HEAD
-            sys.exit(program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False))
-=======
             code = program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.exit(code)
->>>>>>> clihelp
     except UsageError as error:
         fail(describe_error(error, arguments, vars(program)["commands"]))
     except RegardError as error:

@@ -95,18 +95,6 @@ def look(
     print(inspection)
     for path in filter(None, (out, svg, png, csv, npz)):
         typer.echo(f"written: {path}", err=True)
-<<<<<<< HEAD
-=======
-
-
-GOLD = option(FILES, "FILE", "Gold alignment links, one line per pair: 0-0 1-2, and 3p1 for a possible link.")
-HEAD_SENTENCES = option(MEASUREMENT, "NUMBER", "Maximum number of sentences.", default=200, min=1, max=MAX_SENTENCES)
-ABLATE = option(
-    MEASUREMENT, "KIND", "How a head is ablated to measure its cost: zero, mean or resample.", default="zero"
-)
-KEEP_ONLY = flag(MEASUREMENT, "Add the cost of removing all other heads of the same attention.", "--keep-only")
-PHARAOH = option(OUTPUT, "FILE", "Write the links of the best alignment head, one line per pair: 0-0 1-2.")
->>>>>>> clihelp
 
 
 def heads(

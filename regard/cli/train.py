@@ -30,13 +30,6 @@ SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machin
 TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder.")
 
 
-TRACK = option(
-    OUTPUT,
-    "NAME",
-    "Tracker that records the training curves: tensorboard writes event files into the run folder. May be repeated.",
-)
-
-
 def train(
     files: list[Path] | None = argument("FILES", "Two aligned text files, one .tsv, or a config .toml.", None),
     dev: list[str] | None = DEV,
