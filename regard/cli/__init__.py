@@ -30,6 +30,7 @@ from regard.cli import (
     tune,
 )
 from regard.cli.suggestions import suggest
+from regard.display.stages import show_stages
 from regard.errors import RegardError
 
 COMMANDS = (
@@ -90,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)
     try:
-        app(args=arguments, prog_name="regard")
+        with show_stages():
+            app(args=arguments, prog_name="regard")
     except RegardError as error:
         fail(str(error))
     except BrokenPipeError:

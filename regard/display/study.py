@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from regard.display.training import format_duration
+from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events as inner
+from regard.progress import report_progress_to
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
 from regard.tuning.results import FINISHED_STATES, TrialProgress, TrialResult
@@ -33,7 +34,11 @@ def show_study(
 ) -> bool:
     """Display a study until it ends, with the trials of other workers; whether all trials have ended."""
     last: events.StudyEvent | None = None
-    with StudyDisplay(study_folder) as display, poll_workers(display, fetch_results):
+    with (
+        StudyDisplay(study_folder) as display,
+        report_progress_to(display.stages),
+        poll_workers(display, fetch_results),
+    ):
         for last in event_stream:
             display.show(last)
     return isinstance(last, events.StudyFinished)
@@ -52,7 +57,7 @@ def poll_workers(
                 display.show_other_workers(fetch_results())
 
     thread = threading.Thread(target=poll, daemon=True)
-    if display.console.is_terminal:
+    if display.console.is_interactive:
         thread.start()
     try:
         yield
@@ -101,15 +106,16 @@ class StudyDisplay:
         self._own_trial: int | None = None  # the trial of this worker: its events are newer than the storage
         self._reported_failures: set[int] = set()
         self._lock = threading.Lock()
+        self.stages = StageDisplay(self.console, self.redraw, indent="  ")
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "StudyDisplay":
-        if self.console.is_terminal:
+        if self.console.is_interactive:
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.console.is_terminal:
+        if self.console.is_interactive:
             self._live.stop()
 
     def print_line(self, text: str) -> None:
@@ -126,6 +132,11 @@ class StudyDisplay:
             for result in results:
                 if result.number != self._own_trial:
                     self._update_row(result)
+            self._draw(force=True)
+
+    def redraw(self) -> None:
+        """Draw the table again, with the stage that is running below it."""
+        with self._lock:
             self._draw(force=True)
 
     @singledispatchmethod
@@ -192,7 +203,7 @@ class StudyDisplay:
         self.console.print(self._table(len(self.rows)))
 
     def _print_if_plain(self, text: str) -> None:
-        if not self.console.is_terminal:  # a terminal shows the table instead
+        if not self.console.is_interactive:  # a terminal shows the table instead
             self.print_line(text)
 
     def _outcome(self, result: TrialResult) -> str:
@@ -218,9 +229,9 @@ class StudyDisplay:
         )
 
     def _draw(self, force: bool = False) -> None:
-        if self.console.is_terminal and (force or time.monotonic() - self._last_draw > REFRESH_SECONDS):
+        if self.console.is_interactive and (force or time.monotonic() - self._last_draw > REFRESH_SECONDS):
             self._last_draw = time.monotonic()
-            self._live.update(self._table(MAX_ROWS), refresh=True)
+            self._live.update(Group(self._table(MAX_ROWS), self.stages), refresh=True)
 
     def _table(self, max_rows: int) -> Table:
         """At most `max_rows` trials in order of their number; running ones are always among them."""

@@ -4,10 +4,12 @@ import time
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events
+from regard.progress import report_progress_to
 
 PRINT_INTERVAL_SECONDS = 10.0
 
@@ -15,10 +17,21 @@ PRINT_INTERVAL_SECONDS = 10.0
 def show_progress(event_stream: Iterable[object]) -> object:
     """Show events as they arrive. Returns the last one, which may be a result for the caller to print."""
     last = None
-    with ProgressDisplay() as display:
+    with ProgressDisplay() as display, report_progress_to(display.stages):
         for last in event_stream:
             display.handle(last)
     return last
+
+
+class TrainingBar(Progress):
+    """The progress of training, and below it the stage that is running: the scoring at the end, for instance."""
+
+    stages: StageDisplay
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if hasattr(self, "stages"):  # not yet while the parent class is initialized
+            yield self.stages
 
 
 class ProgressDisplay:
@@ -26,14 +39,15 @@ class ProgressDisplay:
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._bar = Progress(
+        self._bar = TrainingBar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[numbers]}"),
             console=self.console,
             transient=True,
-            disable=not self.console.is_terminal,
+            disable=not self.console.is_interactive,
         )
+        self.stages = self._bar.stages = StageDisplay(self.console, self._bar.refresh, indent="  ")
         self._task: TaskID | None = None
         self._last_print = 0.0
         self._total_steps = ""
@@ -74,7 +88,7 @@ class ProgressDisplay:
             f"step {step.number:,}{self._total_steps}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
             f"{step.tokens / step.seconds:,.0f} tokens/s  {format_duration(event.seconds_left)} left"
         )
-        if self._task is not None and self.console.is_terminal:
+        if self._task is not None and self.console.is_interactive:
             self._bar.update(self._task, completed=min(event.fraction, 1.0), numbers=numbers)
         elif time.monotonic() - self._last_print >= PRINT_INTERVAL_SECONDS:
             self._last_print = time.monotonic()
@@ -101,12 +115,3 @@ class ProgressDisplay:
             self.print_line(f"  {event.set_name}: {score}")
         self.print_line(f"  report: {event.run.report}")
         self.print_line(f"  translate with: regard translate {folder} < text")
-
-
-def format_duration(seconds: float) -> str:
-    """A duration as h:mm:ss or m:ss."""
-    if seconds == float("inf"):
-        return "?"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
