@@ -15,6 +15,7 @@ def corpus(
     """Write a built-in corpus as TSV: source, target, word alignment, grammatical links of each side."""
     from regard.data.corpora import CORPORA, write_rows
     from regard.errors import ConfigError
+    from regard.progress import track
     from regard.run import atomic_write
 
     if name not in CORPORA:
@@ -25,4 +26,4 @@ def corpus(
         sys.stdout.writelines(line + "\n" for line in lines)
         return
     with atomic_write(out) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
+        file.writelines(line + "\n" for line in track(lines, "generating pairs", pairs))

@@ -6,8 +6,7 @@ import gzip
 import os
 import stat
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from regard.jobs.translate.worker_pool import TranslationBackend
     from regard.tasks.translate import Translation
 
-REFRESH_SECONDS = 0.5
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 
 
@@ -51,8 +49,9 @@ def translate(
 ) -> None:
     """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept."""
     from regard.decode import SamplingSearch
-    from regard.jobs.translate.text import LengthLimit, translate_lines
+    from regard.jobs.translate.text import CHUNK_LINES, LengthLimit, translate_lines
     from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
+    from regard.progress import track
     from regard.run import open_run
 
     if sample and nbest > 1:
@@ -71,13 +70,14 @@ def translate(
         if document is not None and out is not None:
             _translate_document(translator, document, out, search, length_limit)
             return
-        with _open_output(out) as sink, _progress_counter(file, out) as count:
+        with _open_output(out) as sink:
             name = "standard input" if file is None else str(file)
             lines = translate_lines(translator, _read_input(file), search, length_limit, lambda n: f"{name}:{n}")
+            if (total := _count_lines(file, out)) > CHUNK_LINES:  # each chunk is a stage of its own
+                lines = track(lines, f"translating {Path(name).name}", total)
             for number, candidates in enumerate(lines, start=1):
                 sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
                 sink.flush()
-                count(number)
 
 
 def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
@@ -120,24 +120,11 @@ def _input_size(file: Path | None) -> int:
     return 0
 
 
-@contextlib.contextmanager
-def _progress_counter(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
-    """Shows the number of translated lines on a terminal, unless the lines themselves are printed there."""
-    if not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
-        yield lambda number: None
-        return
-    total = sum(1 for _ in _read_input(file)) if file is not None else 0
-    total_text, last_refresh = (f" of {total:,}" if total else ""), [0.0]
-
-    def count(number: int) -> None:
-        if time.monotonic() - last_refresh[0] > REFRESH_SECONDS or number == total:
-            last_refresh[0] = time.monotonic()
-            print(f"\r{number:,}{total_text} lines", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield count
-    finally:
-        print(file=sys.stderr)
+def _count_lines(file: Path | None, out: Path | None) -> int:
+    """The number of lines of a file; 0 if it can be read only once, or if its translation appears on the terminal."""
+    if file is None or not file.is_file() or (out is None and sys.stdout.isatty()):
+        return 0
+    return sum(1 for _ in _read_input(file))
 
 
 def _output_rows(candidates: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:

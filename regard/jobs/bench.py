@@ -21,6 +21,7 @@ from regard.jobs.load import LINEAR_FACTORIES
 from regard.jobs.train.training_data import open_training_data
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage
 from regard.run import open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper
@@ -76,7 +77,8 @@ def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 
     matmul_flops = measure_matmul_flops()
     yield _describe_hardware(threads)
     yield f"matrix multiplication: {matmul_flops / 1e9:,.0f} GFLOP/s in float32"
-    tokens_per_second, utilization = measure_training(config, workload, seconds)
+    with stage("measuring training"):
+        tokens_per_second, utilization = measure_training(config, workload, seconds)
     m, parameters = workload.model_config, sum(p.numel() for p in workload.build_model().parameters())
     yield f"model: {m.depth('encoder')}+{m.depth('decoder')} layers of width {m.dim}, {parameters:,} parameters"
     batch_tokens = config.train.batch_tokens
@@ -87,8 +89,9 @@ def run_benchmark(config: Config, workload: BenchmarkWorkload, seconds: float = 
     speeds: dict[str, float] = {}
     for quantize in LINEAR_FACTORIES:
         for name, search in (("greedy", GreedySearch(scored=False)), ("beam 5", BeamSearch())):
-            speeds[quantize] = measure_decoding(workload, quantize, search, seconds)
             dtype = "float32" if quantize == "none" else quantize
+            with stage(f"measuring translation, {name}, {dtype}"):
+                speeds[quantize] = measure_decoding(workload, quantize, search, seconds)
             yield f"translation, {name}, {dtype}: {speeds[quantize]:,.0f} tokens per second on each core"
     yield from suggest_speedups(
         threads, load_average, half_threads_flops / matmul_flops, speeds["int8"] / speeds["none"]

@@ -12,6 +12,7 @@ from regard.data.doctor.repeats import BitSet, DuplicateFinder
 from regard.data.doctor.settings import DoctorSettings
 from regard.formats import Pair, read_pairs
 from regard.formats.xliff import SUFFIXES as XLIFF
+from regard.progress import stage, track
 
 PairDetail = Callable[[str, str], str]
 NON_LINE_SUFFIXES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
@@ -91,7 +92,7 @@ def examine(
     duplicate_finder = DuplicateFinder(settings.scratch)
     pairs_read = 0
     try:
-        for index, pair in enumerate(stream.read()):
+        for index, pair in enumerate(track(stream.read(), f"examining {split}")):
             source, target = pair.source, pair.target
             for name, check, is_dropped in table:
                 if check(source, target):
@@ -102,7 +103,9 @@ def examine(
             else:
                 duplicate_finder.add(source, target, index)
             pairs_read = index + 1
-        for name, indices in zip(("duplicate", "variant"), duplicate_finder.find(), strict=True):
+        with stage(f"finding duplicates in {split}"):
+            duplicates = duplicate_finder.find()
+        for name, indices in zip(("duplicate", "variant"), duplicates, strict=True):
             tally.counts[name] = len(indices)
             _add_examples(tally, name, indices.first(settings.examples), stream)
             if _is_dropped(name, split, settings):
