@@ -15,6 +15,7 @@ from regard.metrics import (
     sentence_chrf,
     token_accuracy,
 )
+from regard.progress import stage, track
 
 METRICS: Mapping[str, Metric] = {"bleu": corpus_bleu, "chrf": corpus_chrf, "ter": corpus_ter, "rouge": corpus_rouge_l}
 
@@ -93,7 +94,7 @@ def evaluate(
     """Translate every source and score the results against the targets; `teacher_force` adds accuracy and loss."""
     references = [pair.target for pair in pairs]
     translations = list(translate([pair.source for pair in pairs]))
-    scores = {name: metric(translations, references) for name, metric in metrics.items()}
+    scores = {name: metric(translations, references) for name, metric in track(metrics.items(), "scoring")}
     loss, pad_scores = None, None
     if teacher_force is not None:
         results = teacher_force(pairs)
@@ -102,9 +103,11 @@ def evaluate(
         pad_scores = score_with_pads(results)
     sentences = [
         SentenceResult(pair.source, pair.target, out, sentence_bleu(out, pair.target), sentence_chrf(out, pair.target))
-        for pair, out in zip(pairs, translations, strict=True)
+        for pair, out in track(zip(pairs, translations, strict=True), "scoring sentences", len(pairs))
     ]
-    return Evaluation(scores, sentences, _baselines(pairs, translations), loss, pad_scores)
+    with stage("scoring baselines"):
+        baselines = _baselines(pairs, translations)
+    return Evaluation(scores, sentences, baselines, loss, pad_scores)
 
 
 def score_with_pads(results: Sequence[TeacherForcingResult]) -> PadInclusiveScores:

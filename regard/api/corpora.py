@@ -11,6 +11,7 @@ from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
 from regard.jobs.doctor import write_clean_corpus
 from regard.jobs.train.prepare import diagnose
+from regard.progress import track
 from regard.run import atomic_write
 
 
@@ -61,5 +62,5 @@ def corpus(name: str, pairs: int = 10_000, seed: int = 1, out: AnyPath | None = 
     generate = CORPORA[name]
     if out is not None:
         with atomic_write(Path(out)) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in write_rows(generate(pairs, seed)))
+            file.writelines(line + "\n" for line in track(write_rows(generate(pairs, seed)), "generating pairs", pairs))
     return generate(pairs, seed)

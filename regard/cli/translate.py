@@ -6,8 +6,7 @@ import gzip
 import os
 import stat
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -27,14 +26,13 @@ from regard.cli.options import (
     flag,
     option,
 )
-from regard.display.console import is_plain
 from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate import Translation
-REFRESH_SECONDS = 0.5
+
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 NBEST = option(
     SEARCH,
@@ -109,7 +107,9 @@ def translate(
     """
     from regard.api.translation import is_document, translate_file, translate_stream
     from regard.decode import SamplingSearch
+    from regard.jobs.translate.text import CHUNK_LINES
     from regard.jobs.translate.worker_pool import RuntimeOptions
+    from regard.progress import track
 
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
@@ -124,20 +124,22 @@ def translate(
             raise ConfigError(f"{file}: {problem}")
         _print_document_result(translate_file(run, file, out, search=search, runtime=runtime, long=long), out)
         return
+    name = "standard input" if file is None else str(file)
     lines = translate_stream(
         run,
         _read_input(file),
         search=search,
         runtime=runtime,
         long=long,
-        name="standard input" if file is None else str(file),
+        name=name,
         num_bytes=_input_size(file),
     )
-    with _open_output(out) as sink, _progress_counter(file, out) as count:
+    if (total := _count_lines(file, out)) > CHUNK_LINES:  # each chunk is a stage of its own
+        lines = track(lines, f"translating {Path(name).name}", total)
+    with _open_output(out) as sink:
         for number, candidates in enumerate(lines, start=1):
             sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
             sink.flush()
-            count(number)
 
 
 def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
@@ -165,24 +167,11 @@ def _input_size(file: Path | None) -> int:
     return 0
 
 
-@contextlib.contextmanager
-def _progress_counter(file: Path | None, out: Path | None) -> Iterator[Callable[[int], None]]:
-    """Shows the number of translated lines on a terminal, unless the lines themselves are printed there."""
-    if is_plain() or not sys.stderr.isatty() or (out is None and sys.stdout.isatty()):
-        yield lambda number: None
-        return
-    total = sum(1 for _ in _read_input(file)) if file is not None else 0
-    total_text, last_refresh = (f" of {total:,}" if total else ""), [0.0]
-
-    def count(number: int) -> None:
-        if time.monotonic() - last_refresh[0] > REFRESH_SECONDS or number == total:
-            last_refresh[0] = time.monotonic()
-            print(f"\r{number:,}{total_text} lines", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield count
-    finally:
-        print(file=sys.stderr)
+def _count_lines(file: Path | None, out: Path | None) -> int:
+    """The number of lines of a file; 0 if it can be read only once, or if its translation appears on the terminal."""
+    if file is None or not file.is_file() or (out is None and sys.stdout.isatty()):
+        return 0
+    return sum(1 for _ in _read_input(file))
 
 
 def _output_rows(candidates: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from regard.data.batch import batches_by_length
 from regard.data.store import Array, Corpus
 from regard.data.tokenizer import PAD
+from regard.progress import track
 
 HASH_BITS = 23  # counts of token pairs are stored in 2^23 slots for any vocabulary size
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -49,7 +50,7 @@ SourceTargetIds = tuple[Array, Array]
 def fit(batches: Callable[[], Iterable[SourceTargetIds]], vocab_size: int) -> TranslationTable:
     """Fit a table by expectation-maximization, reading all batches in every iteration."""
     table = TranslationTable(np.ones(vocab_size, np.float32))
-    for iteration in range(1, EM_ITERATIONS + 1):
+    for iteration in track(range(1, EM_ITERATIONS + 1), "fitting IBM model 1"):
         counts, totals = np.zeros(1 << HASH_BITS, np.float32), np.zeros(vocab_size, np.float32)
         total_distance, total_tokens = 0.0, 0.0
         for source, target in batches():

@@ -21,6 +21,7 @@ import numpy as np
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.formats import Pair
+from regard.progress import stage
 
 CHUNK = 10_000
 SIDES = ("source", "target")
@@ -108,10 +109,15 @@ def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
     """Tokenize the texts of a split, a chunk at a time, in as many threads as there are cores."""
     for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
         dtype = _id_dtype(tokenizer)
-        with _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer:
-            for chunk in chunks(Texts(folder, f"{name}.{side}"), CHUNK):
+        texts = Texts(folder, f"{name}.{side}")
+        with (
+            _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer,
+            stage(f"encoding {name}.{side}", len(texts)) as current,
+        ):
+            for chunk in chunks(texts, CHUNK):
                 for ids in tokenizer.encode(chunk):
                     writer.add(np.asarray(ids, dtype=dtype).tobytes())
+                current.advance(len(chunk))
 
 
 def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:

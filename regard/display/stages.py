@@ -22,6 +22,7 @@ FIRST_LINE_SECONDS = 2.0  # that a stage runs before its first plain line
 LINE_INTERVAL_SECONDS = 10.0
 REFRESH_SECONDS = 0.1
 BAR_WIDTHS = (24, 10)
+MIN_ESTIMATED_FRACTION = 0.05  # of a total: sentences of one batch are finished late, and then many at once
 
 
 @contextlib.contextmanager
@@ -55,17 +56,18 @@ class ActiveStage:
         return min(self.done / self.total, 1.0) if self.total else None
 
     def format_numbers(self, now: float) -> str:
-        """The count, with the time left if the total is known and with the speed if it is not; else the time so far."""
-        elapsed, count = now - self.start_time, f"{self.done:,}"
-        if self.total is None:
-            speed = self.done / max(elapsed, 1e-9)
-            return (
-                f"{count}, {speed:,.{0 if speed >= 10 else 1}f} per second" if self.done else format_duration(elapsed)
-            )
+        """The count with the time left, or with the speed where an estimate would be a guess; else the time so far."""
+        elapsed = max(now - self.start_time, 1e-9)
+        if not self.done and self.total is None:
+            return format_duration(elapsed)
+        count = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
         if not self.done:
-            return f"{count} of {self.total:,}"
+            return count
+        if self.total is None or self.done < MIN_ESTIMATED_FRACTION * self.total:
+            speed = self.done / elapsed
+            return f"{count}, {speed:,.{0 if speed >= 10 else 1}f} per second"
         seconds_left = elapsed / self.done * max(self.total - self.done, 0)
-        return f"{count} of {self.total:,}, {format_duration(seconds_left)} left"
+        return f"{count}, {format_duration(seconds_left)} left"
 
     def format_as_outer(self) -> str:
         """The description and the number of the current item, to stand before a stage inside this one."""
@@ -161,7 +163,7 @@ class StageDisplay:
         if not self._stages or now < self._next_line:
             return
         self._next_line = now + LINE_INTERVAL_SECONDS
-        width = self.console.width if self.console.is_terminal else None  # a file has no width
+        width = _terminal_width(self.console) if self.console.is_terminal else None  # a file has no width
         self.console.print(
             self._indent + format_line(self._stages, now, width and width - len(self._indent)), markup=False
         )
@@ -215,6 +217,13 @@ def render_line(stages: Sequence[ActiveStage], now: float, width: int, ascii_onl
                     bar = ((filled * done, "bar.complete"), (rest * (bar_width - done), "bar.back"))
                     return Text.assemble(indent, label, " ", *bar, " ", numbers, no_wrap=True)
     return Text(indent + format_line(stages, now, room), no_wrap=True, overflow="crop")
+
+
+def _terminal_width(console: "Console") -> int:
+    """The width of a terminal, also of a dumb one, whose size rich does not ask for."""
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size(console.file.fileno()).columns
+    return console.width
 
 
 def shorten(text: str, width: int) -> str:

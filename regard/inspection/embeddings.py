@@ -17,6 +17,7 @@ from torch import Tensor
 
 from regard.inspection.example import Example, token_positions
 from regard.inspection.trace import Model, get_encoder, trace_forward
+from regard.progress import track
 
 Vectors = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
     rng = np.random.default_rng(seed)
     stack = get_encoder(model)
     vectors_by_layer: dict[str, list[_SentenceVectors]] = {}
-    for example in examples:
+    for example in track(examples, "embedding sentences"):
         positions = token_positions(example.source, word)
         candidates = [
             i for i, word_id in enumerate(example.source.word_ids) if word_id >= 0 and i not in positions

@@ -18,6 +18,7 @@ from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.taps import attention_path, record
 from regard.model.transformer import EncoderDecoder, TransformerStack
+from regard.progress import track
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
 BATCH_CELLS = 2**21  # attention weights of one layer and batch, which bounds memory
@@ -111,7 +112,7 @@ def attention_weights(model: Model, examples: Sequence[Example]) -> list[dict[st
     weights_by_example: list[dict[str, Tensor]] = [{} for _ in examples]
     attn_sites = attention_sites(model)
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batch_by_length(examples):
+        for indices in track(list(batch_by_length(examples)), "computing attention"):
             with record(model, "*.weights") as activations:
                 model(*model_inputs(model, [examples[i] for i in indices]))
             for site in attn_sites:

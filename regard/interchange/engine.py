@@ -11,6 +11,7 @@ from regard.decode import BeamSearch, GreedySearch, Limits, Search
 from regard.decode.limits import trim_loop
 from regard.errors import ConfigError
 from regard.interchange.ctranslate2 import MAX_POSITIONS, import_ctranslate2, vocabulary_tokens
+from regard.progress import track
 from regard.tasks.translate import Translation
 
 MAX_BATCH_SIZE = 64  # sentences
@@ -41,15 +42,17 @@ class CTranslate2Translator:
             return translations
         options, limits = self._options(search or BeamSearch())
         max_length = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
-        results = self._engine.translate_batch(
+        futures = self._engine.translate_batch(
             [[self._source_tokens[token_id] for token_id in (*row, EOS)] for row in ids],
             max_batch_size=MAX_BATCH_SIZE,
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=min(max_length, self._max_length),
+            asynchronous=True,  # so that finished sentences can be counted
             **options,
         )
-        for i, result in zip(nonblank, results, strict=True):
+        for i, future in zip(nonblank, track(futures, "translating"), strict=True):
+            result = future.result()
             scores = result.scores or repeat(math.nan, len(result.hypotheses))
             translations[i] = [
                 self._make_translation(tokens, score, limits)

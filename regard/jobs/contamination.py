@@ -7,6 +7,7 @@ import numpy as np
 
 from regard.data.split import digest
 from regard.data.store import Texts
+from regard.progress import track
 from regard.run import Run, is_run
 
 DIGEST_SEED = 0  # these digests are compared only with each other
@@ -31,7 +32,8 @@ class TrainingSources:
 
 def load_trained_sources(folder: str | Path) -> TrainingSources:
     """The training sources of the run in a folder; those of an imported run are unknown."""
-    return TrainingSources(source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
+    sources = (source for run in _ancestor_runs(Path(folder)) for source in _read_sources(run))
+    return TrainingSources(track(sources, "reading training sources"))
 
 
 def _ancestor_runs(folder: Path) -> list[Run]:

@@ -14,6 +14,7 @@ from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.model.single_stack import EncoderOnly
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage
 from regard.run import BestWeights, Run
 
 
@@ -21,10 +22,12 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
     """Import a model folder as a run; returns notes for the user."""
     runs.require_free(folder, overwrite)
     model_folder = open_model_folder(path)
-    imported_model = get_importer(model_folder)(model_folder)
+    with stage(f"reading {path.name}"):
+        imported_model = get_importer(model_folder)(model_folder)
     staged_run = runs.stage(folder, imported_model.config)
     try:
-        notes = _write_run(staged_run, imported_model, str(path))
+        with stage(f"writing {folder.name}"):
+            notes = _write_run(staged_run, imported_model, str(path))
     except BaseException:
         runs.discard(staged_run)
         raise
@@ -69,7 +72,8 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
     shutil.rmtree(staging_folder, ignore_errors=True)
     staging_folder.mkdir(parents=True)
     try:
-        write(exported_model, staging_folder)
+        with stage(f"writing {out.name}"):
+            write(exported_model, staging_folder)
         staging_folder.replace(out)
     finally:
         shutil.rmtree(staging_folder, ignore_errors=True)

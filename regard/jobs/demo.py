@@ -16,6 +16,7 @@ from regard.jobs.load import load
 from regard.jobs.look.cross_attention import compute_cross_attention
 from regard.jobs.train.events import TrainingEvent, TrainingFinished
 from regard.jobs.train.fit import StopCallback, train_run
+from regard.progress import stage
 from regard.report import TableView, TranslationCard, TranslationCards, render_fragment
 from regard.run import Run, atomic_write, require_free
 
@@ -93,9 +94,10 @@ def run_demo(
 ) -> Iterator[TrainingEvent | DemoResult]:
     """Train on the built-in English-French corpus, and evaluate on unseen sentences and unseen combinations."""
     require_free(folder, overwrite)  # before the corpus of an existing run is overwritten
-    splits = english_french.split(
-        preset.train_pairs, preset.held_out_pairs, preset.held_out_pairs, preset.held_out_pairs, seed
-    )
+    with stage("generating the corpus"):
+        splits = english_french.split(
+            preset.train_pairs, preset.held_out_pairs, preset.held_out_pairs, preset.held_out_pairs, seed
+        )
     corpus = folder.with_name(folder.name + "-corpus")
     config = _build_config(corpus, preset, seed)
     sets = {

@@ -8,6 +8,7 @@ from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.formats import Pair, are_two_texts, jsonl, text
 from regard.jobs.train.prepare import stream_pairs
+from regard.progress import track
 
 
 def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
@@ -15,7 +16,7 @@ def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> li
     written_paths: list[Path] = []
     for name, files in (("train", config.data.train), ("dev", config.data.dev), ("test", config.data.test)):
         if files:
-            pairs = list(diagnosis.clean(stream_pairs(config, files).read(), name))
+            pairs = list(track(diagnosis.clean(stream_pairs(config, files).read(), name), f"reading {name}"))
             paths = _output_paths(folder, name, files, pairs)
             input_paths = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
             for path in paths:

@@ -19,6 +19,7 @@ from regard.hardware import configure_cpu
 from regard.jobs.contamination import load_trained_sources
 from regard.jobs.load import load
 from regard.metrics import Metric, Score, make_bleu_metric
+from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run, write_text
 from regard.tasks.translate import Translator
@@ -97,7 +98,7 @@ def evaluate_files(
     configure_cpu(0)
     run = open_run(folder)
     data = run.load_config().data
-    pairs = list(read_pairs(files, data.source, data.target))
+    pairs = list(track(read_pairs(files, data.source, data.target), "reading pairs"))
     translator = load(folder, device)
     test_files = [str(Path(file).resolve()) for file in files]
     name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))

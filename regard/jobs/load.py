@@ -17,6 +17,7 @@ from regard.model import weights
 from regard.model.build import build, build_encoder
 from regard.model.single_stack import EncoderOnly
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage
 from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
@@ -44,11 +45,12 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
             f"regard.jobs.load.load_encoder({str(folder)!r}).embed([…])"
         )
-    tokenizers = load_tokenizers(run, config)
-    model = new_model(config, tokenizers)
-    load_weights(model, run, run.best_weights())
-    model = model.to(torch_device).eval()
-    return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
+    with stage(f"loading {run.folder.name}"):
+        tokenizers = load_tokenizers(run, config)
+        model = new_model(config, tokenizers)
+        load_weights(model, run, run.best_weights())
+        model = model.to(torch_device).eval()
+        return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
@@ -57,10 +59,11 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     config = run.load_config()
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
-    tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
-    model = new_encoder(config, tokenizer.pad_id)
-    load_weights(model, run, run.best_weights())
-    return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
+    with stage(f"loading {run.folder.name}"):
+        tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
+        model = new_encoder(config, tokenizer.pad_id)
+        load_weights(model, run, run.best_weights())
+        return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
 
 def load_weights(model: nn.Module, run: Run, path: Path) -> None:

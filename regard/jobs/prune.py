@@ -21,6 +21,7 @@ from regard.inspection.pruning import gates
 from regard.inspection.pruning.order import (
     PruningStage,
     copy_pruned_weights,
+    feasible_head_count,
     mask_heads,
     parse_head_count,
     prune_by_gates,
@@ -35,6 +36,7 @@ from regard.model import weights
 from regard.model.modules import count_parameters, device_of
 from regard.model.taps import alter
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage, track
 from regard.report import DefinitionList, Table, TableView, Value, render_fragment
 from regard.run import BestWeights, Run
 from regard.tasks.translate import Translator
@@ -145,15 +147,17 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
         build_pair_example(translator.tokenizers, pair.source, pair.target) for pair in pairs[:IMPORTANCE_PAIRS]
     ]
     total_heads = sum(site.attention.heads for site in attention_sites(model))
-    curve, stages = [], _iterate_stages(model, examples, options, parse_head_count(options.keep, total_heads))
-    for stage in stages:
-        with alter(model, mask_heads(model, stage.pruned_heads)):
-            point = PruningPoint(
-                stage.num_heads, stage.loss, corpus_bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
-            )
-        curve.append(point)
-        yield Note(f"{stage.num_heads} of {total_heads} heads: loss {stage.loss:.3f}, {point.bleu}")
-    removed = tuple(map(str, stage.pruned_heads))
+    num_heads = parse_head_count(options.keep, total_heads)
+    curve, num_pruned = [], 0
+    with stage("pruning heads", total_heads - feasible_head_count(model, num_heads)) as current:
+        for step in _iterate_stages(model, examples, options, num_heads):
+            with alter(model, mask_heads(model, step.pruned_heads)):
+                score = corpus_bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
+            curve.append(PruningPoint(step.num_heads, step.loss, score))
+            current.advance(len(step.pruned_heads) - num_pruned)
+            num_pruned = len(step.pruned_heads)
+            yield Note(f"{step.num_heads} of {total_heads} heads: loss {step.loss:.3f}, {score}")
+    removed = tuple(map(str, step.pruned_heads))
     pruned_config = _prune_config(init_run.load_config(), removed, folder)
     pruned_model = new_model(pruned_config, translator.tokenizers).to(device_of(model)).eval()
     copy_pruned_weights(model, pruned_model)
@@ -196,7 +200,7 @@ def _recover(
         return 0
     loop = _build_loop(run, config, model, translator.tokenizers, steps)
     try:
-        for step in islice(loop.steps(0, DataPosition()), steps):
+        for step in track(islice(loop.steps(0, DataPosition()), steps), "fine-tuning", steps):
             if step.number % REPORT_EVERY == 0 or step.number == steps:
                 yield Note(f"fine-tuning, step {step.number} of {steps}: loss {step.loss:.3f}")
     except DivergedError:
@@ -236,13 +240,16 @@ def _write_and_score(
     outputs, seconds = _translate_pairs(translator, pairs)
     pruned_outputs, pruned_seconds = _translate_pairs(Translator(pruned.model, translator.tokenizers), pairs)
     references = _references(pairs)
+    with stage("scoring"):
+        before, after = corpus_bleu(outputs, references), corpus_bleu(pruned_outputs, references)
+        difference = bleu_difference(pruned_outputs, outputs, references)
     result = PruneResult(
         run=out,
         removed=pruned.removed,
         curve=pruned.curve,
-        before=corpus_bleu(outputs, references),
-        after=corpus_bleu(pruned_outputs, references),
-        difference=bleu_difference(pruned_outputs, outputs, references),
+        before=before,
+        after=after,
+        difference=difference,
         sizes=(
             _measure_footprint(translator, init_run.load_config(), pairs, seconds),
             _measure_footprint(Translator(pruned.model, translator.tokenizers), pruned.config, pairs, pruned_seconds),

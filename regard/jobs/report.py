@@ -12,6 +12,7 @@ from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.model.modules import count_parameters
+from regard.progress import stage, track
 from regard.report import (
     Chart,
     DefinitionList,
@@ -71,7 +72,7 @@ def write_report(
     attention_charts = [
         _draw_heat_map(attention_chart) for attention_chart in _select_attention(translator, evaluation.sentences)
     ]
-    for chart in [*charts, chrf_histogram, *attention_charts]:
+    for chart in track([*charts, chrf_histogram, *attention_charts], "drawing charts"):
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
     sections = [
@@ -90,7 +91,8 @@ def write_report(
         Section("Settings", [DefinitionList(_flatten_settings(config))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
-    write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
+    with stage("writing the report"):
+        write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
 
 
 _FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not cherry-picked."

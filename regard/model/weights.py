@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.errors import ModelError
+from regard.progress import track
 
 
 def tensors_of(model: nn.Module) -> dict[str, Tensor]:
@@ -59,7 +60,7 @@ def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of several weight files, summed in float64 so that the order does not matter."""
     total: dict[str, Tensor] = {}
     dtypes: dict[str, torch.dtype] = {}
-    for file in files:
+    for file in track(files, "averaging checkpoints"):
         for name, tensor in read(file).items():
             dtypes[name] = tensor.dtype
             total[name] = tensor.double() + total[name] if name in total else tensor.double()

@@ -1,6 +1,6 @@
 """Translation: strings in, strings out, by a model, its tokenizers and a search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,6 +16,7 @@ from regard.model.modules import device_of, evaluation_mode
 from regard.model.positions import Positions
 from regard.model.single_stack import DecoderOnly
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage
 from regard.runtime.attention import use_fused_attention
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, DecodingBatch, IncrementalDecoder
 
@@ -34,6 +35,10 @@ class Translation:
     score: float
 
 
+def _ignore_count(count: int) -> None:
+    pass
+
+
 class ModelStepper:
     """A model that decodes sentences, as many at a time as fit into memory: the Stepper of a search."""
 
@@ -45,8 +50,12 @@ class ModelStepper:
         sources: Sequence[Sequence[int]],
         global_indices: Sequence[int],
         max_source_tokens: int = MAX_SOURCE_TOKENS,
+        on_finish: Callable[[int], None] = _ignore_count,
     ):
-        """Sources as ids without eos, and the indices of their sentences in the whole job."""
+        """Sources as ids without eos, and the indices of their sentences in the whole job.
+
+        `on_finish` is called with the number of sentences that have just left the batch.
+        """
         model = decoder.model
         device = device_of(model)
         self.source_lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
@@ -55,6 +64,7 @@ class ModelStepper:
         self._forbidden_ids = torch.tensor([model.pad, self.bos], device=device)
         self._decoder, self._sources, self._max_source_tokens = decoder, sources, max_source_tokens
         self._vocab_size = len(model.output.weight)
+        self._on_finish = on_finish
         self._batch: DecodingBatch | None = None
         self._active_sentences: list[int] = []
         self._next_sentence = 0
@@ -78,9 +88,11 @@ class ModelStepper:
 
     def select(self, rows: Tensor) -> None:
         assert self._batch is not None
-        beams = self._batch.rows_per_sentence
+        beams, num_active = self._batch.rows_per_sentence, len(self._active_sentences)
         self._active_sentences = [self._active_sentences[i] for i in (rows[::beams] // beams).tolist()]
         self._batch.select(rows)
+        if num_finished := num_active - len(self._active_sentences):
+            self._on_finish(num_finished)
 
     def _count_fitting(self, rows_per_sentence: int) -> int:
         """How many waiting sentences fit in, with this many rows each; at least one if none is active."""
@@ -135,9 +147,11 @@ class Translator:
         nonblank = [i for i, text in enumerate(texts) if text.strip()]
         ids = dict(zip(nonblank, self.tokenizers.source.encode([texts[i] for i in nonblank]), strict=True))
         rows = sorted(nonblank, key=lambda i: -len(ids[i]))  # similar lengths together, the slowest first
-        with evaluation_mode(self.model), torch.inference_mode():
+        with evaluation_mode(self.model), torch.inference_mode(), stage("translating", len(rows)) as current:
             indices = [global_indices[i] for i in rows]
-            stepper = ModelStepper(self._incremental_decoder(), [ids[i] for i in rows], indices)
+            stepper = ModelStepper(
+                self._incremental_decoder(), [ids[i] for i in rows], indices, on_finish=current.advance
+            )
             for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
                 translations[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
         return translations
@@ -151,9 +165,11 @@ class Translator:
             i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
         }
         max_tokens = min(MAX_TEACHER_FORCED_TOKENS, MAX_LOGITS // self.tokenizers.target.vocab_size)
-        for rows in _batches(longer, max_tokens):
-            batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
-            results |= zip(rows, self._teacher_force_batch(batch), strict=True)
+        with stage("computing the loss", len(pairs)) as current:
+            for rows in _batches(longer, max_tokens):
+                batch = collate([sources[i] for i in rows], [targets[i] for i in rows]).to(device_of(self.model))
+                results |= zip(rows, self._teacher_force_batch(batch), strict=True)
+                current.advance(len(rows))
         return [results[i] for i in range(len(pairs))]
 
     def _incremental_decoder(self) -> IncrementalDecoder:

@@ -11,6 +11,7 @@ from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.metrics import Score, corpus_bleu
 from regard.model.modules import device_of, evaluation_mode
+from regard.progress import track
 from regard.tasks.translate import Translator
 from regard.training.loss import LossModule
 
@@ -71,7 +72,7 @@ class Validator:
         """Loss and accuracy with teacher forcing."""
         loss, correct, tokens = 0.0, 0.0, 0
         with evaluation_mode(self.loss_module), torch.inference_mode():
-            for batch in batches:
+            for batch in track(batches, "validating"):
                 totals = self.loss_module(batch.to(device_of(self.loss_module)))
                 loss += float(totals.loss)
                 correct += float(totals.correct)

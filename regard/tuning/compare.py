@@ -15,6 +15,8 @@ from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
 from regard.jobs.train.training_data import open_training_data
 from regard.metrics import PairedTestResult, paired_tests
+from regard.metrics.significance import PairedTestKind
+from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run
 from regard.training import log
@@ -103,7 +105,7 @@ def compare_files(
         raise DataError("no test pairs: give them with --on test.en test.fr")
     configure_cpu(0)
     source, target = _languages(paths)
-    pairs = list(read_pairs(files, source, target))
+    pairs = list(track(read_pairs(files, source, target), "reading pairs"))
     name = Path(files[0]).name.partition(".")[0]
     candidates = [
         (path, system_name, _read_translations(path, pairs, files[-1]))
@@ -113,7 +115,7 @@ def compare_files(
         _evaluate_translations(system_name, pairs, lines)
         if lines is not None
         else _evaluate_run(path, system_name, pairs, search, device)
-        for path, system_name, lines in candidates
+        for path, system_name, lines in track(candidates, "evaluating systems")
     ]
     return compare_systems(name, pairs, systems)
 
@@ -124,7 +126,8 @@ def compare_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System])
         return Comparison(name, pairs, systems)
     translations = {system.name: system.translations for system in systems}
     references = [pair.target for pair in pairs]
-    tests = {kind: paired_tests(translations, references, kind) for kind in ("bs", "ar")}
+    kinds: tuple[PairedTestKind, ...] = ("bs", "ar")
+    tests = {kind: paired_tests(translations, references, kind) for kind in track(kinds, "testing significance")}
     return Comparison(name, pairs, systems, tests["bs"], tests["ar"])
 
 

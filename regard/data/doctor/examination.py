@@ -13,6 +13,7 @@ from regard.data.doctor.settings import DoctorSettings
 from regard.formats import Pair, read_pairs
 from regard.formats.registry import FORMATS
 from regard.formats.xliff import SUFFIXES as XLIFF
+from regard.progress import stage, track
 
 PairDetail = Callable[[str, str], str]
 NON_LINE_SUFFIXES = frozenset({".gz", ".jsonl", ".po", ".pot", ".tmx", *XLIFF})
@@ -92,7 +93,7 @@ def examine(
     duplicate_finder = DuplicateFinder(settings.scratch)
     pairs_read = 0
     try:
-        for index, pair in enumerate(stream.read()):
+        for index, pair in enumerate(track(stream.read(), f"examining {split}")):
             source, target = pair.source, pair.target
             for name, check, is_dropped in table:
                 if check(source, target):
@@ -103,7 +104,9 @@ def examine(
             else:
                 duplicate_finder.add(source, target, index)
             pairs_read = index + 1
-        for name, indices in zip(("duplicate", "variant"), duplicate_finder.find(), strict=True):
+        with stage(f"finding duplicates in {split}"):
+            duplicates = duplicate_finder.find()
+        for name, indices in zip(("duplicate", "variant"), duplicates, strict=True):
             tally.counts[name] = len(indices)
             _add_examples(tally, name, indices.first(settings.examples), stream)
             if _is_dropped(name, split, settings):

@@ -13,6 +13,7 @@ from regard.errors import DataError
 from regard.inspection.example import NO_WORD, Example, TokenizedText
 from regard.inspection.trace import attention_sites, attention_weights
 from regard.model.transformer import EncoderDecoder
+from regard.progress import track
 
 Span = tuple[int, int]
 Links = frozenset[tuple[int, int]]
@@ -172,7 +173,7 @@ def rank_alignment_heads(model: EncoderDecoder, examples: Sequence[Example]) -> 
     gold = has_gold(examples)
     alignments = {
         head: _align([sentence_weights[i] for sentence_weights in word_weights], examples)
-        for i, head in enumerate(heads)
+        for i, head in enumerate(track(heads, "ranking alignment heads"))
     }
     order = sorted(alignments, key=lambda head: alignments[head].counts.aer if gold else alignments[head].penalty)
     average = _align([sentence_weights.mean(dim=0) for sentence_weights in word_weights], examples)

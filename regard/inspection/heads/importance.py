@@ -20,6 +20,7 @@ from regard.inspection.trace import AttentionSite, Model, attention_sites, batch
 from regard.model.modules import evaluation_mode
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
+from regard.progress import track
 
 ABLATIONS = ("zero", "mean", "resample")
 Intervention = Callable[[Tensor], Tensor]
@@ -78,7 +79,7 @@ def head_importance(
     attn_sites = attention_sites(model)
     masked = set(masked_heads)
     sums = {site.name: torch.zeros(site.attention.heads, dtype=torch.float64) for site in attn_sites}
-    for indices in batch_by_length(examples):
+    for indices in track(list(batch_by_length(examples)), "measuring importance"):
         batch = [examples[i] for i in indices]
         gates = {site.name: _initial_gates(site, masked, len(indices)).requires_grad_() for site in attn_sites}
         interventions: dict[str, Intervention] = {}
@@ -154,7 +155,7 @@ def _ablation_costs(
         count_target_tokens(examples),
     )
     costs = []
-    for head in site_by_head if heads is None else heads:
+    for head in track(list(site_by_head) if heads is None else heads, "ablating heads"):
         site = site_by_head[head]
         ablated_losses = loss_by_sentence(
             model, examples, make_intervention(site, site.heads.index(head)), min_batch_size

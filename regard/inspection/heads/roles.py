@@ -30,6 +30,7 @@ from regard.inspection.heads.patterns import (
 from regard.inspection.heads.statistics import FloatArray, PatternFit
 from regard.inspection.trace import AttentionSite, Model, attention_sites, attention_weights
 from regard.model.transformer import EncoderDecoder
+from regard.progress import stage, track
 
 MIN_LIFT = 0.35  # lift below which no role is assigned
 BASELINE_MARGIN = 0.15  # minimum of the interval's lower end above the random weights, which vary between draws
@@ -171,9 +172,10 @@ def analyze_heads(
         if random_model is None
         else fit_all_patterns(random_model, _subsample(examples, BASELINE_SENTENCES), counts)
     )
-    copy_roles = copying_roles(model, random_model, joint_vocab)
+    with stage("measuring copying"):
+        copy_roles = copying_roles(model, random_model, joint_vocab)
     analyses: list[HeadAnalysis] = []
-    for site in attention_sites(model):
+    for site in track(attention_sites(model), "scoring roles"):
         roles = {
             name: _score_roles(name, pattern_fit, site, examples, random_baseline(name, site, model, baseline))
             for name, pattern_fit in pattern_fits.by_site[site.name].items()
@@ -269,7 +271,8 @@ def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCou
     fits_by_site: dict[str, dict[str, list[PatternFit]]] = {site.name: {} for site in attention_sites(model)}
     statistics_by_site: dict[str, list[FloatArray]] = {site.name: [] for site in attention_sites(model)}
     for group, is_probe in ((examples, False), (probe_examples, True)):
-        for example, attn_weights in zip(group, attention_weights(model, group), strict=True):
+        weights = attention_weights(model, group)
+        for example, attn_weights in track(zip(group, weights, strict=True), "fitting patterns", len(group)):
             patterns_by_kind = {
                 kind: build_patterns(example, kind, counts) for kind in {site.kind for site in attention_sites(model)}
             }

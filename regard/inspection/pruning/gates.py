@@ -16,6 +16,7 @@ from regard.inspection.heads.importance import Intervention, count_target_tokens
 from regard.inspection.trace import Model, attention_sites
 from regard.model.modules import evaluation_mode
 from regard.model.taps import alter
+from regard.progress import track
 
 TEMPERATURE, STRETCH_LOW, STRETCH_HIGH = 0.33, -0.1, 1.1
 INITIAL_LOG_ALPHA = 2.0  # nearly open
@@ -43,7 +44,7 @@ def learn_gates(
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     try:
-        for step in range(steps):
+        for step in track(range(steps), "learning gates"):
             batch = _sample_batch(examples, step, generator)
             interventions: dict[str, Intervention] = {}
             for site, log_alpha in zip(attn_sites, log_alphas, strict=True):

@@ -10,6 +10,7 @@ from regard.inspection.heads import faithfulness
 from regard.inspection.heads.statistics import FloatArray
 from regard.inspection.trace import AttentionTrace, Model, Trace
 from regard.model.transformer import EncoderDecoder
+from regard.progress import track
 from regard.report.look.data import HeadFaithfulness
 
 
@@ -28,7 +29,8 @@ def measure_faithfulness(
     divergences = faithfulness.head_divergences(attention_traces)
     names = [str(head) for attention_trace in attention_traces for head in attention_trace.site.heads]
     by_head: dict[Head, HeadFaithfulness] = {}
-    for attention_trace, score_terms in zip(attention_traces, terms, strict=True):
+    layers = track(zip(attention_traces, terms, strict=True), "perturbing heads", len(attention_traces))
+    for attention_trace, score_terms in layers:
         attn_mask, weight_gradient = head_attn_mask(attention_trace), weight_gradients.get(attention_trace.site.name)
         position_divergences = (
             None if score_terms is None else faithfulness.position_divergence(attention_trace, score_terms)

@@ -31,6 +31,7 @@ from regard.jobs.look.inspected_run import (
     reject_options,
 )
 from regard.model.transformer import EncoderDecoder
+from regard.progress import track
 from regard.report import Table, TableView, Value, render_fragment
 
 ABLATION_SENTENCES = 60
@@ -77,7 +78,7 @@ class HeadTable:
                 heads_by_example.setdefault(item.example_index, []).append(facts.head)
         rows = {head: h for site in attention_sites(self.model) for h, head in enumerate(site.heads)}
         weights_by_head: dict[tuple[Head, int], Tensor] = {}
-        for example, heads in heads_by_example.items():
+        for example, heads in track(heads_by_example.items(), "collecting evidence"):
             weights = attention_weights(self.model, [self.examples[example]])[0]
             weights_by_head |= {(head, example): weights[head.attention_name][rows[head]].clone() for head in heads}
         return weights_by_head

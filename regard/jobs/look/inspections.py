@@ -34,6 +34,7 @@ from regard.jobs.look.summary import (
     summarize_positions,
     summarize_sentence,
 )
+from regard.progress import stage
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
 from regard.report.look.export import flatten_arrays, tabulate_head
@@ -209,7 +210,8 @@ def _inspect_positions(inspected_run: InspectedRun, request: LookOptions) -> Ins
 
 
 def _page(data: LookData) -> OutputFile:
-    page = render_look_page(data)
+    with stage("rendering the page"):
+        page = render_look_page(data)
     return OutputFile(page.html.encode(), page.notes)
 
 

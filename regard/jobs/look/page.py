@@ -29,6 +29,7 @@ from regard.jobs.look.faithfulness import measure_faithfulness
 from regard.jobs.look.heads import HeadTable, role_letter
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.train.head_history import HeadSnapshot, read_head_history
+from regard.progress import stage, track
 from regard.report.look.data import (
     AlignmentData,
     AttentionData,
@@ -90,8 +91,10 @@ def build_look_data(
 
 def compute_common_means(inspected_run: InspectedRun, examples: Sequence[Example]) -> decompose.CorpusMeans:
     """The means over some sentences that separate position from content."""
-    traces = [trace_forward(inspected_run.model, example) for example in examples[:MEAN_SENTENCES]]
-    return decompose.compute_corpus_means(inspected_run.model, traces)
+    examples = examples[:MEAN_SENTENCES]
+    traces = [trace_forward(inspected_run.model, example) for example in track(examples, "tracing sentences")]
+    with stage("averaging positions and contents"):
+        return decompose.compute_corpus_means(inspected_run.model, traces)
 
 
 def _history_data(run: Run) -> list[HistoryRecord]:
@@ -224,7 +227,8 @@ def _evidence(head: Head, facts: HeadAnalysis, table: HeadTable) -> list[Evidenc
 
 
 def _flow_data(model_trace: Trace, gradient: Mapping[str, Tensor]) -> FlowData:
-    flow = analyze_flow(model_trace)
+    with stage("analyzing the flow"):
+        flow = analyze_flow(model_trace)
     encoder, decoder = flow.rollout.encoder, flow.rollout.decoder
     encoder_baselines = [baseline.encoder for baseline in flow.permuted_rollouts]
     contrast = {"encoder": _row_contrast(encoder, encoder_baselines)}

@@ -15,6 +15,7 @@ from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
 from regard.inspection.trace import get_encoder
 from regard.jobs.look.inspected_run import InspectedRun
+from regard.progress import stage, track
 from regard.report import Chart, Figure, Table, TableView, Value, layer_scatter, render_fragment
 from regard.tasks.embed import Embedder
 
@@ -101,7 +102,8 @@ def analyze_senses(
         [row[2] for row in matching],
     )
     layers = embeddings.collect_word_vectors(inspected_run.model, examples, word)
-    projections = embeddings.project_2d(layers)
+    with stage("projecting vectors"):
+        projections = embeddings.project_2d(layers)
     sense_labels = matching_senses if len(set(matching_senses)) > 1 else None
     rows: list[dict[str, Value]] = [
         {"layer": layer.name, "x": float(x), "y": float(y), "sense": sense or word, "sentence": text}
@@ -112,7 +114,7 @@ def analyze_senses(
     np.fill_diagonal(similarities, -np.inf)
     return SenseAnalysis(
         word,
-        [embeddings.measure_contextuality(layer, sense_labels) for layer in layers],
+        [embeddings.measure_contextuality(layer, sense_labels) for layer in track(layers, "measuring layers")],
         _nearest_tokens(inspected_run, layers[0].vectors[0], examples[0], word),
         [
             Occurrence(s, sense, int(similarities[i].argmax()))

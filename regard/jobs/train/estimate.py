@@ -9,6 +9,7 @@ from regard.data.store import Corpus
 from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
 from regard.jobs.train.prepare import stream_pairs
+from regard.progress import stage, track
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
@@ -49,11 +50,13 @@ def estimate_files(config: Config) -> FileEstimate:
     """The choices and the cost, from reading through the files."""
     configure_cpu(config.train.threads)
     pairs, source, target = 0, 0, 0
-    for pair in stream_pairs(config, config.data.train).read():
+    for pair in track(stream_pairs(config, config.data.train).read(), "reading pairs"):
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
     config, choices = choose_missing_settings(config, pairs, (source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
-    cost = estimate_training(config, pairs, lengths, config.data.vocab_size, measure_matmul_flops())
+    with stage("measuring this machine"):
+        matmul_flops = measure_matmul_flops()
+    cost = estimate_training(config, pairs, lengths, config.data.vocab_size, matmul_flops)
     return FileEstimate(pairs, tuple(choices), cost)
 
 

@@ -13,6 +13,7 @@ from regard.errors import DataError
 from regard.formats import read_pairs
 from regard.jobs.contamination import TrainingSources, load_trained_sources
 from regard.jobs.load import load_tokenizers
+from regard.progress import stage, track
 from regard.run import Run, atomic_write
 
 MAX_TOKENIZER_SENTENCES = 1_000_000
@@ -45,7 +46,7 @@ def write_texts(run: Run, config: Config) -> None:
     trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainingSources(())
     held_out_sets = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
     held_out = _hold_out(config, diagnosis, held_out_sets, trained_sources)
-    clean_pairs = diagnosis.clean(stream_pairs(config, c.train).read())
+    clean_pairs = track(diagnosis.clean(stream_pairs(config, c.train).read()), "storing train", diagnosis.pairs_kept)
     counts = store.write_sets(
         run.store, ("train", *held_out_sets), ((held_out.split_of(pair), pair) for pair in clean_pairs)
     )
@@ -69,7 +70,8 @@ def _hold_out(
     """What is held out of the training files for the sets that have no files."""
     if not held_out_sets:
         return split.HeldOutSources(frozenset(), frozenset(), config.train.seed)
-    sources = (pair.source for pair in diagnosis.clean(stream_pairs(config, config.data.train).read()))
+    pairs = diagnosis.clean(stream_pairs(config, config.data.train).read())
+    sources = (pair.source for pair in track(pairs, "choosing held-out pairs", diagnosis.pairs_kept))
     return split.hold_out(sources, config.train.seed, "dev" in held_out_sets, "test" in held_out_sets, trained_sources)
 
 
@@ -121,9 +123,10 @@ def _train_tokenizer(
         return Tokenizer(run.verify(path).read_bytes()), []
     stride = -(-count // MAX_TOKENIZER_SENTENCES)
     vocab_size = config.data.vocab_size
-    tokenizer = tokenizer_module.train_tokenizer(
-        tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer
-    )
+    with stage("training the tokenizer"):
+        tokenizer = tokenizer_module.train_tokenizer(
+            tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer
+        )
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
     run.record_checksums(path)

@@ -10,6 +10,7 @@ from regard.errors import DataError
 from regard.formats import Document, check_translation
 from regard.jobs.translate.stream import read_chunks
 from regard.jobs.translate.worker_pool import TranslationBackend
+from regard.progress import track
 from regard.tasks.translate import Translation
 
 CHUNK_LINES = 2048
@@ -108,7 +109,7 @@ def translate_document(
         translator, (line for line, _ in lines), search, length_limit, lambda n: lines[n - 1][1]
     )
     result, translations = DocumentResult(), []
-    for number, segment in enumerate(document.segments):
+    for number, segment in enumerate(track(document.segments, "translating segments")):
         text = "\n".join(next(candidates)[0].text for _ in segment.source.split("\n"))
         reason = check_translation(segment.source, text, segment.flags) or document.check_segment(number, text)
         translations.append(None if reason else text)

@@ -18,6 +18,7 @@ from regard.errors import ConfigError, RegardError, RunError
 from regard.hardware import configure_cpu, count_cores, pick_device
 from regard.jobs.load import load, load_tokenizers
 from regard.jobs.translate.engine import open_engine
+from regard.progress import stage
 from regard.run import open_run
 from regard.tasks.translate import Translation, Translator
 
@@ -56,8 +57,10 @@ class WorkerPool:
         tasks = [([texts[i] for i in chunk], search, [global_indices[i] for i in chunk]) for chunk in chunks]
         candidates_by_index: dict[int, list[Translation]] = {}
         try:
-            for chunk, translations in zip(chunks, self._executor.map(_translate_chunk, tasks), strict=True):
-                candidates_by_index |= zip(chunk, translations, strict=True)
+            with stage("translating", len(texts)) as current:
+                for chunk, translations in zip(chunks, self._executor.map(_translate_chunk, tasks), strict=True):
+                    candidates_by_index |= zip(chunk, translations, strict=True)
+                    current.advance(len(chunk))
         except BrokenProcessPool:
             raise RunError(
                 f"one of {self._workers} worker processes died, probably because memory ran out; try --workers 1"

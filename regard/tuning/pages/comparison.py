@@ -5,6 +5,7 @@ from pathlib import Path
 
 from regard.formats import tsv
 from regard.metrics import PairedTestResult
+from regard.progress import stage, track
 from regard.report import (
     Chart,
     Figure,
@@ -34,11 +35,12 @@ MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each sy
 def write_comparison(comparison: Comparison, folder: Path) -> Path:
     """Write report.html, charts/ and sentences.tsv into a folder; returns the path of the page."""
     charts = draw_charts(comparison)
-    for chart in charts.values():
+    for chart in track(charts.values(), "drawing charts"):
         chart.save(folder / "charts")
     write_text(folder / "sentences.tsv", format_sentence_table(comparison))
     path = folder / "report.html"
-    write_page(path, _render_page(comparison, charts))
+    with stage("writing the page"):
+        write_page(path, _render_page(comparison, charts))
     return path
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from regard import config as settings
 from regard.jobs.evaluate import read_scores
 from regard.metrics import Score
+from regard.progress import stage, track
 from regard.report import (
     Chart,
     DefinitionList,
@@ -41,11 +42,13 @@ MAX_SENTENCE_TRIALS = 6  # trials in the charts of sentence scores
 
 def write_study_page(worker: StudyWorker, all_tests: bool = False, pads_counted: bool = False) -> Path:
     """Write the page of a study and its charts; returns the path of the page."""
-    analysis, log_curves = analyze_study(worker.study, worker.results())
-    study_page = StudyPage(worker, analysis, log_curves, all_tests, pads_counted)
-    for chart in study_page.charts():
+    with stage("analyzing trials"):
+        analysis, log_curves = analyze_study(worker.study, worker.results())
+        study_page = StudyPage(worker, analysis, log_curves, all_tests, pads_counted)
+    for chart in track(study_page.charts(), "drawing charts"):
         chart.save(worker.study_folder.charts)
-    write_page(worker.study_folder.report, study_page.html())
+    with stage("writing the page"):
+        write_page(worker.study_folder.report, study_page.html())
     return worker.study_folder.report
 
 
