@@ -32,8 +32,8 @@ from regard.cli import (
     tune,
 )
 from regard.cli.suggestions import suggest
-from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_plain, repeat_options
-from regard.display.console import use_plain
+from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_flag, repeat_options
+from regard.display.console import use_plain, use_verbose
 from regard.display.stages import show_stages
 from regard.errors import RegardError
 
@@ -92,8 +92,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     if instruction := os.environ.get(completion.VARIABLE):
         print("\n".join(completion.answer(instruction, vars(program)["commands"])))
         return
-    arguments, plain = extract_plain(sys.argv[1:] if argv is None else list(argv))
+    arguments, plain = extract_flag(sys.argv[1:] if argv is None else list(argv), "--plain")
+    arguments, verbose = extract_flag(arguments, "--verbose")
     use_plain(plain)
+    use_verbose(verbose)
     arguments = repeat_options(arguments) or ["--help"]
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)

@@ -23,5 +23,8 @@ def bench(
     """
     from regard.api.planning import bench as measure_machine
     from regard.config import parse_assignments
+    from regard.display.console import terminal_width
+    from regard.display.views.machine import format_benchmark
 
-    print("\n".join(measure_machine(run, seconds=seconds, settings=parse_assignments(set_ or ())).lines()))
+    benchmark = measure_machine(run, seconds=seconds, settings=parse_assignments(set_ or ()))
+    print("\n".join(format_benchmark(benchmark, terminal_width())))

@@ -29,8 +29,14 @@ def compare(
     Read more: docs/tuning.md
     """
     from regard.api.scoring import compare as compare_systems
-    from regard.tuning.pages.comparison import format_comparison
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.layout import wrap_all
+    from regard.display.views.comparison import format_comparison
 
     comparison = compare_systems(*systems, on=on or (), beam=beam, alpha=alpha, out=out, device=device)
-    print(json.dumps(comparison.as_dict(), indent=1) if as_json else "\n".join(format_comparison(comparison)))
-    typer.echo(f"\nreport: {out / 'report.html'}\nper-sentence scores: {out / 'sentences.tsv'}", err=True)
+    if as_json:
+        print(json.dumps(comparison.as_dict(), indent=1))
+    else:
+        print("\n".join(format_comparison(comparison, terminal_width(), is_verbose())))
+    paths = [f"report: {out / 'report.html'}", f"per-sentence scores: {out / 'sentences.tsv'}"]
+    typer.echo("\n".join(["", *wrap_all(paths, terminal_width(), "", "  ")]), err=True)

@@ -145,14 +145,14 @@ def candidates(words: Sequence[str], prefix: str, commands: Mapping[str, Any]) -
     """What may follow the words of a command line and begins with the prefix: kind, comma, value."""
     position = next((index for index, word in enumerate(words) if not word.startswith("-")), None)
     if position is None:
-        yield from _plain([*commands, "--plain", "--version", "--help"], prefix)
+        yield from _plain([*commands, "--plain", "--verbose", "--version", "--help"], prefix)
         return
     command = commands.get(words[position])
     if command is None:
         return
     rest = words[position + 1 :]
     if (value_word := _expected_value(command, rest)) is None and prefix.startswith("-"):
-        yield from _plain([*_option_names(command), "--plain", "--help"], prefix)
+        yield from _plain([*_option_names(command), "--plain", "--verbose", "--help"], prefix)
     elif value_word or (value_word := _next_argument(command, rest)):
         yield from _values(value_word, prefix, commands)
 

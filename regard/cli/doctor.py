@@ -35,6 +35,8 @@ def doctor(
     Read more: docs/recipes.md
     """
     from regard.api.corpora import doctor as check_corpus
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.views.doctor import format_diagnosis
 
     diagnosis = check_corpus(
         *files, dev=dev, test=test, source=source, target=target, keep=keep or (), drop=drop or (), fix=fix
@@ -42,6 +44,6 @@ def doctor(
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))
     else:
-        print("\n".join(diagnosis.format_lines()))
+        print("\n".join(format_diagnosis(diagnosis, terminal_width(), is_verbose())))
     if fix is not None:
         typer.echo(f"written: {fix}", err=True)

@@ -23,8 +23,10 @@ def estimate(
     """
     from regard.api.planning import estimate as estimate_training
     from regard.config import parse_assignments
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.views.plan import format_estimate
 
     result = estimate_training(
         *files, minutes=minutes, steps=steps, source=source, target=target, settings=parse_assignments(set_ or ())
     )
-    print("\n".join(result.lines()))
+    print("\n".join(format_estimate(result, terminal_width(), is_verbose())))

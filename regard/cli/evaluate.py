@@ -32,24 +32,19 @@ def evaluate(
     Read more: docs/recipes.md and `regard compare --help`.
     """
     from regard.api.scoring import evaluate as evaluate_run
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.layout import wrap
+    from regard.display.views.scores import format_evaluation
 
     result = evaluate_run(run, *files, beam=beam, alpha=alpha, lowercase=lowercase, tokenize=tokenize, device=device)
     evaluation, num_sentences = result.evaluation, len(result.evaluation.sentences)
     if result.num_contaminated:
-        typer.echo(
+        warning = (
             f"! {result.num_contaminated:,} of {num_sentences:,} sources also occur in the text that this run was "
-            f"trained on: their scores measure what the model has memorized",
-            err=True,
+            f"trained on: their scores measure what the model has memorized"
         )
+        typer.echo("\n".join(wrap(warning, terminal_width(), "", "  ")), err=True)
     if as_json:
         print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
         return
-    for score in evaluation.scores.values():
-        print(score)
-    base = evaluation.baselines
-    print(
-        f"{num_sentences:,} sentences; loss {evaluation.loss:.3f} nats per token; length ratio {base.length_ratio:.2f}"
-    )
-    print(f"for comparison: the source copied {base.copied_source}")
-    print(f"translations of other sentences   {base.shuffled_translations}")
-    print(f"per-sentence scores: {result.sentence_scores}")
+    print("\n".join(format_evaluation(result, terminal_width(), is_verbose())))

@@ -29,6 +29,7 @@ GENERAL_ROWS = (
         "--plain",
         "Print no live lines, bars, box characters or colors: for screen readers and logs. Also REGARD_PLAIN=1.",
     ),
+    ("--verbose", "Print every detail: explanations, reasons, signatures."),
     ("-h, --help", "Show this help and exit."),
 )
 VERSION_ROW = ("--version", "Print the version and exit.")

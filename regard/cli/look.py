@@ -75,6 +75,8 @@ def look(
     if run is None or not (texts or positions):
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
     from regard.api.inspecting import look as inspect_model
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.views.look import format_inspection
 
     inspection = inspect_model(
         run,
@@ -92,7 +94,7 @@ def look(
         compare_with=compare_with,
         device=device,
     )
-    print(inspection)
+    print("\n".join(format_inspection(inspection, terminal_width(), is_verbose())))
     for path in filter(None, (out, svg, png, csv, npz)):
         typer.echo(f"written: {path}", err=True)
 
@@ -119,7 +121,8 @@ def heads(
     Read more: docs/look_inside.md
     """
     from regard.api.inspecting import heads as inspect_heads
-    from regard.jobs.look.summary import summarize_heads
+    from regard.display.console import is_verbose, terminal_width
+    from regard.display.views.heads import format_heads
     from regard.report import to_csv
 
     table = inspect_heads(
@@ -133,7 +136,7 @@ def heads(
         pharaoh=pharaoh,
         device=device,
     )
-    print("\n".join(summarize_heads(table)))
+    print("\n".join(format_heads(table, terminal_width(), is_verbose())))
     if csv is not None:
         write(csv, to_csv(table.as_table()).encode())
     if pharaoh is not None:

@@ -149,12 +149,13 @@ def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search"
 
 
 def _print_document_result(result: "DocumentResult", out: Path) -> None:
-    typer.echo(
-        f"{out}: {result.num_translated:,} translated, to be reviewed; {len(result.skipped_segments):,} left empty",
-        err=True,
-    )
-    for location, reason in result.skipped_segments:
-        typer.echo(f"  {location}: {reason}", err=True)
+    from regard.display.console import terminal_width
+    from regard.display.views.documents import SHOWN_SEGMENTS, format_document
+
+    list_path = out.with_name(f"{out.name}.skipped.tsv") if len(result.skipped_segments) > SHOWN_SEGMENTS else None
+    if list_path is not None:
+        result.write_skipped(list_path)
+    typer.echo("\n".join(format_document(result, out, list_path, terminal_width())), err=True)
 
 
 def _input_size(file: Path | None) -> int:

@@ -39,10 +39,10 @@ def repeat_options(arguments: Sequence[str]) -> list[str]:
     return [*out, option] if awaiting_value else out  # no value followed: the parser reports it
 
 
-def extract_plain(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without `--plain`, which may stand before or after the command, and whether it was there."""
+def extract_flag(arguments: Sequence[str], flag: str) -> tuple[list[str], bool]:
+    """The arguments without a flag that may stand before or after the command, and whether it was there."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    rest = [argument for argument in arguments[:end] if argument != "--plain"]
+    rest = [argument for argument in arguments[:end] if argument != flag]
     return [*rest, *arguments[end:]], len(rest) < end
 
 

@@ -12,11 +12,12 @@ MIN_WIDTH, MAX_WIDTH, DEFAULT_WIDTH = 60, 120, 80
 
 
 @dataclass
-class _PlainOption:
+class _Flag:
     value: bool = False
 
 
-_plain_option = _PlainOption()
+_plain_option = _Flag()
+_verbose_option = _Flag()
 
 
 def use_plain(value: bool) -> None:
@@ -28,6 +29,16 @@ def is_plain() -> bool:
     """Whether output is plain: by `--plain`, by the environment, or since the terminal cannot move its cursor."""
     requested = os.environ.get("REGARD_PLAIN", "0") not in ("", "0")
     return _plain_option.value or requested or os.environ.get("TERM", "") in ("dumb", "unknown")
+
+
+def use_verbose(value: bool) -> None:
+    """Set whether `--verbose` was passed: views show every detail."""
+    _verbose_option.value = value
+
+
+def is_verbose() -> bool:
+    """Whether views show every detail."""
+    return _verbose_option.value
 
 
 def make_console() -> "Console":

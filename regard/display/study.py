@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
-from typing import Any
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
-from regard.display.console import make_console
+from regard.display.console import MAX_WIDTH, MIN_WIDTH, make_console
+from regard.display.layout import Column, format_table, wrap
 from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events as inner
 from regard.progress import report_progress_to
@@ -23,9 +23,17 @@ from regard.tuning.study import METRIC_NAMES, format_params, format_value
 
 REFRESH_SECONDS = 0.5
 POLL_SECONDS = 3.0  # between two reads of the progress of other workers
-MIN_SETTINGS_WIDTH = 16  # characters that a setting and its value need
 MAX_ROWS = 24  # of a table that fits a screen; finished and weak trials are dropped first
-
+COLUMNS = (
+    Column("trial", right=True),
+    Column("name", wraps=True),
+    Column("settings", wraps=True, below=True),
+    Column("state"),
+    Column("step", right=True),
+    Column("dev loss", right=True),
+    Column("BLEU", right=True),
+    Column("left", right=True),
+)
 
 ResultsFetcher = Callable[[], Sequence[TrialResult]]
 
@@ -119,8 +127,15 @@ class StudyDisplay:
         if self.console.is_interactive:
             self._live.stop()
 
+    @property
+    def width(self) -> int:
+        """Columns for text."""
+        return min(max(self.console.width, MIN_WIDTH), MAX_WIDTH)
+
     def print_line(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        indent = text[: len(text) - len(text.lstrip())]
+        for line in wrap(text, self.width, indent, indent + "  "):
+            self.console.print(line, markup=False)
 
     def show(self, event: events.StudyEvent) -> None:
         """Display an event of this worker."""
@@ -169,7 +184,7 @@ class StudyDisplay:
         row.progress = row.progress.with_event(training_event)
         if isinstance(training_event, inner.ValidationFinished):
             validation = training_event.result
-            score = f"  BLEU {validation.bleu.value:.1f} (greedy)" if validation.bleu else ""
+            score = f", BLEU {validation.bleu.value:.1f} (greedy)" if validation.bleu else ""
             self._print_if_plain(
                 f"    trial {event.number}, step {validation.step:,}: dev loss {validation.loss:.3f}{score}"
             )
@@ -234,18 +249,10 @@ class StudyDisplay:
             self._last_draw = time.monotonic()
             self._live.update(Group(self._table(MAX_ROWS), self.stages), refresh=True)
 
-    def _table(self, max_rows: int) -> Table:
+    def _table(self, max_rows: int) -> Text:
         """At most `max_rows` trials in order of their number; running ones are always among them."""
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("trial", "name", "settings", "state", "step", "dev loss", "BLEU", "left"):
-            right_aligned = name in ("trial", "step", "dev loss", "BLEU", "left")
-            column_options: dict[str, Any] = (
-                {"min_width": MIN_SETTINGS_WIDTH, "overflow": "fold"} if name == "settings" else {"no_wrap": True}
-            )
-            table.add_column(name, justify="right" if right_aligned else "left", **column_options)
-        table.add_column(f"score ({METRIC_NAMES[self.metric]})", justify="right")
         order = {"running": 0, "interrupted": 1, "complete": 1, "pruned": 2, "collapsed": 2, "failed": 2, "waiting": 3}
         visible_rows = sorted(self.rows.values(), key=lambda row: order[row.state])[:max_rows]
-        for row in sorted(visible_rows, key=lambda row: row.number):
-            table.add_row(*row.cells(), style="bold" if row.state == "running" else None)
-        return table
+        rows = [row.cells() for row in sorted(visible_rows, key=lambda row: row.number)]
+        columns = [*COLUMNS, Column(f"score ({METRIC_NAMES[self.metric]})", right=True, wraps=True)]
+        return Text("\n".join(format_table(columns, rows, self.width)), no_wrap=True)

@@ -1,18 +1,24 @@
-"""Events of a long job on standard error: a progress bar in a terminal, a line every ten seconds elsewhere."""
+"""Events of a long job on standard error: one live line in a terminal, a line every ten seconds elsewhere."""
 
 import time
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rich.console import RenderableType
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.text import Text
 
-from regard.display.console import make_console
+from regard.display.console import is_verbose, make_console, terminal_width
+from regard.display.layout import bind, join_fields, wrap
 from regard.display.stages import StageDisplay, format_duration
+from regard.display.views.plan import format_plan
+from regard.display.views.training import format_interruption, format_training
 from regard.jobs.train import events
 from regard.progress import report_progress_to
 
 PRINT_INTERVAL_SECONDS = 10.0
+REFRESH_SECONDS = 0.25
+INDENT = "  "
 
 
 def show_progress(event_stream: Iterable[object]) -> object:
@@ -24,44 +30,34 @@ def show_progress(event_stream: Iterable[object]) -> object:
     return last
 
 
-class TrainingBar(Progress):
-    """The progress of training, and below it the stage that is running: the scoring at the end, for instance."""
-
-    stages: StageDisplay
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield from super().get_renderables()
-        if hasattr(self, "stages"):  # not yet while the parent class is initialized
-            yield self.stages
-
-
 class ProgressDisplay:
-    """A progress bar in a terminal, plain lines elsewhere."""
+    """A live line in a terminal, and below it the stage that is running; plain lines elsewhere."""
 
     def __init__(self) -> None:
         self.console = make_console()
-        self._bar = TrainingBar(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[numbers]}"),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_interactive,
-        )
-        self.stages = self._bar.stages = StageDisplay(self.console, self._bar.refresh, indent="  ")
-        self._task: TaskID | None = None
+        self._live = Live(self, console=self.console, auto_refresh=False, transient=True)
+        self.stages = StageDisplay(self.console, self._live.refresh, indent=INDENT)
+        self._line = ""
         self._last_print = 0.0
-        self._total_steps = ""
+        self._last_step: int | None = None
 
     def __enter__(self) -> "ProgressDisplay":
-        self._bar.start()
+        if self.console.is_interactive:
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if self.console.is_interactive:
+            self._live.stop()
 
-    def print_line(self, text: str) -> None:
-        self.console.print(text, markup=False)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._line:
+            yield Text(self._line, no_wrap=True, overflow="crop")
+        yield self.stages
+
+    def print_lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.console.print(line, markup=False)
 
     @singledispatchmethod
     def handle(self, event: object) -> None:
@@ -69,50 +65,64 @@ class ProgressDisplay:
 
     @handle.register
     def _(self, event: events.Note) -> None:
-        self.print_line(f"  {event.text}")
+        self.print_lines(wrap(event.text, terminal_width(), INDENT, INDENT * 2))
 
     @handle.register
     def _(self, event: events.Alarm) -> None:
-        self.print_line(f"  ALARM: {event.text}")
+        self.print_lines(wrap(f"ALARM: {event.text}", terminal_width(), INDENT, INDENT * 2))
+
+    @handle.register
+    def _(self, event: events.TrainingPlan) -> None:
+        self.print_lines(format_plan(event, terminal_width(), is_verbose()))
 
     @handle.register
     def _(self, event: events.TrainingStarted) -> None:
         begin = f"continues at step {event.step:,}" if event.step else "starts"
-        self._total_steps = f"/{event.last_step:,}" if event.last_step else ""
-        self.print_line(f"  {event.parameters:,} parameters; training {begin}. Ctrl-C saves and stops.")
-        self._task = self._bar.add_task("", total=1.0, numbers="")
+        self._last_step = event.last_step
+        self.print_lines(wrap(f"Training {begin}. Ctrl-C saves and stops.", terminal_width()))
 
     @handle.register
     def _(self, event: events.TrainingProgress) -> None:
-        step = event.step
-        numbers = (
-            f"step {step.number:,}{self._total_steps}  loss {step.loss:.3f}  accuracy {step.accuracy:.1%}  "
-            f"{step.tokens / step.seconds:,.0f} tokens/s  {format_duration(event.seconds_left)} left"
-        )
-        if self._task is not None and self.console.is_interactive:
-            self._bar.update(self._task, completed=min(event.fraction, 1.0), numbers=numbers)
-        elif time.monotonic() - self._last_print >= PRINT_INTERVAL_SECONDS:
+        self._line = INDENT + format_progress(event, self._last_step, terminal_width() - len(INDENT))
+        is_live = self.console.is_interactive
+        if time.monotonic() - self._last_print >= (REFRESH_SECONDS if is_live else PRINT_INTERVAL_SECONDS):
             self._last_print = time.monotonic()
-            self.print_line("  " + numbers)
+            if is_live:
+                self._live.refresh()
+            else:
+                self.print_lines([self._line])
 
     @handle.register
     def _(self, event: events.ValidationFinished) -> None:
         result = event.result
-        bleu = f"  BLEU {result.bleu.value:.1f} (greedy)" if result.bleu else ""
-        star = "  * best so far" if event.is_best else ""
-        self.print_line(
-            f"  validation at step {result.step:,}: loss {result.loss:.3f}  accuracy {result.accuracy:.1%}{bleu}{star}"
-        )
+        numbers = [f"loss {result.loss:.3f}", f"accuracy {result.accuracy:.1%}"]
+        numbers += [f"BLEU {result.bleu.value:.1f}"] if result.bleu else []
+        best = f" {bind('(best so far)')}" if event.is_best else ""
+        text = f"validation at step {result.step:,}: {', '.join(map(bind, numbers))}{best}"
+        self.print_lines(wrap(text, terminal_width(), INDENT, INDENT * 2))
 
     @handle.register
     def _(self, event: events.TrainingInterrupted) -> None:
-        folder = event.run.folder
-        self.print_line(f"  saved at step {event.step:,}. Continue with: regard train --resume {folder}")
+        self._line = ""
+        self.print_lines(format_interruption(event, terminal_width()))
 
     @handle.register
     def _(self, event: events.TrainingFinished) -> None:
-        folder = event.run.folder
-        for score in event.evaluation.scores.values():
-            self.print_line(f"  {event.set_name}: {score}")
-        self.print_line(f"  report: {event.run.report}")
-        self.print_line(f"  translate with: regard translate {folder} < text")
+        self._line = ""
+        self.print_lines(["", *format_training(event, terminal_width(), is_verbose())])
+
+
+def format_progress(event: events.TrainingProgress, last_step: int | None, width: int) -> str:
+    """A step in one line; a narrow one leaves out speed, then accuracy, then loss."""
+    step = event.step
+    total = f"/{last_step:,}" if last_step else ""
+    return join_fields(
+        [
+            f"step {step.number:,}{total}",
+            f"{format_duration(event.seconds_left)} left",
+            f"loss {step.loss:.3f}",
+            f"accuracy {step.accuracy:.1%}",
+            f"{step.tokens / step.seconds:,.0f} tokens/s",
+        ],
+        width,
+    )

@@ -156,7 +156,7 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
             curve.append(PruningPoint(step.num_heads, step.loss, score))
             current.advance(len(step.pruned_heads) - num_pruned)
             num_pruned = len(step.pruned_heads)
-            yield Note(f"{step.num_heads} of {total_heads} heads: loss {step.loss:.3f}, {score}")
+            yield Note(f"{step.num_heads} of {total_heads} heads: loss {step.loss:.3f}, BLEU {score.value:.1f}")
     removed = tuple(map(str, step.pruned_heads))
     pruned_config = _prune_config(init_run.load_config(), removed, folder)
     pruned_model = new_model(pruned_config, translator.tokenizers).to(device_of(model)).eval()

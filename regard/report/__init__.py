@@ -9,7 +9,7 @@ makes no network requests, and the same input gives the same bytes.
 
 from regard.report.chart import Chart
 from regard.report.charts.curves import bar_chart, histogram, line_chart
-from regard.report.charts.heads import format_head_table, format_shares, head_heatmap, to_csv
+from regard.report.charts.heads import format_shares, head_heatmap, to_csv
 from regard.report.charts.heatmap import heatmap_chart
 from regard.report.charts.matrices import MatrixPanel, matrix_grid
 from regard.report.charts.run_curves import category_curves, overlay_curves, small_multiples, stacked_histograms
@@ -49,7 +49,6 @@ __all__ = [
     "bar_chart",
     "category_curves",
     "format_alignment",
-    "format_head_table",
     "format_shares",
     "head_heatmap",
     "heatmap_chart",

@@ -21,6 +21,7 @@ def format_alignment(
     weights: Sequence[Sequence[float]] | None = None,
     pairs: Iterable[tuple[int, int]] | None = None,
     width: int = 100,
+    plain: bool = False,
 ) -> str:
     """A translation with its word alignment: a line per target word, a column per source word.
 
@@ -31,14 +32,15 @@ def format_alignment(
         cat  · █ ·  Katze
 
     Pass either `weights` (a row per target word, a column per source word) or `pairs` of (source, target)
-    positions from 0. Sentences that are too long for the width become a list of target words with their source words.
+    positions from 0. Sentences that are too long for the width, and all if `plain`, become a list of target words with
+    their source words.
     """
     matrix = _alignment_matrix(len(source), len(target), weights, pairs)
     names = [_clip(word, LABEL_WIDTH) for word in target]
     label_width = max(map(display_width, names), default=0)
     legend = [LEGEND] if weights is not None else []
     # Twelve cells stay free at the right for the last source word and for the words at the ends of rows.
-    if label_width + 2 + 2 * len(source) + 12 <= width:
+    if label_width + 2 + 2 * len(source) + 12 <= width and not plain:
         return "\n".join(_draw_matrix(source, names, matrix, label_width, width) + legend)
     return "\n".join(_list_links(source, names, matrix, label_width, width))
 

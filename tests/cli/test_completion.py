@@ -57,7 +57,7 @@ def complete(home: Path, words: str, setup: str = SHELLS["bash"].script) -> list
     [
         ("regard tr", ["train", "translate"]),
         ("regard --plain tra", ["train", "translate"]),
-        ("regard --ver", ["--version"]),
+        ("regard --vers", ["--version"]),
         ("regard translate runs/mine --be", ["--beam"]),
         ("regard look runs/mine --no", ["--no-measure"]),
         ("regard translate ''", ["runs/demo", "runs/mine"]),

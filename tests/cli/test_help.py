@@ -15,7 +15,7 @@ from regard import config as settings
 from regard.cli import app, main
 from regard.cli.help import HelpfulCommand, parse_docstring, wrap, wrap_command_line
 from regard.cli.options import GROUPS, MULTI_VALUE_OPTIONS
-from regard.cli.usage import extract_plain, repeat_options
+from regard.cli.usage import extract_flag, repeat_options
 from tests.display.test_console import on_terminal
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,7 +87,7 @@ def example_arguments(line: str) -> list[str]:
 
 def parse(arguments: list[str]) -> None:
     """Parse a command line as the program does, without running it."""
-    rest, _ = extract_plain(arguments)
+    rest, _ = extract_flag(arguments, "--plain")
     name, *rest = repeat_options(rest)
     COMMANDS[name].make_context(name, rest)
 

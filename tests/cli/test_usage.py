@@ -3,7 +3,7 @@
 import pytest
 
 from regard.cli import main
-from regard.cli.usage import extract_plain, repeat_options
+from regard.cli.usage import extract_flag, repeat_options
 from regard.display.console import is_plain, use_plain
 
 MISTAKES = {
@@ -89,7 +89,7 @@ def test_options_with_several_values_are_repeated(typed: str, repeated: str):
     ],
 )
 def test_plain_may_stand_anywhere_before_two_dashes(typed: str, rest: str, plain: bool):
-    assert extract_plain(typed.split()) == (rest.split(), plain)
+    assert extract_flag(typed.split(), "--plain") == (rest.split(), plain)
 
 
 @pytest.mark.parametrize("line", ["--plain help", "help --plain"])

@@ -192,16 +192,16 @@ def test_no_color_is_respected():
     assert "scoring ━━━━━━━━━━━━──────────── 2 of 4, 0:03 left" in sink.getvalue()
 
 
-def test_a_stage_is_shown_below_the_bar_of_training():
+def test_a_stage_is_shown_below_the_line_of_training():
     sink = io.StringIO()
     display = ProgressDisplay()
     display.stages._clock = clock = Clock()
-    display._bar.live.console = Console(file=sink, force_terminal=True, width=100, color_system=None, _environ={})
-    with display._bar.live:
-        display._bar.add_task("", total=1.0, numbers="step 7")
+    display._live.console = Console(file=sink, force_terminal=True, width=100, color_system=None, _environ={})
+    with display._live:
+        display._line = "step 7"
         display.stages.start_stage("scoring", 4).advance(1)
         clock.seconds += 1
-        display._bar.live.refresh()
+        display._live.refresh()
     shown = sink.getvalue()
     assert "step 7" in shown and "  scoring ━━━━━━────────────────── 1 of 4, 0:03 left" in shown
 

@@ -2,7 +2,7 @@
 
     stream = PairStream.from_files(["train.en", "train.fr"])
     diagnosis = Doctor(DoctorSettings(source="en", target="fr")).examine(stream)
-    for line in diagnosis.format_lines(): …
+    for finding in diagnosis.findings: …
     diagnosis.require_trainable()
     pairs = diagnosis.clean(read_pairs(["train.en", "train.fr"]))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count as numbers
 from typing import Any
 
-from regard.data.doctor.kinds import Action, FindingKind
+from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
 from regard.data.doctor.repeats import BitSet
 from regard.errors import DataError
 from regard.formats import Pair
@@ -57,9 +57,10 @@ class Finding:
         suffix = f" ({locations}{ellipsis})" if locations else ""
         unit = self.kind.unit if self.count != 1 else self.kind.unit.removesuffix("s")
         amount = f"{self.count:,} {unit}, {_format_percent(self.fraction)}"
-        return f"{self.split}: {self.kind.name}: {amount}: {self.kind.summary}{suffix}. {self._format_advice()}"
+        return f"{self.split}: {self.kind.name}: {amount}: {self.kind.summary}{suffix}. {self.format_advice()}"
 
-    def _format_advice(self) -> str:
+    def format_advice(self) -> str:
+        """What was done about it, and how to change that."""
         name, remedy = self.kind.name, self.kind.remedy
         if self.action is Action.REFUSED:
             return f'Refused: {remedy}; or add "{name}" to data.keep to train anyway.'
@@ -176,6 +177,22 @@ class Diagnosis:
             "splits": [vars(summary) for summary in self.splits],
             "findings": [finding.as_dict() for finding in self.findings],
         }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> "Diagnosis":
+        """A diagnosis that was stored as JSON; which pairs to drop is not stored."""
+        findings = (
+            Finding(
+                FINDING_KINDS[item["kind"]],
+                item["split"],
+                Action(item["action"]),
+                item["count"],
+                item["total"],
+                tuple(FindingExample(**example) for example in item["examples"]),
+            )
+            for item in table["findings"]
+        )
+        return cls(tuple(findings), tuple(SplitSummary(**summary) for summary in table["splits"]), {})
 
     def _summary_of(self, split: str) -> SplitSummary:
         return next(summary for summary in self.splits if summary.split == split)

@@ -12,6 +12,7 @@ import numpy as np
 from regard.errors import ConfigError
 from regard.hardware import configure_cpu
 from regard.inspection.heads.statistics import MIN_SENTENCES
+from regard.inspection.positions import StackPositions
 from regard.jobs.look.compare_attention import load_reference
 from regard.jobs.look.heads import HeadTable, measure_heads
 from regard.jobs.look.inspected_run import (
@@ -27,12 +28,6 @@ from regard.jobs.look.positions import (
     draw_positions,
     flatten_position_arrays,
     tabulate_position_scores,
-)
-from regard.jobs.look.summary import (
-    summarize_evidence,
-    summarize_heads,
-    summarize_positions,
-    summarize_sentence,
 )
 from regard.progress import stage
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
@@ -91,10 +86,16 @@ Outputs = dict[str, Callable[[], OutputFile]]
 
 @dataclass(frozen=True)
 class Inspection:
-    """The result: lines for the terminal, and files."""
+    """What was inspected, and files to write."""
 
-    summary: list[str]
     outputs: Outputs
+    sentence: LookData | None = None
+    """One sentence; None if a corpus or the positions were inspected."""
+    heads: HeadTable | None = None
+    """The heads on a corpus; None if they were not measured."""
+    positions: tuple[StackPositions, ...] = ()
+    figure: str = ""
+    """The title of the figure of one head."""
     notes: tuple[str, ...] = ()
     """What the written files leave out."""
 
@@ -109,10 +110,14 @@ class Inspection:
         return replace(self, notes=tuple(notes))
 
     def __str__(self) -> str:
-        return "\n".join([*self.summary, *self.notes])
+        texts = [side.text for side in self.sentence.sides.values()] if self.sentence else []
+        heads = [f"heads measured on {self.heads.describe_sentences()}"] if self.heads else []
+        schemes = [f"{stack.stack}: positions {stack.scheme}" for stack in self.positions]
+        return "\n".join([*texts, *heads, *schemes, *self.notes])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape_html(str(self))}</pre>"
+        table = self.heads._repr_html_() if self.heads else ""
+        return f"<pre>{escape_html(str(self))}</pre>{table}"
 
 
 def inspect_run(request: LookOptions, device: str = "cpu") -> Inspection:
@@ -162,15 +167,14 @@ def _inspect_sentence(inspected_run: InspectedRun, request: LookOptions) -> Insp
     location = inspected_run.find_head(request.head) if request.head else None
     data, table = _sentence_data(inspected_run, request)
     outputs: Outputs = {"--out": partial(_page, data), "--npz": partial(_npz, partial(flatten_arrays, data))}
-    summary = summarize_sentence(data, table)
     if location is None:
-        return Inspection(summary, outputs)
+        return Inspection(outputs, data, table)
     attention_name, head_index = location
     stack, layer, attention = attention_name.split(".")
     head = ("cross" if attention == "cross" else stack, int(layer), head_index)
     chart = head_heatmap(data, *head)
     outputs |= {**_figures(lambda: chart), "--csv": partial(_csv, partial(tabulate_head, data, *head))}
-    return Inspection([*summary, chart.title], outputs)
+    return Inspection(outputs, data, table, figure=chart.title)
 
 
 def _sentence_data(inspected_run: InspectedRun, request: LookOptions) -> tuple[LookData, HeadTable | None]:
@@ -194,7 +198,7 @@ def _inspect_corpus(inspected_run: InspectedRun, request: LookOptions) -> Inspec
         means = compute_common_means(inspected_run, examples)
         return _page(build_look_data(inspected_run, examples[0], table, means))
 
-    return Inspection([*summarize_heads(table), *summarize_evidence(table)], {"--out": render})
+    return Inspection({"--out": render}, heads=table)
 
 
 def _inspect_positions(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
@@ -206,7 +210,7 @@ def _inspect_positions(inspected_run: InspectedRun, request: LookOptions) -> Ins
         "--csv": partial(_csv, partial(tabulate_position_scores, stack_positions)),
         "--npz": partial(_npz, partial(flatten_position_arrays, stack_positions)),
     }
-    return Inspection(summarize_positions(stack_positions), outputs)
+    return Inspection(outputs, positions=tuple(stack_positions))
 
 
 def _page(data: LookData) -> OutputFile:

@@ -7,11 +7,14 @@ import torch
 from regard.config import Config, TrainConfig
 from regard.data import ibm_model1
 from regard.data.batch import Batches
+from regard.data.doctor import Diagnosis
 from regard.data.unigram import unigram_loss
-from regard.hardware import measure_matmul_flops
+from regard.hardware import available_memory, measure_matmul_flops
 from regard.jobs.load import load_weights, new_model
 from regard.jobs.train.estimate import estimate_corpus
+from regard.jobs.train.events import ComputePlan, DataPlan, Note, TrainingEvent, TrainingPlan
 from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
+from regard.jobs.train.prepare import Preparation
 from regard.jobs.train.session import TrainingSession
 from regard.jobs.train.training_data import TrainingData
 from regard.model.transformer import EncoderDecoder
@@ -34,9 +37,14 @@ from regard.training.validate import Validator
 
 
 def build_session(
-    run: Run, config: Config, data: TrainingData, processes: SingleProcess, start_time: float
-) -> tuple[TrainingSession, list[str]]:
-    """A session that continues from the latest checkpoint, and notes on how it will train."""
+    run: Run,
+    config: Config,
+    data: TrainingData,
+    processes: SingleProcess,
+    start_time: float,
+    prepared: Preparation,
+) -> tuple[TrainingSession, list[TrainingEvent]]:
+    """A session that continues from the latest checkpoint, and the plan of the main process."""
     c, precision = config.train, resolve_precision(config.train.precision, processes.device)
     padding_free = uses_padding_free(c.padding_free, precision, processes.sharded)
     model = _build_model(run, config, data, processes, precision)
@@ -46,23 +54,8 @@ def build_session(
     checkpoints = _build_checkpoints(run, c, model, trained_model)
     state = checkpoints.load()
     batches = _build_batches(config, data)
-    loop = TrainingLoop(
-        loss_module=loss_module,
-        batches=batches,
-        optimizers=checkpoints.optimizers,
-        schedule=SCHEDULES[c.schedule](c.warmup),
-        budget=Budget(
-            steps=compute_last_step(c, batches, processes.world_size),
-            minutes=c.minutes,
-            previous_seconds=state.elapsed + time.perf_counter() - start_time,
-        ),
-        ema=checkpoints.ema,
-        processes=processes,
-        accumulate_batches=c.accumulate_batches,
-        clip_grad_norm=c.clip_grad_norm,
-        seed=c.seed,
-        precision=precision.context,
-    )
+    previous_seconds = state.elapsed + time.perf_counter() - start_time
+    loop = _build_loop(c, loss_module, batches, checkpoints, processes, precision, previous_seconds)
     if trained_model is not model:  # the full model is validated, not its shard
         loss_module = _build_loss_module(model, c, padding_free, guided_alignment)
     vocab_size = data.tokenizers.target.vocab_size
@@ -85,7 +78,11 @@ def build_session(
         throughput=ThroughputMonitor(estimate.tokens_per_second),
         state=state,
     )
-    return session, _describe(session, estimate, precision, padding_free) if processes.is_main_process else []
+    if not processes.is_main_process:
+        return session, []
+    plan = _plan(session, estimate, precision, padding_free, prepared)
+    alone = Note("train.shard=true needs several processes (torchrun); with one it changes nothing")
+    return session, [plan, alone] if c.shard and processes.world_size == 1 else [plan]
 
 
 def compute_last_step(c: TrainConfig, batches: Batches, world_size: int) -> int | None:
@@ -98,6 +95,34 @@ def compute_last_step(c: TrainConfig, batches: Batches, world_size: int) -> int 
         epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / tokens_per_epoch) if epochs]
         candidates.append(max(1, round(min(epochs) * steps_per_epoch)))
     return min(candidates, default=None)
+
+
+def _build_loop(
+    c: TrainConfig,
+    loss_module: LossModule,
+    batches: Batches,
+    checkpoints: CheckpointManager,
+    processes: SingleProcess,
+    precision: Precision,
+    previous_seconds: float,
+) -> TrainingLoop:
+    return TrainingLoop(
+        loss_module=loss_module,
+        batches=batches,
+        optimizers=checkpoints.optimizers,
+        schedule=SCHEDULES[c.schedule](c.warmup),
+        budget=Budget(
+            steps=compute_last_step(c, batches, processes.world_size),
+            minutes=c.minutes,
+            previous_seconds=previous_seconds,
+        ),
+        ema=checkpoints.ema,
+        processes=processes,
+        accumulate_batches=c.accumulate_batches,
+        clip_grad_norm=c.clip_grad_norm,
+        seed=c.seed,
+        precision=precision.context,
+    )
 
 
 def _build_model(
@@ -167,29 +192,43 @@ def _build_tracker(
     return open_tracker(run, c, checkpoints.optimizers, state)
 
 
-def _describe(
-    session: TrainingSession, estimate: TrainingEstimate, precision: Precision, padding_free: bool
-) -> list[str]:
-    """Skipped pairs, the estimate, and the hardware and precision."""
-    notes = []
-    if num_skipped := session.loop.batches.count_too_long():
-        max_length = session.config.data.max_length
-        notes.append(f"train: skipped {num_skipped:,} pairs with a side of more than {max_length} tokens")
-    notes += [*estimate.lines(), _describe_compute(session, precision, padding_free)]
-    if session.config.train.shard and session.processes.world_size == 1:
-        notes.append("train.shard=true needs several processes (torchrun); with one it changes nothing")
-    return notes
-
-
-def _describe_compute(session: TrainingSession, precision: Precision, padding_free: bool) -> str:
-    processes, threads = session.processes, torch.get_num_threads()
-    if session.config.train.threads:
-        reason = "as set"
+def _plan(
+    session: TrainingSession,
+    estimate: TrainingEstimate,
+    precision: Precision,
+    padding_free: bool,
+    prepared: Preparation,
+) -> TrainingPlan:
+    """What will be trained, on what, and how long that takes."""
+    run, config, data, processes = session.run, session.config, session.data, session.processes
+    corpora = {"train": data.train, "dev": data.dev, "test": data.test}
+    if config.train.threads:
+        thread_reason = "as set"
     elif processes.local_world_size == 1:
-        reason = "one per core"
+        thread_reason = "one per core"
     else:
-        reason = f"the cores divided by {processes.local_world_size} processes"
-    count = f"{processes.world_size} processes on " if processes.world_size > 1 else "on "
-    padding = f"train.padding_free={str(padding_free).lower()}"
-    plural = "s" if threads > 1 else ""
-    return f"{count}{processes.device} with {threads} thread{plural} ({reason}), {precision}, {padding}"
+        thread_reason = f"the cores divided by {processes.local_world_size} processes"
+    return TrainingPlan(
+        config=config,
+        data=DataPlan(
+            pairs={name: len(corpus) for name, corpus in corpora.items() if corpus is not None},
+            held_out=data.held_out,
+            source=config.data.source,
+            target=config.data.target,
+            diagnosis=Diagnosis.from_dict(run.read_json(run.doctor)) if run.doctor.exists() else None,
+            too_long=session.loop.batches.count_too_long(),
+        ),
+        vocab_size=data.tokenizers.target.vocab_size,
+        estimate=estimate,
+        compute=ComputePlan(
+            device=str(processes.device),
+            threads=torch.get_num_threads(),
+            thread_reason=thread_reason,
+            processes=processes.world_size,
+            precision=str(precision),
+            padding_free=padding_free,
+            available_memory=available_memory(),
+        ),
+        choices=prepared.choices,
+        preparation_seconds=prepared.seconds,
+    )

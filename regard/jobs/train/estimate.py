@@ -40,6 +40,8 @@ class FileEstimate:
     choices: tuple[SuggestedSetting, ...]
     """The settings that training would choose, with their reasons."""
     cost: TrainingEstimate
+    config: Config
+    """The settings, with those that training would choose."""
 
     def lines(self) -> list[str]:
         """The estimate as text."""
@@ -57,7 +59,7 @@ def estimate_files(config: Config) -> FileEstimate:
     with stage("measuring this machine"):
         matmul_flops = measure_matmul_flops()
     cost = estimate_training(config, pairs, lengths, config.data.vocab_size, matmul_flops)
-    return FileEstimate(pairs, tuple(choices), cost)
+    return FileEstimate(pairs, tuple(choices), cost, config)
 
 
 def estimate_corpus(

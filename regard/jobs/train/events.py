@@ -1,11 +1,19 @@
 """The events of a long job. Jobs yield them as they happen; the command line shows them."""
 
 from dataclasses import dataclass
+from typing import Literal
 
+from regard.config import Config
+from regard.data.doctor import Diagnosis
 from regard.evaluation import Evaluation
 from regard.run import Run
 from regard.training.loop import Step
+from regard.training.planning.estimate import TrainingEstimate
+from regard.training.planning.sizing import SuggestedSetting
 from regard.training.validate import Validation
+
+TrainingEnd = Literal["steps", "time", "patience"]
+"""Why training has ended: after its last step, at the end of its time, or since dev did not improve any more."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,50 @@ class Alarm:
     """A warning that training goes wrong, with a remedy."""
 
     text: str
+
+
+@dataclass(frozen=True)
+class DataPlan:
+    """What a run is trained, validated and tested on."""
+
+    pairs: dict[str, int]
+    """The number of pairs of train, dev and test, as far as there are such."""
+    held_out: tuple[str, ...]
+    """The sets that were held out of the training files."""
+    source: str
+    target: str
+    diagnosis: Diagnosis | None
+    """What the doctor has found; None if it was not stored."""
+    too_long: int
+    """Training pairs that are skipped, because a side has too many tokens."""
+
+
+@dataclass(frozen=True)
+class ComputePlan:
+    """On what a run is trained."""
+
+    device: str
+    threads: int
+    thread_reason: str
+    processes: int
+    precision: str
+    padding_free: bool
+    available_memory: int
+    """Bytes; 0 if unknown."""
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What will be trained, on what, and how long that takes: known before the first step."""
+
+    config: Config
+    data: DataPlan
+    vocab_size: int
+    estimate: TrainingEstimate
+    compute: ComputePlan
+    choices: tuple[SuggestedSetting, ...]
+    """The settings that were chosen, because the user has not set them; empty for a run that is resumed."""
+    preparation_seconds: float
 
 
 @dataclass(frozen=True)
@@ -64,8 +116,24 @@ class TrainingFinished:
     step: int
     set_name: str
     evaluation: Evaluation
+    end: TrainingEnd
+    epochs: int
+    """Complete ones."""
+    seconds: float
+    """Of training so far, earlier sessions included."""
+    validation: Validation | None
+    """The validation of the last step."""
+    unigram_loss: float
+    """Dev loss of a unigram model, which knows only the frequency of each token."""
 
 
 TrainingEvent = (
-    Note | Alarm | TrainingStarted | TrainingProgress | ValidationFinished | TrainingInterrupted | TrainingFinished
+    Note
+    | Alarm
+    | TrainingPlan
+    | TrainingStarted
+    | TrainingProgress
+    | ValidationFinished
+    | TrainingInterrupted
+    | TrainingFinished
 )

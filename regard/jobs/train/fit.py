@@ -16,19 +16,19 @@ from regard.config import Config
 from regard.errors import ConfigError, RunError, WriteError
 from regard.hardware import pick_device, retain_freed_memory, set_threads
 from regard.jobs.train.assemble import build_session
-from regard.jobs.train.estimate import choose_missing_settings, describe_choices, require_memory
+from regard.jobs.train.estimate import choose_missing_settings, require_memory
 from regard.jobs.train.events import Note, TrainingEvent
 from regard.jobs.train.init_from import copy_init_files, inherit_settings
-from regard.jobs.train.prepare import measure_training_text, tokenize_corpora, write_texts
+from regard.jobs.train.prepare import Preparation, measure_training_text, tokenize_corpora, write_texts
 from regard.jobs.train.session import StopCallback
 from regard.jobs.train.training_data import open_training_data
 from regard.run import LatestCheckpoint, Run
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
+from regard.training.planning.sizing import SuggestedSetting
 from regard.training.tracking.tracker import require_installed
 
 __all__ = ["StopCallback", "resume_run", "train_run"]
 
-MIN_REPORTED_SECONDS = 10.0
 GRACE_SECONDS = 20.0  # for the main process to report its error before torchrun ends all processes
 END_SETTINGS = ("steps", "minutes", "epochs", "tokens")
 
@@ -47,15 +47,12 @@ def train_run(
             yield from _continue_training(run, run.load_config(), should_stop, processes)
             return
         start_time = time.perf_counter()
-        yield from map(
-            Note,
-            _run_on_main_process(
-                processes, should_stop, lambda: _create_run(folder, config, overwrite, init_from, processes)
-            ),
+        prepared = _run_on_main_process(
+            processes, should_stop, lambda: _create_run(folder, config, overwrite, init_from, processes)
         )
         run = runs.open_run(folder)
         with _lock_run(run, processes):
-            yield from _train(run, run.load_config(), should_stop, processes, start_time)
+            yield from _train(run, run.load_config(), should_stop, processes, start_time, prepared)
 
 
 def _created_by_this_launch(folder: Path) -> bool:
@@ -66,8 +63,8 @@ def _created_by_this_launch(folder: Path) -> bool:
 
 def _create_run(
     folder: Path, config: Config, overwrite: bool, init_from: Path | None, processes: SingleProcess
-) -> list[str]:
-    """Create the run folder with everything that training needs; notes on it."""
+) -> Preparation:
+    """Create the run folder with everything that training needs."""
     runs.require_free(folder, overwrite)
     if init_from:
         if init_from.resolve() == folder.resolve():
@@ -79,12 +76,12 @@ def _create_run(
     _require_translator(config)
     staged_run = runs.stage(folder, config)
     try:
-        notes = _prepare_run(staged_run, config, processes)
+        prepared = _prepare_run(staged_run, config, processes)
     except BaseException:
         runs.discard(staged_run)
         raise
     runs.commit(staged_run, folder)
-    return notes
+    return prepared
 
 
 def _require_translator(config: Config) -> None:
@@ -124,13 +121,11 @@ def _continue_training(
     start_time, finished = time.perf_counter(), run.finished()
     processes.barrier()  # all processes have read the state before it changes
     with contextlib.ExitStack() as exit_stack:
-        yield from map(
-            Note, _run_on_main_process(processes, should_stop, lambda: _reopen_run(run, config, processes, exit_stack))
-        )
-        yield from _train(run, run.load_config(), should_stop, processes, start_time, extended=finished)
+        prepared = _run_on_main_process(processes, should_stop, lambda: _reopen_run(run, config, processes, exit_stack))
+        yield from _train(run, run.load_config(), should_stop, processes, start_time, prepared, extended=finished)
 
 
-def _reopen_run(run: Run, config: Config, processes: SingleProcess, exit_stack: contextlib.ExitStack) -> list[str]:
+def _reopen_run(run: Run, config: Config, processes: SingleProcess, exit_stack: contextlib.ExitStack) -> Preparation:
     exit_stack.enter_context(runs.lock(run))
     run.remove_temporary_files()
     if run.latest.exists():
@@ -140,22 +135,22 @@ def _reopen_run(run: Run, config: Config, processes: SingleProcess, exit_stack: 
 
 
 def _run_on_main_process(
-    processes: SingleProcess, should_stop: StopCallback, task: Callable[[], list[str]]
-) -> list[str]:
+    processes: SingleProcess, should_stop: StopCallback, task: Callable[[], Preparation]
+) -> Preparation:
     """Run a task on the main process; the others wait, and end if it fails."""
     if not processes.is_main_process:
         if not processes.broadcast(False):
             _wait_for_main_process(should_stop)
             raise RunError("the main process could not start training; see its error message")
-        return []
+        return Preparation()
     try:
-        notes = task()
+        prepared = task()
     except BaseException:
         with contextlib.suppress(RuntimeError):  # other processes may have ended
             processes.broadcast(False)
         raise
     processes.broadcast(True)
-    return notes
+    return prepared
 
 
 def _wait_for_main_process(should_stop: StopCallback) -> None:
@@ -192,7 +187,7 @@ def _without_end_settings(config: Config) -> Config:
     return config.model_copy(update={"train": train_config})
 
 
-def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> list[str]:
+def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparation:
     """Everything before the first step, done once: files of the initial run, texts, settings, tokens."""
     notes: list[str] = []
     runs.write_versions(run, launch_id())
@@ -205,9 +200,7 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> list[str
     tokenize_corpora(run, config)
     data = open_training_data(run, config)
     require_memory(config, data.tokenizers.target.vocab_size)
-    seconds = time.perf_counter() - start_time
-    speed_note = f"prepared in {seconds:,.0f} s, {len(data.train) / seconds:,.0f} pairs per second"
-    return [*notes, *data.notes, *([speed_note] if seconds > MIN_REPORTED_SECONDS else []), *choices]
+    return Preparation((*notes, *data.notes), tuple(choices), time.perf_counter() - start_time)
 
 
 def _train(
@@ -216,16 +209,18 @@ def _train(
     should_stop: StopCallback,
     processes: SingleProcess,
     start_time: float,
+    prepared: Preparation,
     extended: bool = False,
 ) -> Iterator[TrainingEvent]:
     set_threads(config.train.threads, processes.local_world_size)
     try:
         data = open_training_data(run, config)
-        session, notes = build_session(run, config, data, processes, start_time)
+        session, plan = build_session(run, config, data, processes, start_time, prepared)
         retain_freed_memory()  # only now: the memory of preparing is returned to the system
         if extended:  # patience starts anew
             session.state = replace(session.state, validations_without_improvement=0)
-        yield from map(Note, notes)
+        yield from map(Note, prepared.notes)
+        yield from plan
         with contextlib.closing(session.log), contextlib.closing(session.tracker):
             yield from session.train(should_stop)
     except (MemoryError, torch.OutOfMemoryError):
@@ -240,9 +235,9 @@ def _train(
         ) from None
 
 
-def _choose_settings(run: Run, config: Config, world_size: int) -> tuple[Config, list[str]]:
-    """The settings, with a choice for each one that the user has not set, written into the run; the choices as text."""
+def _choose_settings(run: Run, config: Config, world_size: int) -> tuple[Config, list[SuggestedSetting]]:
+    """The settings, with a choice for each one that the user has not set, written into the run."""
     pairs, source, target = measure_training_text(run)
     config, choices = choose_missing_settings(config, pairs, (source, target), world_size)
     runs.write_text(run.config, settings.dump(config))
-    return config, list(describe_choices(choices))
+    return config, choices

@@ -1,6 +1,7 @@
 """Files -> a store of texts and tokens, and tokenizers, inside the run. Done once; a resumed run finds them there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from regard.config import Config
@@ -15,8 +16,19 @@ from regard.jobs.contamination import TrainingSources, load_trained_sources
 from regard.jobs.load import load_tokenizers
 from regard.progress import stage, track
 from regard.run import Run, atomic_write
+from regard.training.planning.sizing import SuggestedSetting
 
 MAX_TOKENIZER_SENTENCES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How the data of a run was prepared."""
+
+    notes: tuple[str, ...] = ()
+    choices: tuple[SuggestedSetting, ...] = ()
+    """The settings that the user had not set."""
+    seconds: float = 0.0
 
 
 def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
@@ -41,7 +53,6 @@ def write_texts(run: Run, config: Config) -> None:
     diagnosis = diagnose(config)
     diagnosis.require_trainable()
     run.write_json(run.doctor, diagnosis.as_dict())
-    notes = diagnosis.format_lines()
     c = config.data
     trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainingSources(())
     held_out_sets = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
@@ -54,14 +65,16 @@ def write_texts(run: Run, config: Config) -> None:
         if files:
             counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream_pairs(config, files).read(), name))
     sets = [name for name in ("train", "dev", "test") if name in counts]
-    notes += [_describe_set(name, counts[name], name in held_out_sets) for name in sets]
-    notes += [
+    for name in sets:
+        if not counts[name]:
+            raise DataError(f"no pair is left for {name}; `regard doctor` shows why; data.keep keeps what it drops")
+    notes = [
         note
         for name in sets
         if name != "train"
         for note in _contamination_notes(run, name, trained_sources, config.train.init_from)
     ]
-    run.write_json(run.texts_manifest, {"notes": notes, "sets": sets})
+    run.write_json(run.texts_manifest, {"notes": notes, "sets": sets, "held_out": held_out_sets})
 
 
 def _hold_out(
@@ -95,13 +108,6 @@ def tokenize_corpora(run: Run, config: Config) -> None:
     run.write_json(run.tokens_manifest, {"notes": notes})
 
 
-def _describe_set(name: str, count: int, held_out: bool) -> str:
-    if not count:
-        raise DataError(f"no pair is left for {name}; `regard doctor` shows why; data.keep keeps what it drops")
-    suffix = " (held out of the training files, by source)" if held_out else ""
-    return f"{name}: {count:,} pairs{suffix}"
-
-
 def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
     if config.train.init_from:  # whose tokenizers were copied into this run
         return load_tokenizers(run, config), []
@@ -132,7 +138,7 @@ def _train_tokenizer(
     run.record_checksums(path)
     label = f"{side} vocabulary" if side else "vocabulary"
     if tokenizer.vocab_size == vocab_size:
-        return tokenizer, [f"{label}: {vocab_size:,} tokens"]
+        return tokenizer, []
     reason = "the training text has no more" if tokenizer.vocab_size < vocab_size else "its characters alone need more"
     return tokenizer, [f"{label}: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={vocab_size:,}: {reason}"]
 

@@ -11,6 +11,7 @@ from regard.jobs.load import load
 from regard.jobs.train.events import (
     Alarm,
     Note,
+    TrainingEnd,
     TrainingEvent,
     TrainingFinished,
     TrainingInterrupted,
@@ -77,6 +78,7 @@ class TrainingSession:
     _steps_per_second: float = field(default=0.0, init=False)  # smoothed
     _last_saved_step: int = field(default=0, init=False)
     _last_validated_step: int = field(default=0, init=False)
+    _last_validation: Validation | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._last_saved_step = self.state.step
@@ -157,7 +159,24 @@ class TrainingSession:
         epochs = self.loop.batches.count_epochs(self.state.data_position)
         write_report(self.run, self.config, translator, evaluation, set_name, epochs)
         self.run.write_latest(LatestCheckpoint(last, finished=True))
-        yield TrainingFinished(self.run, last, set_name, evaluation)
+        yield TrainingFinished(
+            run=self.run,
+            step=last,
+            set_name=set_name,
+            evaluation=evaluation,
+            end=self._end(),
+            epochs=self.state.data_position.epoch,
+            seconds=self.loop.budget.elapsed,
+            validation=self._last_validation,
+            unigram_loss=self.alarms.unigram_loss,
+        )
+
+    def _end(self) -> TrainingEnd:
+        """Why training has ended."""
+        if self._patience_exhausted(self.state):
+            return "patience"
+        steps = self.loop.budget.steps
+        return "steps" if steps and self.state.step >= steps else "time"
 
     def _validate_last_step(self, last: int) -> Iterator[TrainingEvent]:
         """Validate the last step unless that was done; the state is not saved, so resuming is not changed by it."""
@@ -195,7 +214,7 @@ class TrainingSession:
             validation = self.validator.validate(step)
         self.log.write_validation(validation)
         self.tracker.write_validation(validation)
-        self._last_validated_step = step
+        self._last_validated_step, self._last_validation = step, validation
         self.loop.budget.reserved_seconds = self._estimate_final_seconds(validation)
         return validation
 

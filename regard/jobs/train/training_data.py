@@ -20,6 +20,8 @@ class TrainingData:
     tokenizers: Tokenizers
     notes: tuple[str, ...]
     """What preparing the data reported."""
+    held_out: tuple[str, ...] = ()
+    """The sets that were held out of the training files."""
 
 
 def open_training_data(run: Run, config: Config) -> TrainingData:
@@ -28,7 +30,8 @@ def open_training_data(run: Run, config: Config) -> TrainingData:
     manifests = [run.read_json(path) for path in (run.texts_manifest, run.tokens_manifest)]
     corpora = {name: open_corpus(run.store, name, tokenizers) for name in manifests[0]["sets"]}
     notes = tuple(note for manifest in manifests for note in manifest["notes"])
-    return TrainingData(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, notes)
+    held_out = tuple(manifests[0].get("held_out", ()))
+    return TrainingData(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, notes, held_out)
 
 
 def find_training_store(run: Run) -> Run:

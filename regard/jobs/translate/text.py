@@ -7,10 +7,11 @@ from pathlib import Path
 
 from regard.decode import Search
 from regard.errors import DataError
-from regard.formats import Document, check_translation
+from regard.formats import Document, check_translation, tsv
 from regard.jobs.translate.stream import read_chunks
 from regard.jobs.translate.worker_pool import TranslationBackend
 from regard.progress import track
+from regard.run import write_text
 from regard.tasks.translate import Translation
 
 CHUNK_LINES = 2048
@@ -98,6 +99,11 @@ class DocumentResult:
 
     num_translated: int = 0
     skipped_segments: list[tuple[str, str]] = field(default_factory=list)
+
+    def write_skipped(self, path: Path) -> None:
+        """Write the location and the reason of every skipped segment, as TSV."""
+        rows = [("location", "reason"), *self.skipped_segments]
+        write_text(path, "".join(tsv.format_row(row) + "\n" for row in rows))
 
 
 def translate_document(

@@ -1,4 +1,4 @@
-"""Heads as a table for the terminal and as a heat map."""
+"""A head as a heat map, tables as CSV, and the terms of a score in words."""
 
 from __future__ import annotations
 
@@ -9,55 +9,13 @@ from collections.abc import Sequence
 from regard.report.chart import Chart
 from regard.report.charts.heatmap import heatmap_chart
 from regard.report.look.data import HeadData, LookData
-from regard.report.table import Table, Value
-from regard.report.text import display_width as width_of
+from regard.report.table import Table
 
-COLUMNS = {
-    "head": "head",
-    "role": "role",
-    "lift": "lift",
-    "interval": "95% CI",
-    "random": "random",
-    "runner-up": "runner-up",
-    "entropy": "entropy",
-    "importance": "importance",
-    "cost": "cost",
-    "keep only": "keep only",
-    "AER": "AER",
-}
-SIGNED_COLUMNS = ("cost", "keep only")
-OPTIONAL_COLUMNS = ("keep only", "AER")  # left out where no head has a number
-NO_VALUE = "–"
 AXIS_TITLES = {
     "encoder": ("query", "key"),
     "decoder": ("query (decoder input)", "key (decoder input)"),
     "cross": ("query (output token)", "key (source token)"),
 }
-
-
-def format_head_table(table: Table) -> str:
-    """The table of heads as lines of text; a head without a reliable role shows the nearest one in parentheses."""
-    rows = [list(COLUMNS.values())]
-    for row in table.rows():
-        role = row["role"] or (f"({row['best']})" if row["best"] else NO_VALUE)
-        cells: dict[str, Value] = {
-            **row,
-            "role": role,
-            "interval": f"{_format_number(row['low'])} to {_format_number(row['high'])}"
-            if row["low"] is not None
-            else NO_VALUE,
-            "runner-up": row["runner-up"] or NO_VALUE,
-        }
-        rows.append([_format_number(cells[name], "+.3f" if name in SIGNED_COLUMNS else ".2f") for name in COLUMNS])
-    empty = [
-        i for i, name in enumerate(COLUMNS) if name in OPTIONAL_COLUMNS and all(row[i] == NO_VALUE for row in rows[1:])
-    ]
-    rows = [[cell for i, cell in enumerate(row) if i not in empty] for row in rows]
-    widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell + " " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
 
 
 def head_heatmap(data: LookData, kind: str, layer: int, row: int) -> Chart:
@@ -101,9 +59,3 @@ def format_shares(names: Sequence[str], shares: Sequence[float]) -> str:
     """Shares of the terms of a score in one line, largest first; those below 0.5 % are left out."""
     order = sorted(zip(names, shares, strict=True), key=lambda pair: -abs(pair[1]))
     return ", ".join(f"{name} {share:.0%}" for name, share in order if abs(share) >= 0.005)
-
-
-def _format_number(value: Value, form: str = ".2f") -> str:
-    if value is None:
-        return NO_VALUE
-    return f"{value:{form}}" if isinstance(value, float) else str(value)

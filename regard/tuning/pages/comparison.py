@@ -1,4 +1,4 @@
-"""A comparison as a page, as files and as lines of text."""
+"""A comparison as a page and as files."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,34 +44,21 @@ def write_comparison(comparison: Comparison, folder: Path) -> Path:
     return path
 
 
-def format_comparison(comparison: Comparison) -> list[str]:
-    """The comparison for a terminal."""
-    baseline = comparison.baseline
-    text_lines = [f"{len(comparison.pairs):,} sentences; every test is against {baseline.name}"]
-    for system in comparison.systems:
-        text_lines += ["", f"{system.name}{'  COLLAPSED: ' + system.collapse_reason if system.collapse_reason else ''}"]
-        text_lines += [f"  {system.evaluation.scores[name]}" for name in SCORED_METRICS]
-        text_lines.append(f"  length ratio {length_ratio(system):.3f}{_format_cost(system)}")
-        if system is not baseline:
-            text_lines += [f"  {sentence}" for sentence in describe_tests(comparison, system)]
-    return text_lines
-
-
 def describe_tests(comparison: Comparison, system: System) -> list[str]:
     """A sentence for each metric: the difference from the baseline, and whether it is significant."""
     sentences = []
-    for bootstrap_test, randomization_test in _paired_tests(comparison, system):
+    for bootstrap_test, randomization_test in pair_tests(comparison, system):
         p_values = (
             f" (paired bootstrap p = {bootstrap_test.p:.4f}, approximate randomization p = {randomization_test.p:.4f})"
             if bootstrap_test.has_enough_sentences
             else ""
         )
         difference = f"{_format_difference(bootstrap_test)} against {comparison.baseline.name}"
-        sentences.append(f"{difference}: {_describe_verdict(bootstrap_test, randomization_test)}{p_values}")
+        sentences.append(f"{difference}: {describe_verdict(bootstrap_test, randomization_test)}{p_values}")
     return sentences
 
 
-def _paired_tests(comparison: Comparison, system: System) -> Iterator[tuple[PairedTestResult, PairedTestResult]]:
+def pair_tests(comparison: Comparison, system: System) -> Iterator[tuple[PairedTestResult, PairedTestResult]]:
     """For each metric, the paired bootstrap and the approximate randomization against the baseline."""
     for name in SCORED_METRICS:
         yield comparison.bootstrap[system.name][name], comparison.randomized[system.name][name]
@@ -81,7 +68,8 @@ def _format_difference(test: PairedTestResult) -> str:
     return f"{test.metric} {test.difference:+.2f}"
 
 
-def _describe_verdict(bootstrap_test: PairedTestResult, randomization_test: PairedTestResult) -> str:
+def describe_verdict(bootstrap_test: PairedTestResult, randomization_test: PairedTestResult) -> str:
+    """Whether a difference is significant, in words."""
     if bootstrap_test.num_differing == 0:
         return "the same translations"
     if not bootstrap_test.has_enough_sentences:
@@ -94,8 +82,8 @@ def _describe_verdict(bootstrap_test: PairedTestResult, randomization_test: Pair
 def _summarize_tests(comparison: Comparison, system: System) -> str:
     """All metrics in one sentence, grouped by verdict."""
     differences_by_verdict: dict[str, list[str]] = {}
-    for bootstrap_test, randomization_test in _paired_tests(comparison, system):
-        verdict = _describe_verdict(bootstrap_test, randomization_test)
+    for bootstrap_test, randomization_test in pair_tests(comparison, system):
+        verdict = describe_verdict(bootstrap_test, randomization_test)
         differences_by_verdict.setdefault(verdict, []).append(_format_difference(bootstrap_test))
     parts = "; ".join(f"{', '.join(differences)}, {verdict}" for verdict, differences in differences_by_verdict.items())
     return f"{system.name} against {comparison.baseline.name}: {parts}."
@@ -233,7 +221,7 @@ def _build_test_table(comparison: Comparison) -> TableView:
             "approximate randomization": _format_p_value(randomization_test),
         }
         for system in comparison.systems[1:]
-        for bootstrap_test, randomization_test in _paired_tests(comparison, system)
+        for bootstrap_test, randomization_test in pair_tests(comparison, system)
     ]
     return TableView(Table.from_rows(rows), f"Against {comparison.baseline.name}. * marks p < 0.05.")
 
@@ -278,13 +266,3 @@ def _build_differences(comparison: Comparison) -> list[PagePart]:
         title = f"{system.name} against {baseline.name}: the sentences whose chrF2 differs most."
         parts += [Paragraph(title), TranslationCards(cards)] if cards else [Paragraph(f"{title} None differs.")]
     return parts or [Paragraph(_ONE_SYSTEM)]
-
-
-def _format_cost(system: System) -> str:
-    summary = system.summary
-    text = "" if system.parameters is None else f"; {system.parameters:,} parameters"
-    if summary is not None:
-        text += (
-            f", {summary.minutes:.1f} minutes of training, {summary.tokens_per_second:,.0f} target tokens per second"
-        )
-    return text

@@ -13,7 +13,14 @@ from regard.errors import ConfigError, DataError, RegardError, RunError
 from regard.jobs.load import load
 from regard.jobs.train import fit as job
 from regard.jobs.train import session
-from regard.jobs.train.events import Note, TrainingFinished, TrainingInterrupted, TrainingProgress, ValidationFinished
+from regard.jobs.train.events import (
+    Note,
+    TrainingFinished,
+    TrainingInterrupted,
+    TrainingPlan,
+    TrainingProgress,
+    ValidationFinished,
+)
 from regard.jobs.translate.engine import open_engine
 from regard.model import weights
 from regard.run import TEMPORARY_SUFFIX, Run
@@ -81,7 +88,8 @@ def test_the_log_has_the_learning_rate_and_not_a_factor(tmp_path, tiny, optimize
         assert [step.muon_learning_rate for step in steps] == pytest.approx([0.06, 0.12, 0.18])
     else:
         assert [step.muon_learning_rate for step in steps] == [None] * 3
-    assert any(event.text.endswith("float32, train.padding_free=true") for event in events if isinstance(event, Note))
+    plan = next(event for event in events if isinstance(event, TrainingPlan))
+    assert plan.compute.precision == "float32" and plan.compute.padding_free
 
 
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
@@ -186,10 +194,8 @@ def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
 
 def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
     config = tiny("train.steps=2", "data.dev=[]", "data.test=[]")
-    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
-    assert "train: 576 pairs" in notes
-    assert "dev: 12 pairs (held out of the training files, by source)" in notes
-    assert "test: 12 pairs (held out of the training files, by source)" in notes
+    plan = next(e for e in train(tmp_path / "run", config) if isinstance(e, TrainingPlan))
+    assert plan.data.pairs == {"train": 576, "dev": 12, "test": 12} and plan.data.held_out == ("dev", "test")
 
 
 def test_two_vocabularies_and_no_ties_work(tmp_path, tiny):
@@ -202,9 +208,10 @@ def test_blank_sides_are_left_out_and_nothing_shifts(tmp_path, tiny):
     (tmp_path / "a.en").write_text("one\n\nthree\n \nfive\n" * 20, encoding="utf-8")
     (tmp_path / "a.fr").write_text("un\ndeux\ntrois\nquatre\n\n" * 20, encoding="utf-8")
     config = tiny(f'data.train=["{tmp_path / "a.en"}", "{tmp_path / "a.fr"}"]', "train.steps=2")
-    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
-    assert "train: 100 pairs read, 40 kept" in notes
-    assert any("blank" in note and "60" in note and f"{tmp_path / 'a.en'}:2" in note for note in notes)
+    diagnosis = next(e for e in train(tmp_path / "run", config) if isinstance(e, TrainingPlan)).data.diagnosis
+    assert diagnosis is not None and (diagnosis.pairs_read, diagnosis.pairs_kept) == (100, 40)
+    blank = next(finding for finding in diagnosis.findings if finding.kind.name == "blank")
+    assert blank.count == 60 and blank.examples[0].note == f"{tmp_path / 'a.en'}:2"
     from regard.data.store import Texts
 
     source, target = (list(Texts(tmp_path / "run" / "store", f"train.{s}")) for s in ("source", "target"))
@@ -365,8 +372,8 @@ def test_a_repeated_corpus_is_not_held_out_as_a_whole(tmp_path, tiny):
     rows = [f"a sentence number {i}\tune phrase numéro {i}\n" for i in range(30)] * 40
     (tmp_path / "a.tsv").write_text("".join(rows), encoding="utf-8")
     config = tiny(f'data.train=["{tmp_path / "a.tsv"}"]', "data.dev=[]", "data.test=[]", "train.steps=1")
-    notes = [e.text for e in train(tmp_path / "run", config) if isinstance(e, Note)]
-    assert any(note.startswith("train: 4") and note.endswith(" pairs") for note in notes)
+    plan = next(e for e in train(tmp_path / "run", config) if isinstance(e, TrainingPlan))
+    assert 400 <= plan.data.pairs["train"] < 1200
     (tmp_path / "a.tsv").write_text("one\tun\n" * 50, encoding="utf-8")
     with pytest.raises(DataError, match="1 different sources are too few to split dev and test off"):
         train(tmp_path / "other", config)
@@ -401,8 +408,9 @@ def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, t
 
 def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
     events = train(tmp_path / "run", tiny("train.steps=3", "train.precision=bfloat16"))
-    notes = " ".join(event.text for event in events if isinstance(event, Note))
-    assert "on cpu with 1 thread (as set), bfloat16, train.padding_free=false" in notes
+    compute = next(event for event in events if isinstance(event, TrainingPlan)).compute
+    assert (compute.device, compute.threads, compute.thread_reason) == ("cpu", 1, "as set")
+    assert (compute.precision, compute.padding_free) == ("bfloat16", False)
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
 
 

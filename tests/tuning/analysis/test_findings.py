@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.display.views.comparison import format_comparison
 from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.metrics import paired_tests
@@ -20,7 +21,7 @@ from regard.tuning.analysis.findings import (
 from regard.tuning.analysis.recommend import recommend_trials
 from regard.tuning.compare import System, compare_systems
 from regard.tuning.measure import SCORED_METRICS, RunSummary
-from regard.tuning.pages.comparison import format_comparison, write_comparison
+from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.study import write_study_page
 from regard.tuning.results import TrialResult
 from tests.tuning.synthetic import FOUR, REFERENCES, make, make_summary, study_of, write_log
@@ -86,7 +87,8 @@ def compared(written: list[str], folder: Path, **more) -> tuple[str, str]:
     right = System("right", evaluate(lambda _: REFERENCES, pairs, metrics=SCORED_METRICS))
     other = System("other", evaluate(lambda _: written, pairs, metrics=SCORED_METRICS), **more)
     comparison = compare_systems("test", pairs, [right, other])
-    return "\n".join(format_comparison(comparison)), write_comparison(comparison, folder).read_text(encoding="utf-8")
+    text = " ".join(" ".join(format_comparison(comparison, 120)).split())
+    return text, write_comparison(comparison, folder).read_text(encoding="utf-8")
 
 
 def test_a_comparison_says_where_too_little_differs(tmp_path: Path):

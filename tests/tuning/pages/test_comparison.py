@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from regard.display.views.comparison import format_comparison
 from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.run import Run
 from regard.tuning.compare import Comparison, System, compare_systems
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import draw_charts, format_comparison, write_comparison
+from regard.tuning.pages.comparison import draw_charts, write_comparison
 from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
@@ -56,8 +57,8 @@ def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(compari
 
 
 def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
-    text = "\n".join(format_comparison(comparison))
-    assert "file.txt" in text and "broken  COLLAPSED: it ignores its source" in text
+    text = " ".join(" ".join(format_comparison(comparison, 120)).split())
+    assert "file.txt" in text and "broken COLLAPSED: it ignores its source" in text
     page = write_comparison(comparison, tmp_path).read_text(encoding="utf-8")
     assert "broken has collapsed: it ignores its source" in page and "It is not ranked." in page
     assert "Highest BLEU: file.txt, BLEU 100.00" in page

@@ -1,53 +1,56 @@
-"""Summaries of inspections as lines of text."""
+"""What `regard look` prints: a sentence with its translation, alignment and heads; a corpus; position encodings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from regard.inspection.heads.patterns import RELATIONS
+from regard.display.console import is_plain
+from regard.display.layout import Column, format_table, wrap, wrap_all
+from regard.display.views.heads import describe_roles, format_head_table, format_heads
 from regard.inspection.positions import StackPositions
 from regard.jobs.look.heads import HeadTable
+from regard.jobs.look.inspections import Inspection
 from regard.jobs.look.positions import tabulate_preferred_distances
-from regard.report import Table, format_alignment, format_head_table, format_shares
+from regard.report import format_alignment, format_shares
 from regard.report.look.data import FlowData, LookData, MethodAgreement, ReferenceDivergence, TermArrays
 
+DISTANCE_COLUMNS = (
+    Column("head"),
+    Column("preferred distance", wraps=True),
+    Column("times uniform", right=True),
+    Column("explained by distance", right=True, wraps=True),
+)
 MOST_CHANGED = 3
 """Heads that a comparison names."""
 
 
-def summarize_sentence(data: LookData, table: HeadTable | None) -> list[str]:
-    """The sentence, its alignment, its heads, and where its words come from."""
+def format_inspection(inspection: Inspection, width: int, verbose: bool = False) -> list[str]:
+    """What `regard look` has found: a sentence, the heads on a corpus, or the position encodings."""
+    if inspection.sentence is not None:
+        lines = format_sentence(inspection.sentence, inspection.heads, width, verbose)
+    elif inspection.heads is not None:
+        lines = format_heads(inspection.heads, width, verbose)
+        lines += wrap_all(summarize_evidence(inspection.heads), width, "", "  ")
+    else:
+        lines = format_positions(inspection.positions, width)
+    return [*lines, *wrap_all([*filter(None, [inspection.figure]), *inspection.notes], width, "", "  ")]
+
+
+def format_sentence(data: LookData, table: HeadTable | None, width: int, verbose: bool = False) -> list[str]:
+    """The sentence and its translation, its alignment, the heads, and where its words come from."""
     source, target = data.sides["source"], data.sides.get("target")
-    lines = [source.text] if target is None else [source.text, target.text, ""]
+    lines = wrap(source.text, width)
+    lines += [] if target is None else wrap(target.text, width, "→ ", "  ")
     if data.alignment is not None and target is not None:
-        lines += [f"alignment by {data.alignment.best}: {data.alignment.pharaoh}"]
-        lines += [format_alignment(source.words, target.words, pairs=data.alignment.links), ""]
+        alignment = format_alignment(
+            source.words, target.words, pairs=data.alignment.links, width=width, plain=is_plain()
+        )
+        lines += ["", *alignment.split("\n"), ""]
+        lines += wrap(f"aligned by {data.alignment.best}: {data.alignment.pharaoh}", width, "", "  ")
     if table is not None:
-        lines += [format_head_table(table.as_table()), "", f"heads measured on {table.describe_sentences()}"]
-    for kind, attention in data.kinds.items():
-        lines += _describe_terms(kind, attention.terms)
-    return [*lines, *_describe_flow(data.flow), *_describe_reference(data.reference)]
-
-
-def summarize_heads(table: HeadTable) -> list[str]:
-    """The table of heads, with a legend and the best alignment head."""
-    assigned_roles = {facts.role.name for facts in table.facts if facts.role}
-    measured_roles = {role.name for facts in table.facts for role in facts.roles}
-    lines = [
-        format_head_table(table.as_table()),
-        "",
-        f"measured on {table.describe_sentences()}; lift: 1 is perfect, 0 is chance;",
-        "role in parentheses: not reliable, only the nearest; importance: gradient of the head's gate;",
-        "cost: increase of the loss without the head, in nats per token",
-    ]
-    if table.keep_only_costs:
-        lines.append("keep only: increase of the loss without all other heads of its attention, in nats per token")
-    if measured_roles & set(RELATIONS) and not assigned_roles & set(RELATIONS):
-        lines.append("grammar: no head has an agreement role that a fixed distance could not explain")
-    lines += [
-        f"grammar: {facts.head} attends from {facts.role.name}"
-        for facts in table.facts
-        if facts.role and facts.role.name in RELATIONS
-    ]
-    return [*lines, *_describe_aligner(table)]
+        lines += ["", *wrap(describe_roles(table), width), *format_head_table(table.as_table(), width, verbose), ""]
+        lines += wrap(f"heads measured on {table.describe_sentences()}", width, "", "  ")
+    facts = [text for kind, attention in data.kinds.items() for text in _describe_terms(kind, attention.terms)]
+    facts += [*_describe_flow(data.flow), *_describe_reference(data.reference)]
+    return [*lines, *wrap_all(facts, width, "", "  ")]
 
 
 def summarize_evidence(table: HeadTable) -> list[str]:
@@ -62,17 +65,27 @@ def summarize_evidence(table: HeadTable) -> list[str]:
     return lines
 
 
-def summarize_positions(stack_positions: Sequence[StackPositions]) -> list[str]:
+def format_positions(stack_positions: Sequence[StackPositions], width: int) -> list[str]:
     """What position encodings hold, and where each head attends with the same token at every position."""
-    lines = [line for positions in stack_positions for line in _describe_stack(positions)]
+    lines = wrap_all((line for positions in stack_positions for line in _describe_stack(positions)), width, "", "  ")
     table = tabulate_preferred_distances(stack_positions)
-    return [*lines, "", "with the same token at every position:", *_format_distances(table)]
+    rows = [
+        [
+            str(row["head"]),
+            str(row["preferred distance"]),
+            f"{row['times uniform']:.2f}",
+            "–" if row["explained by distance"] is None else f"{row['explained by distance']:.0%}",
+        ]
+        for row in table.rows()
+    ]
+    lines += ["", *wrap("with the same token at every position:", width)]
+    return [*lines, *format_table(DISTANCE_COLUMNS, rows, width)]
 
 
 def _describe_stack(positions: StackPositions) -> Iterator[str]:
     yield f"{positions.stack}: positions {positions.scheme}"
     if not positions.tables:
-        yield "  no parameters or tables" + (
+        yield "no parameters or tables" + (
             ": only the causal mask distinguishes positions" if positions.stack == "decoder" else ""
         )
     for table in positions.tables:
@@ -80,28 +93,10 @@ def _describe_stack(positions: StackPositions) -> Iterator[str]:
         explained_variance = (table.singular_values**2).cumsum() / (table.singular_values**2).sum()
         num_directions = int((explained_variance < 0.9).sum()) + 1
         yield (
-            f"  {table.name}: {rows} {table.row_axis}s × {columns} ({table.column_axis}); distance explains "
+            f"{table.name}: {rows} {table.row_axis}s × {columns} ({table.column_axis}); distance explains "
             f"{table.distance_share:.0%} of their similarity; 90% of the variance in {num_directions} of "
             f"{len(explained_variance)} directions"
         )
-
-
-def _format_distances(table: Table) -> Iterator[str]:
-    yield f"{'head':18} {'preferred distance':18} {'times uniform':>13} {'explained by distance':>21}"
-    for row in table.rows():
-        share = "–" if row["explained by distance"] is None else f"{row['explained by distance']:.0%}"
-        yield f"{row['head']:18} {row['preferred distance']:18} {row['times uniform']:13.2f} {share:>21}"
-
-
-def _describe_aligner(table: HeadTable) -> list[str]:
-    if table.aligners is None:
-        return []
-    (head, best), mean = table.aligners.best, table.aligners.average
-    if not table.aligners.judged_by_gold:
-        return [f"best alignment head: {head} (no gold alignments; ranked by deviation from a one-to-one alignment)"]
-    recall = f", recall {best.counts.recall:.2f}" if best.counts.sure_links else ""
-    quality = f"AER {best.counts.aer:.3f} against gold, precision {best.counts.precision:.2f}{recall}"
-    return [f"best alignment head: {head} ({quality}; all heads averaged {mean.counts.aer:.3f})"]
 
 
 def _describe_terms(kind: str, terms: TermArrays) -> list[str]:

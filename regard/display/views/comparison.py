@@ -1,0 +1,86 @@
+"""Systems side by side: which one is best and whether that is significant, a table, and how it was tested."""
+
+from collections.abc import Iterator
+
+from regard.display.layout import Column, bind, format_table, wrap, wrap_all
+from regard.display.numbers import format_score, half_width
+from regard.display.views.scores import format_signatures, is_above_chance
+from regard.metrics import Score
+from regard.tuning.compare import Comparison, System, length_ratio
+from regard.tuning.measure import SCORED_METRICS
+from regard.tuning.pages.comparison import describe_tests, describe_verdict, pair_tests
+
+COST_COLUMNS = (
+    Column("parameters", right=True, below=True),
+    Column("minutes", right=True, below=True),
+    Column("tokens/s", right=True, below=True),
+)
+
+
+def format_comparison(comparison: Comparison, width: int, verbose: bool = False) -> list[str]:
+    """The answer, the scores of every system, the tests against the first one, and signatures."""
+    scores = comparison.baseline.evaluation.scores
+    columns = [
+        Column("system", wraps=True),
+        *(Column(scores[name].name, right=True) for name in SCORED_METRICS),
+        Column("length", right=True),
+        *COST_COLUMNS,
+    ]
+    lines = wrap(_describe_answer(comparison), width)
+    lines += ["", *format_table(columns, [_make_row(system) for system in comparison.systems], width), ""]
+    lines += wrap_all(_describe_systems(comparison), width, "", "  ")
+    lines += wrap("± is half the 95% interval; lower TER is better; length: words per reference word.", width, "", "  ")
+    shown = [scores[name] for name in SCORED_METRICS if verbose or name == "bleu"]
+    return [*lines, *format_signatures(shown, width)]
+
+
+def _describe_answer(comparison: Comparison) -> str:
+    working = [
+        system for system in comparison.systems if not system.collapse_reason and is_above_chance(system.evaluation)
+    ]
+    count = f"{len(comparison.pairs):,} sentences"
+    if not working:
+        return f"No system translates: on {count}, BLEU is no better than that of other sentences' translations."
+    best, baseline = max(working, key=lambda system: _bleu(system).value), comparison.baseline
+    if len(comparison.systems) == 1:
+        return f"{best.name}: {bind(format_score(_bleu(best)))} on {count}."
+    other = best
+    if len(working) == 1:
+        return f"{best.name} is the only system that translates: {bind(format_score(_bleu(best)))} on {count}."
+    if best is baseline:
+        others = [system for system in working if system is not baseline]
+        other = max(others, key=lambda system: _bleu(system).value)
+    bootstrap, randomization = next(iter(pair_tests(comparison, other)))
+    difference = _bleu(best).value - _bleu(baseline if other is best else other).value
+    verdict = describe_verdict(bootstrap, randomization)
+    rival = baseline.name if other is best else other.name
+    return (
+        f"{best.name} has the highest BLEU on {count}: {bind(f'{_bleu(best).value:.1f}')}, {difference:.1f} more than "
+        f"{rival}; {verdict}."
+    )
+
+
+def _describe_systems(comparison: Comparison) -> Iterator[str]:
+    for system in comparison.systems:
+        if system.collapse_reason:
+            yield f"{system.name} COLLAPSED: {system.collapse_reason}"
+        if system is not comparison.baseline:
+            for sentence in describe_tests(comparison, system):
+                yield f"{system.name}: {sentence.replace('p = ', bind('p = '))}"
+
+
+def _bleu(system: System) -> Score:
+    return system.evaluation.scores["bleu"]
+
+
+def _make_row(system: System) -> list[str]:
+    scores = (system.evaluation.scores[name] for name in SCORED_METRICS)
+    summary = system.summary
+    return [
+        system.name,
+        *(f"{score.value:.1f} ± {half_width(score):.1f}" for score in scores),
+        f"{length_ratio(system):.2f}",
+        "" if system.parameters is None else f"{system.parameters:,}",
+        "" if summary is None else f"{summary.minutes:.1f}",
+        "" if summary is None else f"{summary.tokens_per_second:,.0f}",
+    ]

@@ -1,0 +1,65 @@
+"""One word in many sentences: whether its senses separate, a row for each layer, and its nearest neighbors."""
+
+from regard.display.layout import Column, bind, format_table, wrap, wrap_all
+from regard.inspection.embeddings import SimilarityScores
+from regard.jobs.look.senses import SenseAnalysis
+
+SHOWN_SENTENCES = 8
+MEASURES = ("SelfSim", "IntraSim", "MEV", "anisotropy")
+LEGEND = """\
+SelfSim: mean cosine of the word's vectors; IntraSim: of the tokens of a sentence; MEV: variance explained by one \
+direction. From each, that of random words is subtracted; their mean cosine is the anisotropy.
+Standardized: every dimension has deviation 1, so that no rogue dimension dominates.
+Ethayarajh 2019; Timkey and van Schijndel 2021."""
+
+
+def format_senses(analysis: SenseAnalysis, width: int, verbose: bool = False) -> list[str]:
+    """How contextual the word is and whether its senses separate; then the layers, raw and standardized."""
+    has_senses = analysis.layers[0].sense_auc is not None
+    lines = wrap(_describe_answer(analysis), width)
+    for kind in ("standardized", "raw") if verbose else ("standardized",):
+        columns = [Column(f"layer, {kind}"), *(Column(name, right=True) for name in MEASURES)]
+        columns += [Column("sense AUC", right=True), Column("nearest", right=True)] if has_senses else []
+        rows = []
+        for layer in analysis.layers:
+            cells = [layer.layer, *_format_similarities(layer.raw if kind == "raw" else layer.standardized)]
+            if layer.sense_auc is not None and layer.nearest_sense_accuracy is not None:
+                cells += [f"{layer.sense_auc:.2f}", f"{layer.nearest_sense_accuracy:.0%}"]
+            rows.append(cells)
+        lines += ["", *format_table(columns, rows, width)]
+    tokens = ", ".join(f"{token} {cosine:.2f}" for token, cosine in analysis.neighbors)
+    lines += ["", *wrap(f"nearest tokens in the embedding table: {tokens}", width, "", "  ")]
+    lines.append("nearest other sentence in the last layer:")
+    for occurrence in analysis.occurrences[:SHOWN_SENTENCES]:
+        lines += wrap(occurrence.sentence, width, "  ", "    ")
+        lines += wrap(analysis.occurrences[occurrence.nearest].sentence, width, "    → ", "      ")
+    more = "" if verbose else "\nAdd --verbose for the raw numbers as well."
+    return [*lines, "", *wrap_all((LEGEND + more).split("\n"), width, "", "  ")]
+
+
+def _describe_answer(analysis: SenseAnalysis) -> str:
+    count = len(analysis.occurrences)
+    aucs = [(layer.sense_auc, layer.layer) for layer in analysis.layers if layer.sense_auc is not None]
+    first, last = analysis.layers[0], analysis.layers[-1]
+    change = (
+        f"SelfSim {bind(f'{last.standardized.self_similarity:.2f}')} in the last layer, "
+        f"{bind(f'{first.standardized.self_similarity:.2f}')} in the embedding table"
+    )
+    if not aucs:
+        scale = "(1: the same vector in every sentence, 0: as different as random words)"
+        return f"'{analysis.word}' in {count} sentences: {change} {scale}."
+    auc, layer_name = max(aucs)
+    return (
+        f"'{analysis.word}' in {count} sentences: its senses separate best in layer {layer_name}, with an AUC of "
+        f"{auc:.2f} (0.5 is chance, 1 is perfect)."
+    )
+
+
+def _format_similarities(similarity: SimilarityScores) -> list[str]:
+    numbers = (
+        similarity.self_similarity,
+        similarity.intra_sentence_similarity,
+        similarity.max_explained_variance,
+        similarity.anisotropy,
+    )
+    return [f"{number:.2f}" for number in numbers]
