@@ -117,12 +117,8 @@ def translate(
     runtime = RuntimeOptions(device, workers, quantize, engine)
     file = None if file == Path("-") else file
     if file is not None and is_document(file):
-        if out is None or nbest > 1 or scores:
-            problem = (
-                "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
-            )
-            raise ConfigError(f"{file}: {problem}")
-        _print_document_result(translate_file(run, file, out, search=search, runtime=runtime, long=long), out)
+        path = _require_output(file, out, nbest > 1 or scores)
+        _print_document_result(translate_file(run, file, path, search=search, runtime=runtime, long=long), path)
         return
     name = "standard input" if file is None else str(file)
     lines = translate_stream(
@@ -136,10 +132,23 @@ def translate(
     )
     if (total := _count_lines(file, out)) > CHUNK_LINES:  # each chunk is a stage of its own
         lines = track(lines, f"translating {Path(name).name}", total)
+    _write_rows(lines, out, nbest > 1, scores)
+
+
+def _write_rows(lines: "Iterator[list[Translation]]", out: Path | None, numbered: bool, scored: bool) -> None:
+    """Write the translations of each line as soon as they are known."""
     with _open_output(out) as sink:
         for number, candidates in enumerate(lines, start=1):
-            sink.writelines(_output_rows(candidates, number, nbest > 1, scores))
+            sink.writelines(_output_rows(candidates, number, numbered, scored))
             sink.flush()
+
+
+def _require_output(file: Path, out: Path | None, is_for_text: bool) -> Path:
+    """The file that a translated document is written to."""
+    if out is None or is_for_text:
+        problem = "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
+        raise ConfigError(f"{file}: {problem}")
+    return out
 
 
 def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":

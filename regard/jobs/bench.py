@@ -190,7 +190,7 @@ def measure_decoding(
         while len(speeds) < 2 or time.perf_counter() < end:
             start = time.perf_counter()
             results = search.search(ModelStepper(incremental_decoder, sources, range(len(sources))))
-            num_tokens = sum(len(hypotheses[0].ids) + 1 for hypotheses in results)  # EOS included
+            num_tokens = sum(max(1, len(hypotheses[0].ids)) for hypotheses in results)  # EOS alone takes a step, too
             speeds.append(num_tokens / (time.perf_counter() - start))
         return statistics.median(speeds[1:])
 

@@ -8,9 +8,9 @@ from regard.data.tokenizer import PAD
 from regard.decode import GreedySearch
 from regard.jobs.bench import (
     BenchmarkWorkload,
+    _default_workload,
     _make_batch,
-    build_default_workload,
-    build_run_workload,
+    _run_workload,
     measure_decoding,
     run_benchmark,
     suggest_speedups,
@@ -21,7 +21,7 @@ SMALL = BenchmarkWorkload(ModelConfig(dim=16, heads=2, ffn=32, layers=1), vocab_
 
 
 def test_every_speed_is_a_positive_number():
-    lines = list(run_benchmark(Config(), SMALL, seconds=0))
+    lines = run_benchmark(Config(), SMALL, seconds=0).lines()
     speeds = [line for line in lines if " per second" in line or "GFLOP/s" in line]
     assert [line.split(":")[0] for line in speeds] == [
         "matrix multiplication",
@@ -73,9 +73,9 @@ def test_a_batch_has_the_padding_of_real_ones():
 
 
 def test_the_subject_is_the_model_of_a_run_or_of_the_settings(tmp_path, tiny):
-    assert build_default_workload(["model.dim=64"])[1].model_config.dim == 64
+    assert _default_workload({"model.dim": 64})[1].model_config.dim == 64
     for _ in train_run(tmp_path / "run", tiny("train.steps=2"), False, lambda: False):
         pass
-    config, subject = build_run_workload(tmp_path / "run", ["train.batch_tokens=64"])
+    config, subject = _run_workload(tmp_path / "run", {"train.batch_tokens": 64})
     assert (subject.model_config.dim, subject.vocab_size, config.train.batch_tokens) == (32, 400, 64)
     assert 3 < subject.lengths.source < 30
