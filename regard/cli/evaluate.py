@@ -38,7 +38,7 @@ def evaluate(
 
     result = evaluate_run(run, *files, beam=beam, alpha=alpha, lowercase=lowercase, tokenize=tokenize, device=device)
     evaluation, num_sentences = result.evaluation, len(result.evaluation.sentences)
-    if result.num_contaminated:
+    if as_json and result.num_contaminated:  # which the text says itself
         warning = (
             f"! {result.num_contaminated:,} of {num_sentences:,} sources also occur in the text that this run was "
             f"trained on: their scores measure what the model has memorized"

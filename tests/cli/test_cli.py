@@ -1,6 +1,7 @@
 """The program as people type it, and every mistake they make: one sentence, exit code 2, no traceback."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -54,7 +55,8 @@ def test_order_enters_as_asked(files: Path, tmp_path: Path, changes: tuple[str, 
 def test_translate_keeps_lines_and_order(run: Path):
     text = "The girl eats.\n\n   \nThe boys sleep."
     out = regard("translate", run, stdin=text)
-    assert out.returncode == 0 and out.stderr == ""
+    assert out.returncode == 0
+    assert re.fullmatch(r"((loading|translating)[^\n]*\n)*", out.stderr)  # progress, where the machine is slow
     lines = out.stdout.split("\n")
     assert len(lines) == 5 and lines[1:3] == ["", "   "] and lines[4] == ""
 

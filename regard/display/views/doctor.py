@@ -66,7 +66,7 @@ def _describe_split(summary: SplitSummary, has_findings: bool) -> str:
     languages = ""
     if summary.source or summary.target:
         languages = f"; detected languages: {summary.source or 'unknown'} to {summary.target or 'unknown'}"
-    end = ":" if has_findings else "; nothing to report"
+    end = "" if has_findings else "; nothing to report"
     return f"{summary.split}: {summary.pairs_read:,} pairs read, {summary.pairs_kept:,} kept{languages}{end}"
 
 

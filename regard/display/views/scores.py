@@ -69,7 +69,8 @@ def _describe_answer(result: FileEvaluation) -> str:
     answer = f"{bind(format_score(bleu))} on {sentences} {describe_baseline(evaluation)}."
     if result.num_contaminated:
         share = "All" if result.num_contaminated == count else f"{result.num_contaminated:,}"
-        answer += f" {share} of them were trained on, so this measures memorization."
+        verb = "was" if result.num_contaminated == 1 else "were"
+        answer += f" {share} of them {verb} also trained on: there, scores measure memorization."
     return answer
 
 
