@@ -136,8 +136,10 @@ def test_scores_of_other_files_are_never_written_over(run: Path, files: Path, tm
     for _ in range(2):
         out = regard("evaluate", run, tmp_path / "dev.en", tmp_path / "dev.fr", "--beam", "1")
         assert f"{run / 'scores' / 'dev-2.sentences.tsv'}" in "".join(out.stdout.split())
-        warning = "! 7 of 7 sources also occur in the text that this run was trained on"
-        assert warning in " ".join(out.stderr.split())
+        assert "All of them were also trained on" in " ".join(out.stdout.split())
+    out = regard("evaluate", run, tmp_path / "dev.en", tmp_path / "dev.fr", "--beam", "1", "--json")
+    warning = "! 7 of 7 sources also occur in the text that this run was trained on"
+    assert warning in " ".join(out.stderr.split())
     assert (run / "scores" / "dev.json").read_text() == before
     regard("evaluate", run, tmp_path / "news.2016.en", tmp_path / "news.2016.fr", "--beam", "1")
     assert (run / "scores" / "news.2016.json").exists() and not (run / "scores" / "dev-3.json").exists()
