@@ -11,13 +11,14 @@ import itertools
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import typer
 
 import regard
-from regard.cli import app
+from regard.cli import app, help
+from regard.cli.options import GENERAL
 from regard.config import describe
 
 PATH = "str | os.PathLike[str]"
@@ -52,62 +53,47 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Every command: help, arguments, options."""
+    """Every command: description, arguments, options, examples; the text of its --help."""
     commands = vars(typer.main.get_command(app))["commands"]
     text = (
         f"{HEAD}# Commands\n\n`regard --help` lists the commands, `regard COMMAND --help` describes one. `--dev`, "
         "`--test` and `--on` take one or two files: `--dev dev.en dev.fr`. Commands print data to standard output and "
         "everything else to standard error. The exit code is 0, or 2 for input that a user can correct, with one "
-        "sentence that says how.\n\n"
+        "sentence that says how. `regard completion` prints a script that completes commands, options, run folders and "
+        "setting names in your shell.\n\nEvery command has these options:\n\n"
     )
-    return text + "\n".join(_command(name, command) for name, command in commands.items())
+    text += _table("option", help.GENERAL_ROWS)
+    return text + "\n" + "\n".join(_command(name, command) for name, command in commands.items())
 
 
 def _command(name: str, command: Any) -> str:
-    options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
-    arguments = [parameter for parameter in command.params if parameter not in options]
-    usage = " ".join(_argument(argument) for argument in arguments)
-    parts = [
-        f"## regard {name}\n",
-        f"```text\nregard {name} [OPTIONS] {usage}".rstrip() + "\n```\n",
-        f"{_paragraphs(command.help)}\n",
-    ]
-    if arguments:
-        rows = (f"| `{_argument(argument)}` | {_cell(argument.help)} |" for argument in arguments)
-        parts.append("| argument | |\n|---|---|\n" + "\n".join(rows) + "\n")
+    parts = help.parse_docstring(command.help or "")
+    arguments = help.argument_rows(command.params)
+    options = [(title, rows) for title, rows in help.option_groups(command.params) if title != GENERAL]
+    text = [f"## regard {name}\n", f"{_escape(parts.description)}\n"]
+    text += [f"```text\n{help.usage_line(command, f'regard {name}').removeprefix('Usage: ')}\n```\n"]
+    text += [_table("argument", arguments)] if arguments else []
     if options:
-        rows = (f"| {_option(option)} | {_default(option)} | {_cell(option.help)} |" for option in options)
-        parts.append("| option | default | |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    if epilog := getattr(command, "epilog", None):
-        parts.append(f"{_paragraphs(epilog)}\n")
-    return "\n".join(parts)
+        text.append(
+            "| option | |\n|---|---|\n" + "".join(f"| **{title}** | |\n{_rows(rows)}" for title, rows in options)
+        )
+    if parts.examples:
+        text.append("Examples:\n\n```console\n" + "\n".join(parts.examples) + "\n```\n")
+    if parts.read_more:
+        text.append(re.sub(r"docs/([\w/]+\.md)", r"[\1](../\1)", parts.read_more) + "\n")
+    return "\n".join(text)
 
 
-def _argument(argument: Any) -> str:
-    name = (argument.metavar or argument.name).strip("{}[].").upper()
-    name += "..." if argument.nargs == -1 else ""
-    return name if argument.required else f"[{name}]"
+def _table(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    return f"| {title} | |\n|---|---|\n{_rows(rows)}"
 
 
-def _option(option: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    return names if option.is_flag else f"{names} *{option.metavar or _value_name(option)}*"
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"| `{_bar(label)}` | {_cell(text)} |\n" for label, text in rows)
 
 
-def _value_name(option: Any) -> str:
-    """What stands for a value: PATH, INT, …; typer keeps the annotation, click the type."""
-    descriptor = getattr(option, "type_descriptor", None)
-    text = inspect.formatannotation(descriptor.annotation) if descriptor else option.type.name
-    return re.findall(r"\w+", text)[-1].upper().replace("STR", "TEXT")
-
-
-def _default(option: Any) -> str:
-    if getattr(option, "required", False):
-        return "required"
-    default = option.default
-    if callable(default) or default is False or default is None or str(default) in ("", "[]", "()"):
-        return ""
-    return f"`{'yes' if default is True else default}`"
+def _bar(code: str) -> str:
+    return code.replace("|", "\\|")
 
 
 def api_page() -> str:
@@ -240,10 +226,6 @@ def _doctests(text: str) -> str:
 def _escape(text: str) -> str:
     """`<` is no tag, except in code, which needs no escape."""
     return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(text.split("`")))
-
-
-def _paragraphs(text: str | None) -> str:
-    return _escape(inspect.cleandoc((text or "").replace("\b", "").replace("\f", "")))
 
 
 def _cell(text: str | None) -> str:

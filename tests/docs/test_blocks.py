@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.conftest import SMALL, Shell
-from tests.docs.pages import PAGES, RUNS, Block, blocks, name_of
+from tests.docs.pages import PAGES, ROOT, RUNS, Block, blocks, name_of
 
 SHORTER = (
     ("--minutes 5", f"--steps 5 {SMALL}"),
@@ -78,3 +78,8 @@ def parse(block: Block) -> None:
         tomllib.loads(block.text)
     if block.language == "json":
         json.loads(block.text)
+
+
+def test_the_plug_in_of_the_guide_is_the_example():
+    (block,) = [block for block in blocks(ROOT / "docs" / "howto" / "plugin.md") if block.language == "python"]
+    assert (ROOT / "examples" / "plugin.py").read_text(encoding="utf-8").endswith(block.text)

@@ -20,6 +20,8 @@ OPTIONS = {
 }
 """The options of every command."""
 SETTINGS = frozenset(setting.name for setting in describe())
+TABLES = frozenset({"model.positions.options"})
+"""Settings with names of their own, which plug-ins define."""
 POSITIONS = frozenset(name.removeprefix("model.positions.") for name in SETTINGS if name.startswith("model.positions."))
 ELSEWHERE = frozenset({"--max-restarts", "--nproc-per-node", "--logdir", "--version", "--help"})
 """Options of other programs that the text names."""
@@ -53,7 +55,7 @@ def exists(setting: str) -> bool:
     group, _, name = setting.rpartition(".")
     if group in ("model.encoder.positions", "model.decoder.positions"):
         return name in POSITIONS
-    return setting in SETTINGS or any(known.startswith(f"{setting}.") for known in SETTINGS)
+    return setting in SETTINGS or group in TABLES or any(known.startswith(f"{setting}.") for known in SETTINGS)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -84,6 +84,15 @@ def test_every_file_that_a_document_names_is_there(page: Path):
         assert path.exists() or path.relative_to(ROOT).as_posix() in GENERATED, f"{name_of(page)}: {target}"
 
 
+def test_every_page_that_the_program_names_is_there():
+    paths = list((ROOT / "regard").rglob("*.py"))
+    named = {
+        (path.name, name) for path in paths for name in re.findall(r"docs/[\w/]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert [(file, name) for file, name in named if not (ROOT / name).exists()] == []
+
+
 def test_search_finds_a_word_in_a_browser_without_a_network(site: Path, opened: Any):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     assert any("faithfulness" in entry["text"].lower() for entry in index["docs"])
