@@ -75,7 +75,8 @@ def _command(name: str, command: Any) -> str:
     text += [_table("argument", arguments)] if arguments else []
     if options:
         text.append(
-            "| option | |\n|---|---|\n" + "".join(f"| **{title}** | |\n{_rows(rows)}" for title, rows in options)
+            "| option | meaning |\n|---|---|\n"
+            + "".join(f"| **{title}** | |\n{_rows(rows)}" for title, rows in options)
         )
     if parts.examples:
         text.append("Examples:\n\n```console\n" + "\n".join(parts.examples) + "\n```\n")
@@ -85,7 +86,7 @@ def _command(name: str, command: Any) -> str:
 
 
 def _table(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    return f"| {title} | |\n|---|---|\n{_rows(rows)}"
+    return f"| {title} | meaning |\n|---|---|\n{_rows(rows)}"
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
@@ -126,7 +127,7 @@ def _function(name: str, function: Callable[..., Any], level: str) -> str:
 def _class(name: str, value: type) -> str:
     parts = [f"### `{name}` {{ #{name.lower()} }}\n\n{_docstring(value)}\n"]
     if rows := [f"| `{field}` | `{kind}` | {text} |" for field, kind, text in _attributes(value)]:
-        parts.append("| attribute | type | |\n|---|---|---|\n" + "\n".join(rows) + "\n")
+        parts.append("| attribute | type | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     for member, definition in _members(value):
         if inspect.isfunction(definition):
             parts.append(_function(f"{name}.{member}", definition, "####"))
