@@ -14,7 +14,11 @@ from tests.docs.pages import PAGES, blocks, name_of, prose
 
 OPTIONS = {
     name: frozenset(
-        {"--help", *(o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts))}
+        {
+            "--help",
+            "--plain",
+            *(o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts)),
+        }
     )
     for name, command in vars(typer.main.get_command(app))["commands"].items()
 }
