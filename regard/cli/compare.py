@@ -26,7 +26,7 @@ def compare(
       regard compare runs/a google.fr --on test.tsv --out comparisons/google
       regard compare runs/a runs/b --on test.en test.fr --beam 1 --json
 
-    Read more: docs/tuning.md
+    Read more: docs/howto/compare.md
     """
     from regard.api.scoring import compare as compare_systems
     from regard.display.console import is_verbose, terminal_width

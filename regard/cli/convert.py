@@ -18,7 +18,7 @@ def import_(
       regard import opus-mt-en-fr
       regard import models/opus-mt-en-fr --out runs/opus --overwrite
 
-    Read more: docs/interchange.md
+    Read more: docs/howto/opus_mt.md
     """
     from regard.api.models import import_model
 
@@ -42,7 +42,7 @@ def export(
       regard export runs/mine --to marian
       regard export runs/mine --to ctranslate2 --quantize int8 --out exported
 
-    Read more: docs/interchange.md
+    Read more: docs/howto/opus_mt.md
     """
     from regard.api.models import export as export_run
 

@@ -32,7 +32,7 @@ def doctor(
       regard doctor pairs.tsv --fix clean
       regard doctor pairs.tsv --drop duplicate --keep ratio --json
 
-    Read more: docs/recipes.md
+    Read more: docs/tutorial/first_translator.md
     """
     from regard.api.corpora import doctor as check_corpus
     from regard.display.console import is_verbose, terminal_width

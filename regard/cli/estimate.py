@@ -19,7 +19,7 @@ def estimate(
       regard estimate train.en train.fr --minutes 30
       regard estimate pairs.tsv --set model.dim=512 --set model.layers=6
 
-    Read more: docs/speed.md and `regard settings`.
+    Read more: docs/howto/faster.md and `regard settings`.
     """
     from regard.api.planning import estimate as estimate_training
     from regard.config import parse_assignments

@@ -29,7 +29,7 @@ def evaluate(
       regard evaluate runs/mine test.tsv --beam 1 --json
       regard evaluate runs/mine test.en test.zh --tokenize zh
 
-    Read more: docs/recipes.md and `regard compare --help`.
+    Read more: docs/explanation/scores.md and `regard compare --help`.
     """
     from regard.api.scoring import evaluate as evaluate_run
     from regard.display.console import is_verbose, terminal_width

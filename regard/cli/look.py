@@ -67,7 +67,7 @@ def look(
       regard look runs/mine test.en test.fr --sentences 50
       regard look runs/mine --positions --out positions.html
 
-    Read more: docs/look_inside.md and docs/look_page.md
+    Read more: docs/howto/inspect_attention.md and docs/howto/look_page.md
     """
     if selftest:
         _print_selftests()
@@ -118,7 +118,7 @@ def heads(
       regard heads runs/mine test.en test.fr --sentences 100 --csv heads.csv
       regard heads runs/mine test.tsv --gold links.txt --pharaoh best.txt
 
-    Read more: docs/look_inside.md
+    Read more: docs/explanation/attention.md
     """
     from regard.api.inspecting import heads as inspect_heads
     from regard.display.console import is_verbose, terminal_width

@@ -36,7 +36,7 @@ def prune(
       regard prune runs/mine --out runs/half
       regard prune runs/mine --keep 12 --dev dev.en dev.fr --finetune-steps 0 --out runs/twelve
 
-    Read more: docs/look_inside.md
+    Read more: docs/howto/prune.md
     """
     from regard.api.inspecting import prune as prune_heads
     from regard.display.console import is_verbose, terminal_width

@@ -20,7 +20,7 @@ def report(
       regard report studies/layers --all-tests
       regard report runs/mine
 
-    Read more: docs/tuning.md
+    Read more: docs/howto/tune.md
     """
     from regard.api.studies import write_report
 

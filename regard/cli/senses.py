@@ -22,7 +22,7 @@ def senses(
       regard senses runs/mine bank bank.tsv
       regard senses runs/mine bank bank.tsv --svg bank.svg --csv bank.csv
 
-    Read more: docs/look_inside.md
+    Read more: docs/explanation/attention.md
     """
     from regard.api.inspecting import senses as analyze_senses
     from regard.display.console import is_verbose, terminal_width

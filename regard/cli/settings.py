@@ -11,7 +11,7 @@ def settings() -> None:
       regard settings > config.toml
       regard train config.toml train.en train.fr
 
-    Read more: docs/recipes.md
+    Read more: docs/results/recipes.md
     """
     from regard.api.planning import settings as list_settings
 

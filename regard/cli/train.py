@@ -61,7 +61,7 @@ def train(
       regard train new.tsv --from runs/mine --out runs/fine-tuned
       regard train --resume runs/mine --minutes 60
 
-    Read more: docs/recipes.md, `regard settings` and `regard estimate --help`.
+    Read more: docs/results/recipes.md, `regard settings` and `regard estimate --help`.
     """
     from regard.api.terminal import interruptible
     from regard.api.training import merge_values, training_events

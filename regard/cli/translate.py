@@ -103,7 +103,7 @@ def translate(
       regard translate runs/mine input.en --nbest 3 --scores
       regard translate runs/mine messages.po --out fr.po
 
-    Read more: docs/speed.md
+    Read more: docs/howto/faster.md
     """
     from regard.api.translation import is_document, translate_file, translate_stream
     from regard.decode import SamplingSearch

@@ -57,7 +57,7 @@ def tune(
       regard tune studies/pairs
       regard tune --worker postgresql://host/name --study pairs
 
-    Read more: docs/tuning.md
+    Read more: docs/howto/tune.md
     """
     from regard.api.studies import open_study, show_or_exhaust, summarize_study
     from regard.api.terminal import interruptible

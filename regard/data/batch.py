@@ -64,7 +64,7 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
 
 @dataclass(frozen=True)
 class Batches:
-    """A corpus divided into batches, anew in every epoch."""
+    """A corpus divided into batches, in another way in every epoch."""
 
     corpus: Corpus
     tokenizers: Tokenizers

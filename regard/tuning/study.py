@@ -190,7 +190,7 @@ def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]
 
 def load(path: Path) -> Study:
     """Read a study from a TOML file."""
-    return build({"name": path.stem} | settings.read_toml(path, "docs/tuning.md"), f"{path}: ")
+    return build({"name": path.stem} | settings.read_toml(path, "docs/howto/tune.md"), f"{path}: ")
 
 
 def loads(text: str, error_prefix: str) -> Study:

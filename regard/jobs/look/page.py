@@ -68,7 +68,7 @@ def build_look_data(
     means: decompose.CorpusMeans | None = None,
     reference: ReferenceAttention | None = None,
 ) -> LookData:
-    """Everything that a page shows of one sentence: see docs/look_contract.md."""
+    """Everything that a page shows of one sentence: see docs/reference/look_data.md."""
     model_trace = trace_forward(inspected_run.model, example)
     weight_gradients = attention_gradients(inspected_run.model, example)
     sides = {"source": example.source, "target": example.target, "decoder_input": example.decoder_input}

@@ -1,4 +1,4 @@
-"""The data of a look page: plain values, with numpy arrays where there is a matrix. See docs/look_contract.md.
+"""The data of a look page: plain values, with numpy arrays where there is a matrix. See docs/reference/look_data.md.
 
 Rows are queries, columns are keys. Arrays of heads are a list with one entry per layer,
 because pruned layers have different numbers of heads.

@@ -1,4 +1,4 @@
-"""The page of a folder: that of a run, or that of a study, which is written anew."""
+"""The page of a folder: that of a run, or that of a study, which is written again."""
 
 from pathlib import Path
 

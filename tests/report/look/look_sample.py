@@ -1,4 +1,4 @@
-"""A small invented look: every part of docs/look_contract.md filled with numbers that add up."""
+"""A small invented look: every part of docs/reference/look_data.md filled with numbers that add up."""
 
 from dataclasses import replace
 from typing import Any
