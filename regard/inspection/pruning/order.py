@@ -45,7 +45,7 @@ def mask_heads(model: Model, heads: Sequence[Head]) -> dict[str, Intervention]:
 
 
 def prune_by_importance(model: Model, examples: Sequence[Example], keep: int) -> Iterator[PruningStage]:
-    """Mask the least important heads, a tenth at a time, with importance estimated again each time, until `keep` remain.
+    """Mask the least important heads, a tenth at a time, with new estimates of importance, until `keep` remain.
 
     The last head of an attention is never masked. The first stage is the full model.
     """
