@@ -19,7 +19,7 @@ def demo(
       regard demo
       regard demo --quick --out runs/quick --overwrite
 
-    Read more: README.md
+    Read more: docs/tutorial/index.md
     """
     from regard.api.training import demo as run_demo
     from regard.display.console import terminal_width
