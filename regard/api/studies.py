@@ -23,7 +23,7 @@ from regard.tuning.study import format_params
 from regard.tuning.worker import StudyWorker, run_trials
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
     """A study whose trials have ended."""
 
@@ -57,6 +57,10 @@ class StudyResult:
             for trial in self.trials
         ]
         return Table.from_rows(rows)
+
+    def __repr__(self) -> str:
+        best = f", best: {self.best.label}" if self.best else ""
+        return f"<StudyResult {self.folder}: {len(self.trials)} trials{best}>"
 
     def __str__(self) -> str:
         return "\n\n".join(self.findings)

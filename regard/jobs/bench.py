@@ -77,6 +77,9 @@ class Benchmark:
     decoding: tuple[DecodingSpeed, ...]
     suggestions: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def lines(self) -> list[str]:
         """The benchmark as text."""
         return [

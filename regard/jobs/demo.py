@@ -68,7 +68,7 @@ class AlignedTranslation:
     reference: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DemoResult:
     """The results of the demo."""
 
@@ -77,6 +77,9 @@ class DemoResult:
     compositional: Evaluation
     aligners: AlignmentRanking
     translations: list[AlignedTranslation]
+
+    def __repr__(self) -> str:
+        return f"<DemoResult {self.run.folder}: {self.test.scores['bleu']}>"
 
     def _repr_html_(self) -> str:
         scores = {

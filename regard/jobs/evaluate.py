@@ -40,7 +40,7 @@ class SavedScores:
     """The files that the pairs were read from; empty for the sets that the run itself holds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileEvaluation:
     """A run evaluated on the pairs of files."""
 
@@ -57,6 +57,9 @@ class FileEvaluation:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.scores.values()))
+
+    def __repr__(self) -> str:
+        return f"<FileEvaluation on {len(self.evaluation.sentences):,} sentences: {self.scores['bleu']}>"
 
     def _repr_html_(self) -> str:
         sentences = f"{len(self.evaluation.sentences):,} sentences."

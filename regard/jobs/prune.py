@@ -101,7 +101,7 @@ class PrunedModel:
     finetune_steps: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PruneResult:
     """The result of pruning."""
 
@@ -117,6 +117,11 @@ class PruneResult:
     def curve_table(self) -> Table:
         """The heads that are left, and the scores without the others."""
         return Table.from_rows({"heads": p.num_heads, "loss": p.loss, "BLEU": p.bleu.value} for p in self.curve)
+
+    def __repr__(self) -> str:
+        before, after = self.sizes
+        scores = f"BLEU {self.before.value:.2f} → {self.after.value:.2f} on dev"
+        return f"<PruneResult {self.run.folder}: {before.heads} → {after.heads} heads, {scores}>"
 
     def _repr_html_(self) -> str:
         before, after = self.sizes

@@ -56,6 +56,23 @@ class Table:
             raise RegardError(f"the table has no column {name!r}; {hint}")
         return self.columns[name]
 
+    def __str__(self) -> str:
+        """The table as aligned text."""
+        from regard.report.text import display_width, format_column  # which formats values, and so imports this module
+
+        texts = [[name, *format_column(values)] for name, values in self.columns.items()]
+        widths = [max(map(display_width, column)) for column in texts]
+        return "\n".join(
+            "  ".join(
+                cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+            for row in zip(*texts, strict=True)
+        )
+
+    def select(self, *names: str) -> Table:
+        """The table with these columns alone."""
+        return Table({name: self[name] for name in names})
+
     def _repr_html_(self) -> str:
         from regard.report.page import TableView, render_fragment  # which draws tables, and so imports this module
 

@@ -53,7 +53,7 @@ class System:
         return self.summary.collapse_reason if self.summary else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Systems side by side; every test is against the first one, the baseline."""
 
@@ -75,6 +75,13 @@ class Comparison:
             for system, metrics in self.as_dict().items()
             for metric, values in metrics.items()
         )
+
+    def __str__(self) -> str:
+        return str(self.as_table().select("system", "metric", "value", "low", "high", "p_bootstrap", "p_randomized"))
+
+    def __repr__(self) -> str:
+        names = ", ".join(system.name for system in self.systems)
+        return f"<Comparison of {names} on {len(self.pairs):,} sentences>"
 
     def _repr_html_(self) -> str:
         sentences = f"{len(self.pairs):,} sentences; every test is against {self.baseline.name}."

@@ -15,6 +15,25 @@ def fields_are_frozen(result: object) -> bool:
     return dataclasses.is_dataclass(result) and result.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
+def test_results_are_frozen_and_short_in_a_terminal(folder: Path, tmp_path: Path):
+    (tmp_path / "dog.txt").write_text("The dog sings.\nMy dog sleeps.\n", encoding="utf-8")
+    results = [
+        regard.evaluate("runs/mine", "new.tsv", beam=1),
+        regard.compare("runs/mine", on="new.tsv", beam=1),
+        regard.doctor("new.tsv"),
+        regard.heads("runs/mine", sentences=5),
+        regard.senses("runs/mine", "dog", tmp_path / "dog.txt"),
+        regard.estimate("pairs.tsv", steps=7),
+        regard.look("runs/mine", "a dog", measure=False),
+        regard.translate_file("runs/mine", tmp_path / "dog.txt", tmp_path / "dog.fr"),
+    ]
+    for result in results:
+        assert fields_are_frozen(result), result
+        assert len(repr(result)) < 3000 and "object at 0x" not in str(result), type(result)
+    heads = str(results[3]).split("\n")
+    assert len(heads) == 7 and heads[1].startswith("encoder.0.self.0") and "importance" in heads[0]
+
+
 def test_an_evaluation_shows_every_score_with_its_signature(folder: Path):
     result = regard.evaluate("runs/mine", "new.tsv", beam=1)
     assert fields_are_frozen(result) and result.sentence_scores.exists() and len(result.evaluation.sentences) == 13

@@ -100,7 +100,7 @@ class SplitSummary:
     target: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """All findings, refused before dropped before noted, and the pairs to drop."""
 
@@ -161,6 +161,10 @@ class Diagnosis:
             }
             for finding in self.findings
         )
+
+    def __repr__(self) -> str:
+        kept = f"{self.pairs_kept:,} of {self.pairs_read:,} pairs kept"
+        return f"<Diagnosis: {kept}, {len(self.findings)} findings>"
 
     def __str__(self) -> str:
         return "\n".join(self.format_lines())

@@ -38,7 +38,7 @@ ABLATION_SENTENCES = 60
 """Sentences on which each head is ablated: one forward pass per head and sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadTable:
     """What is known about the heads of a model on a corpus."""
 
@@ -114,6 +114,14 @@ class HeadTable:
     def as_table(self) -> Table:
         """One row per head."""
         return Table.from_rows(self._row(facts) for facts in self.facts)
+
+    def __str__(self) -> str:
+        return str(
+            self.as_table().select("head", "role", "best", "lift", "low", "high", "entropy", "importance", "cost")
+        )
+
+    def __repr__(self) -> str:
+        return f"<HeadTable of {len(self.facts)} heads, measured on {self.describe_sentences()}>"
 
     def _repr_html_(self) -> str:
         return render_fragment([TableView(self.as_table(), caption=f"Heads, measured on {self.describe_sentences()}")])

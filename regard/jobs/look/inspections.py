@@ -84,7 +84,7 @@ Outputs = dict[str, Callable[[], OutputFile]]
 """Files by their option, made when they are needed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What was inspected, and files to write."""
 
@@ -108,6 +108,9 @@ class Inspection:
                 temporary.write_bytes(output.content)
             notes += output.notes
         return replace(self, notes=tuple(notes))
+
+    def __repr__(self) -> str:
+        return f"<Inspection>\n{self}"
 
     def __str__(self) -> str:
         texts = [side.text for side in self.sentence.sides.values()] if self.sentence else []

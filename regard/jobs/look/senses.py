@@ -32,7 +32,7 @@ class Occurrence:
     """The index of another occurrence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SenseAnalysis:
     """How the embedding of a word changes with its context, layer by layer."""
 
@@ -61,6 +61,12 @@ class SenseAnalysis:
         """The occurrences of the word in every layer, projected to two dimensions."""
         title = f"'{self.word}' in {len(self.occurrences)} sentences, layer by layer"
         return layer_scatter(self.points, title=title)
+
+    def __str__(self) -> str:
+        return str(self.as_table())
+
+    def __repr__(self) -> str:
+        return f"<SenseAnalysis of '{self.word}' in {len(self.occurrences)} sentences, {len(self.layers)} layers>"
 
     def _repr_html_(self) -> str:
         return render_fragment([Figure(self.chart()), TableView(self.as_table())])

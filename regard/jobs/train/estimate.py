@@ -43,6 +43,9 @@ class FileEstimate:
     config: Config
     """The settings, with those that training would choose."""
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def lines(self) -> list[str]:
         """The estimate as text."""
         return [f"{self.pairs:,} pairs", *describe_choices(self.choices), *self.cost.lines()]

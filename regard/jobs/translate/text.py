@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from regard.decode import Search
@@ -93,12 +93,13 @@ def translate_texts(
     ]
 
 
-@dataclass
+@dataclass(frozen=True)
 class DocumentResult:
     """How many segments of a document were translated, and which were left empty and why."""
 
-    num_translated: int = 0
-    skipped_segments: list[tuple[str, str]] = field(default_factory=list)
+    num_translated: int
+    skipped_segments: tuple[tuple[str, str], ...] = ()
+    """The location of each segment that was left empty, and the reason."""
 
     def write_skipped(self, path: Path) -> None:
         """Write the location and the reason of every skipped segment, as TSV."""
@@ -114,17 +115,17 @@ def translate_document(
     candidates = translate_lines(
         translator, (line for line, _ in lines), search, length_limit, lambda n: lines[n - 1][1]
     )
-    result, translations = DocumentResult(), []
+    translations: list[str | None] = []
+    skipped_segments: list[tuple[str, str]] = []
     for number, segment in enumerate(track(document.segments, "translating segments")):
         text = "\n".join(next(candidates)[0].text for _ in segment.source.split("\n"))
         reason = check_translation(segment.source, text, segment.flags) or document.check_segment(number, text)
         translations.append(None if reason else text)
-        result.num_translated += not reason
         if reason:
-            result.skipped_segments.append((segment.location, reason))
+            skipped_segments.append((segment.location, reason))
     document.fill(translations)
     document.write(out)
-    return result
+    return DocumentResult(len(translations) - len(skipped_segments), tuple(skipped_segments))
 
 
 def _join_candidates(parts: Sequence[list[Translation]], separator: str = " ") -> list[Translation]:
