@@ -77,7 +77,7 @@ class SentenceAttention:
         """The weights of a head as a heat map, by tokens or by words. A chart shows itself in a notebook."""
         queries, keys = self._axes(head)
         rows, columns = (queries.words, keys.words) if words else (queries.tokens, keys.tokens)
-        row_title, column_title = AXIS_TITLES[_kind(head)]
+        row_title, column_title = _axis_titles(_kind(head), words)
         matrix = self.by_words(head) if words else self[head]
         return heatmap_chart(
             matrix.tolist(), rows, columns, title=head, row_title=row_title, column_title=column_title
@@ -89,7 +89,7 @@ class SentenceAttention:
         names = [head for head in self.heads if _kind(head) == kind]
         mean = sum(self.by_words(head) for head in names) / len(names)
         queries, keys = self._axes(names[0])
-        row_title, column_title = AXIS_TITLES[kind]
+        row_title, column_title = _axis_titles(kind, words=True)
         title = "Cross-attention" if kind == "cross" else "Self-attention"
         return heatmap_chart(
             mean.tolist(),  # type: ignore[union-attr]
@@ -128,6 +128,11 @@ def trace_attention(inspected_run: InspectedRun, source: str, target: str | None
     }
     target_text = example.target.text if example.target else None
     return SentenceAttention(example.source.text, target_text, weights, example)
+
+
+def _axis_titles(kind: str, words: bool) -> tuple[str, str]:
+    row_title, column_title = (title.replace("token", "word" if words else "token") for title in AXIS_TITLES[kind])
+    return row_title, column_title
 
 
 def _kind(head: str) -> str:

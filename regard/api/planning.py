@@ -52,7 +52,7 @@ def bench(
     """Measure this machine: matrix multiplication, training and translation, with suggestions for more speed.
 
     `run` is a run whose model and lengths of sentences are measured; a small model if unset. `seconds` is the duration
-    of each of the six measurements. `settings` changes the model that is measured.
+    of each measurement. `settings` changes the model that is measured.
     """
     with showing(progress):
         return measure_machine(None if run is None else Path(run), settings or {}, seconds)

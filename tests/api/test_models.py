@@ -102,7 +102,7 @@ def test_a_heat_map_names_its_head_and_tokens(model):
     svg = attention.heatmap("decoder.0.cross.1")._repr_html_()
     assert svg.startswith("<svg") and "decoder.0.cross.1" in svg and "&lt;/s&gt;" in svg
     words = attention.heatmap("decoder.0.cross.1", words=True).to_svg()
-    assert "love" in words and "&lt;/s&gt;" not in words
+    assert "love" in words and "&lt;/s&gt;" not in words and "source word" in words and "token" not in words
     assert "<svg" in attention._repr_html_()
     with pytest.raises(
         ModelError, match=r"there is no head decoder\.9\.cross\.1: this model has encoder\.0\.self\.0 to"
