@@ -42,24 +42,38 @@ if TYPE_CHECKING:
     from regard.api.training import training_events as training_events
     from regard.api.translation import translate_file as translate_file
     from regard.api.translation import translate_stream as translate_stream
+    from regard.data.doctor import Diagnosis as Diagnosis
     from regard.decode import BeamSearch as BeamSearch
     from regard.decode import GreedySearch as GreedySearch
     from regard.decode import SamplingSearch as SamplingSearch
+    from regard.decode import Search as Search
     from regard.errors import RegardError as RegardError
     from regard.errors import RegardWarning as RegardWarning
+    from regard.formats.pair import Pair as Pair
     from regard.formats.registry import register_format as register_format
+    from regard.jobs.bench import Benchmark as Benchmark
+    from regard.jobs.demo import DemoResult as DemoResult
+    from regard.jobs.evaluate import FileEvaluation as FileEvaluation
+    from regard.jobs.look.heads import HeadTable as HeadTable
+    from regard.jobs.look.inspections import Inspection as Inspection
+    from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
+    from regard.jobs.prune import PruneResult as PruneResult
+    from regard.jobs.train.estimate import FileEstimate as FileEstimate
     from regard.jobs.train.events import Alarm as Alarm
     from regard.jobs.train.events import Note as Note
     from regard.jobs.train.events import TrainingFinished as TrainingFinished
     from regard.jobs.train.events import TrainingInterrupted as TrainingInterrupted
+    from regard.jobs.train.events import TrainingPlan as TrainingPlan
     from regard.jobs.train.events import TrainingProgress as TrainingProgress
     from regard.jobs.train.events import TrainingStarted as TrainingStarted
     from regard.jobs.train.events import ValidationFinished as ValidationFinished
+    from regard.jobs.translate.text import DocumentResult as DocumentResult
     from regard.jobs.translate.worker_pool import RuntimeOptions as RuntimeOptions
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
     from regard.tasks.translate import Translation as Translation
+    from regard.tuning.compare import Comparison as Comparison
 
 _MODULES = {
     "regard.api.attention": ("SentenceAttention",),
@@ -72,22 +86,35 @@ _MODULES = {
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
     "regard.api.training": ("demo", "train", "training_events"),
     "regard.api.translation": ("translate_file", "translate_stream"),
-    "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch"),
+    "regard.data.doctor": ("Diagnosis",),
+    "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch", "Search"),
     "regard.errors": ("RegardError", "RegardWarning"),
     "regard.formats.registry": ("register_format",),
+    "regard.formats.pair": ("Pair",),
+    "regard.jobs.bench": ("Benchmark",),
+    "regard.jobs.demo": ("DemoResult",),
+    "regard.jobs.evaluate": ("FileEvaluation",),
+    "regard.jobs.look.heads": ("HeadTable",),
+    "regard.jobs.look.inspections": ("Inspection",),
+    "regard.jobs.look.senses": ("SenseAnalysis",),
+    "regard.jobs.prune": ("PruneResult",),
+    "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (
         "Alarm",
         "Note",
         "TrainingFinished",
         "TrainingInterrupted",
+        "TrainingPlan",
         "TrainingProgress",
         "TrainingStarted",
         "ValidationFinished",
     ),
+    "regard.jobs.translate.text": ("DocumentResult",),
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
     "regard.tasks.translate": ("Translation",),
+    "regard.tuning.compare": ("Comparison",),
 }
 _LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = ["__version__", *_LAZY_IMPORTS]

@@ -21,9 +21,7 @@ Files are written atomically. A checkpoint counts only once latest.json names it
 """
 
 import contextlib
-import hashlib
 import json
-import os
 import platform
 import shutil
 import sys
@@ -35,11 +33,14 @@ from typing import Any, TypeVar
 
 import regard
 from regard import config as settings
+from regard.atomic import TEMPORARY_SUFFIX, sha256
+from regard.atomic import atomic_write as atomic_write
+from regard.atomic import write_text as write_text
 from regard.config import Config
-from regard.errors import BusyError, RunError, WriteError
+from regard.errors import BusyError, RunError
 
 RUN_FORMAT = 1  # raised by every incompatible change to the files of a run; other formats are refused
-TEMPORARY_SUFFIX, STAGING_SUFFIX = ".regard-tmp", ".regard-staging"  # which no file of the user has
+STAGING_SUFFIX = ".regard-staging"  # which no file of the user has
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
@@ -67,6 +68,9 @@ class Run:
     """A training run on disk."""
 
     folder: Path
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
 
     @property
     def config(self) -> Path:
@@ -366,35 +370,3 @@ def lock(run: Run) -> Iterator[None]:
         except OSError:  # a file system without locks
             pass
         yield
-
-
-@contextlib.contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
-    """A temporary path whose file replaces `path` only if the block succeeds."""
-    if not path.name:
-        raise WriteError(f"{path}: is a folder; give the name of a file")
-    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise WriteError(
-            f"{path}: could not be written ({error.strerror or error}); the existing file is unchanged"
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file atomically."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,7 +9,7 @@ from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors config run hardware progress plugins",
+    "errors atomic config run hardware progress plugins",
     "formats metrics kernels report",
     "model data decode evaluation",
     "runtime",

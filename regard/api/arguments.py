@@ -10,13 +10,18 @@ Files = AnyPath | Sequence[AnyPath]
 """One file of pairs, or two aligned text files."""
 
 
-def list_files(files: Files | None) -> list[str]:
+def list_files(files: Files | Sequence[Files] | None) -> list[str]:
     """The paths of one file or of several; none for None."""
     if files is None:
         return []
     if isinstance(files, str | os.PathLike):
         return [os.fspath(files)]
-    return [os.fspath(file) for file in files]
+    return [path for file in files for path in list_files(file)]
+
+
+def to_paths(files: Sequence[Files]) -> list[Path]:
+    """The paths of positional arguments, of which each may be a list: train(a, b) is train([a, b])."""
+    return list(map(Path, list_files(files)))
 
 
 def optional_path(path: AnyPath | None) -> Path | None:

@@ -16,7 +16,7 @@ from regard.run import atomic_write
 
 
 def doctor(
-    *files: AnyPath,
+    *files: Files,
     dev: Files | None = None,
     test: Files | None = None,
     source: str = "",
@@ -35,6 +35,8 @@ def doctor(
     `keep` and `drop` name kinds of findings whose pairs are kept or dropped, other than by default. `fix` is a folder
     that a clean copy of the corpus is written to.
     """
+    if not files:
+        raise ConfigError("nothing to check: give two aligned text files, or a .tsv, .jsonl, .tmx, .po or .xlf file")
     data = {"train": list_files(files), "dev": list_files(dev), "test": list_files(test)}
     languages = {"source": source, "target": target}
     config = configs.build({"data": {**data, **languages, "keep": list(keep), "drop": list(drop)}})

@@ -1,10 +1,11 @@
 """Look inside a model: what its heads attend to, which of them matter, what its embeddings hold."""
 
+import os
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs import prune as pruning
@@ -45,13 +46,16 @@ def look(
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
     options = {"--out": out, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz}
     paths = {option: Path(path) for option, path in options.items() if path is not None}
+    for text in texts:
+        if isinstance(text, os.PathLike) and not Path(text).exists():
+            raise FormatError(f"{os.fspath(text)}: no such file")
     request = LookOptions(
         run=Path(run),
         texts=list_files(texts),
         sentences=sentences,
         measure=measure,
         head=head,
-        compare_with=None if compare_with is None else str(compare_with),
+        compare_with=None if compare_with is None else os.fspath(compare_with),
         positions=positions,
         num_positions=num_positions,
         outputs=tuple(paths),
@@ -62,7 +66,7 @@ def look(
 
 def heads(
     run: AnyPath,
-    *files: AnyPath,
+    *files: Files,
     sentences: int = 200,
     grammar: bool = False,
     ablate: str = "zero",
@@ -98,7 +102,7 @@ def prune(
     run: AnyPath,
     out: AnyPath,
     *,
-    keep: str = "50%",
+    keep: str | int = "50%",
     dev: Files | None = None,
     method: str = "importance",
     finetune_steps: int = pruning.FINETUNE_STEPS,
@@ -111,15 +115,16 @@ def prune(
         result = regard.prune("runs/mine", "runs/half", keep="50%", dev=("dev.en", "dev.fr"))
 
     The pruned model is written to `out`. `keep` is a percentage or a number of heads; `method` is importance (by
-    gradients) or gates (learned). `dev` chooses the heads, so its scores are optimistic: compare on other pairs.
+    gradients) or gates (learned). `dev` chooses the heads, so its scores are optimistic: compare on other pairs. The
+    run's own dev pairs if unset.
     """
     config = open_run(Path(run)).load_config()
     pruning.require_translator(config, Path(run))
     configure_cpu(0)
     files = list_files(dev)
-    pairs = list(read_pairs(files, config.data.source, config.data.target)) if files else []
-    options = pruning.PruneOptions(keep, method, finetune_steps, overwrite, device)
-    events = pruning.prune_run(Path(run), Path(out), pairs, options)
+    pairs = read_pairs(files, config.data.source, config.data.target) if files else pruning.read_dev_pairs(Path(run))
+    options = pruning.PruneOptions(str(keep), method, finetune_steps, overwrite, device)
+    events = pruning.prune_run(Path(run), Path(out), list(pairs), options)
     if progress:
         from regard.display.training import show_progress
 
@@ -130,19 +135,17 @@ def prune(
     return last
 
 
-def senses(
-    run: AnyPath, word: str, sentences: AnyPath, *, device: str = "cpu", progress: bool = False
-) -> SenseAnalysis:
+def senses(run: AnyPath, word: str, file: AnyPath, *, device: str = "cpu", progress: bool = False) -> SenseAnalysis:
     """One word in many sentences, layer by layer: how contextual its embedding is, and whether senses separate.
 
         regard.senses("runs/minilm", "bank", "bank.tsv")
 
-    `sentences` is a file with one sentence per line, or sense, tab, sentence.
+    `file` has one sentence per line, or sense, tab, sentence.
     """
     configure_cpu(0)
     with showing(progress):
         inspected_run = open_inspected_run(Path(run), device)
-        texts, sense_labels = read_sentences(Path(sentences), word)
+        texts, sense_labels = read_sentences(Path(file), word)
         if not texts:
-            raise DataError(f"{sentences}: the word '{word}' occurs in no sentence")
+            raise DataError(f"{os.fspath(file)}: the word '{word}' occurs in no sentence")
         return analyze_senses(inspected_run, word, texts, sense_labels)

@@ -1,5 +1,6 @@
 """Trained models: translate, score, embed, and see what they attend to."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
@@ -10,7 +11,6 @@ from regard.api.runs import TrainedRun, open_run
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.formats import Pair
-from regard.hardware import configure_cpu
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.look.inspected_run import InspectedRun
@@ -90,6 +90,10 @@ class TranslationModel:
         """
         one = isinstance(texts, str)
         items = [texts] if isinstance(texts, str) else _require_texts(texts, "translate()")
+        if search is not None and nbest is not None:
+            raise ValueError("nbest is part of a search: translate(…, search=regard.BeamSearch(5, nbest=3))")
+        if nbest is not None and nbest < 1:
+            raise ValueError(f"nbest={nbest}: expected 1 or more")
         search = search or _build_search(beam, alpha, nbest, scores)
         candidates = translate_texts(self.translator, items, search, self._length_limit)
         if nbest is not None:
@@ -131,7 +135,7 @@ class TranslationModel:
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
 
     def __repr__(self) -> str:
-        return f"<TranslationModel {self.run}, {count_parameters(self.translator.model):,} parameters>"
+        return f"<TranslationModel {self.run.describe()}, {count_parameters(self.translator.model):,} parameters>"
 
 
 class EncoderModel:
@@ -162,7 +166,7 @@ class EncoderModel:
         return f"<EncoderModel {self.run.folder}, {count_parameters(self.embedder.model):,} parameters>"
 
 
-def load(folder: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
+def load(run: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
     """The translator of a run, with its best weights so far.
 
     >>> model = regard.load("runs/mine")
@@ -171,15 +175,13 @@ def load(folder: AnyPath, device: str = "auto", quantize: str = "none") -> Trans
 
     `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and nearly as good.
     """
-    configure_cpu(0)
-    translator = loading.load(Path(folder), device, quantize)
-    return TranslationModel(open_run(folder), translator)
+    translator = loading.load(Path(run), device, quantize)
+    return TranslationModel(open_run(run), translator)
 
 
-def load_encoder(folder: AnyPath, device: str = "auto") -> EncoderModel:
+def load_encoder(run: AnyPath, device: str = "auto") -> EncoderModel:
     """The encoder of an encoder-only run, as `regard.import_model` makes one from a BERT folder."""
-    configure_cpu(0)
-    return EncoderModel(open_run(folder), loading.load_encoder(Path(folder), device))
+    return EncoderModel(open_run(run), loading.load_encoder(Path(run), device))
 
 
 def _build_search(beam: int, alpha: float, nbest: int | None, scores: bool) -> Search:
@@ -220,7 +222,8 @@ def export(
 
     `to` is marian (for the transformers library) or ctranslate2.
     """
-    folder = Path(out) if out is not None else Path(run).with_name(f"{Path(run).resolve().name}-{to}")
+    run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
+    folder = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}-{to}")
     with showing(progress):
-        export_run(Path(run), to, folder, quantize)
+        export_run(run_folder, to, folder, quantize)
     return folder

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import config as configs
-from regard.api.arguments import AnyPath
+from regard.api.arguments import AnyPath, Files, to_paths
 from regard.api.terminal import showing
 from regard.api.training import build_config, merge_values
 from regard.config import Setting
@@ -14,7 +14,7 @@ from regard.jobs.train.estimate import FileEstimate, estimate_files
 
 
 def estimate(
-    *files: AnyPath,
+    *files: Files,
     minutes: float | None = None,
     steps: int | None = None,
     epochs: float | None = None,
@@ -28,7 +28,8 @@ def estimate(
     >>> regard.estimate("pairs.tsv", steps=100).cost.parameter_counts.total > 0
     True
 
-    The arguments are those of `train`. The settings that training would choose are in `choices`, with the reasons.
+    The arguments mean what they mean in `train`. The settings that training would choose are in `choices`, with the
+    reasons.
     """
     options = {
         "train.minutes": minutes,
@@ -37,7 +38,7 @@ def estimate(
         "data.source": source,
         "data.target": target,
     }
-    config = build_config(list(map(Path, files)), merge_values(options, settings))
+    config = build_config(to_paths(files), merge_values(options, settings))
     with showing(progress):
         return estimate_files(config)
 

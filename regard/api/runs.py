@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from regard.api.models import EncoderModel, TranslationModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedRun(os.PathLike[str]):
     """A run folder. It is accepted wherever the path of a run is: `regard.load(run)`, `regard.evaluate(run, …)`."""
 
@@ -31,7 +30,7 @@ class TrainedRun(os.PathLike[str]):
     def __fspath__(self) -> str:
         return str(self.folder)
 
-    @cached_property
+    @property
     def config(self) -> Config:
         """All settings, as in `run.config.model.dim`."""
         return self._run.load_config()
@@ -84,13 +83,21 @@ class TrainedRun(os.PathLike[str]):
 
         return load_encoder(self, device)
 
-    def __str__(self) -> str:
+    def describe(self) -> str:
+        """The folder, the languages, the step, and whether training has ended."""
         state = "finished" if self.finished else "not finished"
-        languages = f"{self.config.data.source or '?'} → {self.config.data.target or '?'}"
+        data = self.config.data
+        languages = f"{data.source or 'source'} → {data.target or 'target'}"
         return f"{self.folder}: {languages}, step {self.step:,}, {state}"
 
+    def __str__(self) -> str:
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return f"<TrainedRun {self.describe()}>"
+
     def _repr_html_(self) -> str:
-        parts: list[PagePart] = [Paragraph(str(self)), DefinitionList(self._facts())]
+        parts: list[PagePart] = [Paragraph(self.describe()), DefinitionList(self._facts())]
         parts += [
             TableView(tabulate_scores({score.name: score for score in scores.values()}), caption=name)
             for name, scores in self.scores.items()

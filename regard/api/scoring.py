@@ -5,6 +5,7 @@ from pathlib import Path
 from regard.api.arguments import AnyPath, Files, list_files
 from regard.api.terminal import showing
 from regard.decode import BeamSearch
+from regard.errors import ConfigError
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
@@ -12,7 +13,7 @@ from regard.tuning.pages.comparison import write_comparison
 
 def evaluate(
     run: AnyPath,
-    *files: AnyPath,
+    *files: Files,
     beam: int = 5,
     alpha: float = 1.0,
     lowercase: bool = False,
@@ -50,6 +51,8 @@ def compare(
     Every test is against the first system, the baseline. With `out`, a page with charts is written to that folder.
     Nothing is written into the runs.
     """
+    if not systems:
+        raise ConfigError("nothing to compare: give run folders, or files of translations")
     with showing(progress):
         comparison = compare_files(list(map(Path, systems)), list_files(on), BeamSearch(beam, alpha), device)
         if out is not None:

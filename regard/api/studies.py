@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.api.arguments import AnyPath, Files, list_files, optional_path
+from regard.api.arguments import AnyPath, Files, list_files, optional_path, to_paths
 from regard.api.terminal import interruptible
 from regard.api.training import merge_values
 from regard.errors import ConfigError, RunError
@@ -70,7 +70,7 @@ class StudyResult:
 
 
 def tune(
-    *files: AnyPath,
+    *files: Files,
     over: Mapping[str, Any] | None = None,
     dev: Files | None = None,
     test: Files | None = None,
@@ -100,11 +100,11 @@ def tune(
     values = merge_values(data | {"data.source": source, "data.target": target}, settings)
     fields = merge_values({"trials": trials, "seeds": seeds}, study)
     distributions = {name: _to_distribution(name, value) for name, value in (over or {}).items()}
-    options = StudyOptions(list(map(Path, files)), distributions, values, dict(each or {}), fields)
+    options = StudyOptions(to_paths(files), distributions, values, dict(each or {}), fields)
     worker = open_study(options, optional_path(out))
     with interruptible() as should_stop:
         finished = show_or_exhaust(worker, should_stop, progress)
-    if not finished:
+    if not finished or should_stop.requested:
         raise KeyboardInterrupt(f"the study is saved; resume it with regard.tune({str(worker.study_folder.path)!r})")
     return summarize_study(worker)
 

@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -18,26 +18,37 @@ def showing(progress: bool) -> AbstractContextManager[object]:
     return show_stages()
 
 
-@contextlib.contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether Ctrl-C was pressed inside the block.
+class StopRequest:
+    """Whether Ctrl-C was pressed. It is called after every step: once it returns True, training saves and stops."""
 
-    The first Ctrl-C makes training save and stop, the second one aborts. After the block signals do what they did
-    before. Signals reach the main thread only: in another thread nothing is installed, and the answer is always no.
-    """
-    signals: list[int] = []
+    def __init__(self) -> None:
+        self.requested = False
+        self._polled = False
 
-    def request_stop(number: int, frame: object) -> None:
-        if signals:
+    def __call__(self) -> bool:
+        self._polled = True
+        return self.requested
+
+    def handle_signal(self, number: int, frame: object) -> None:
+        """Abort before the first step, when there is nothing to save, and at the second signal."""
+        if self.requested or not self._polled:
             raise KeyboardInterrupt
-        signals.append(number)
+        self.requested = True
 
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[StopRequest]:
+    """A request that Ctrl-C inside the block sets; after the block signals do what they did before.
+
+    Signals reach the main thread only: in another thread nothing is installed, and no stop is ever requested.
+    """
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
+        yield stop
         return
-    previous_handlers = {number: signal.signal(number, request_stop) for number in STOP_SIGNALS}
+    previous_handlers = {number: signal.signal(number, stop.handle_signal) for number in STOP_SIGNALS}
     try:
-        yield lambda: bool(signals)
+        yield stop
     finally:
         for number, handler in previous_handlers.items():
             signal.signal(number, handler)

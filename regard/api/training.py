@@ -1,23 +1,25 @@
 """Train a translator."""
 
+import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from regard import config as configs
-from regard.api.arguments import AnyPath, Files, list_files, optional_path
+from regard.api.arguments import AnyPath, Files, list_files, optional_path, to_paths
 from regard.api.runs import TrainedRun, open_run
 from regard.api.terminal import interruptible
 from regard.config import Config
 from regard.errors import ConfigError, RegardWarning
 from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
 from regard.jobs.train import fit
-from regard.jobs.train.events import Alarm, TrainingEvent, TrainingInterrupted
+from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
 
 
 def train(
-    *files: AnyPath,
+    *files: Files,
     dev: Files | None = None,
     test: Files | None = None,
     out: AnyPath | None = None,
@@ -44,7 +46,8 @@ def train(
     the model from another run (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
 
     Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
-    standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings.
+    standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and
+    notes go to the logger "regard".
     """
     with interruptible() as should_stop:
         events = training_events(
@@ -65,14 +68,16 @@ def train(
             should_stop=should_stop,
         )
         last = _show(events) if progress else _exhaust(events)
-    folder = Path(resume) if resume is not None else _output_folder(out, list(map(Path, files)))
+    folder = Path(resume) if resume is not None else _output_folder(out, to_paths(files))
     if isinstance(last, TrainingInterrupted):
         raise KeyboardInterrupt(f"saved at step {last.step:,}; continue with regard.train(resume={str(folder)!r})")
+    if should_stop.requested:  # while the finished model was scored
+        raise KeyboardInterrupt(f"{folder} is complete")
     return open_run(folder)
 
 
 def training_events(
-    *files: AnyPath,
+    *files: Files,
     dev: Files | None = None,
     test: Files | None = None,
     out: AnyPath | None = None,
@@ -118,7 +123,7 @@ def training_events(
         raise ConfigError(
             "nothing to train on: the training files come before --dev and --test, which take the files after them"
         )
-    paths = list(map(Path, files))
+    paths = to_paths(files)
     config = build_config(paths, values)
     return fit.train_run(_output_folder(out, paths), config, overwrite, should_stop, optional_path(init_from))
 
@@ -128,14 +133,15 @@ def demo(
 ) -> DemoResult:
     """Train a small translator on the built-in corpus, score it, and compute its attention.
 
-    It takes some minutes; `quick` runs every part in about a minute, with a model that learns almost nothing.
+    It takes some minutes; `quick` runs every part in about a minute, with a model that learns almost nothing. The
+    corpus is written beside the run, to the folder <out>-corpus.
     """
     preset = QUICK_PRESET if quick else FULL_PRESET
     with interruptible() as should_stop:
         events = run_demo(Path(out), preset, seed, overwrite, should_stop)
         last = _show(events) if progress else _exhaust(events)
     if not isinstance(last, DemoResult):
-        raise KeyboardInterrupt(f"the demo is saved; continue with regard.train(resume={str(out)!r})")
+        raise KeyboardInterrupt(f"the demo is saved; continue with regard.train(resume={os.fspath(out)!r})")
     return last
 
 
@@ -167,11 +173,13 @@ def _show(events: Iterator[object]) -> object:
 
 
 def _exhaust(events: Iterator[object]) -> object:
-    """The last event; alarms become warnings."""
+    """The last event. Alarms become warnings, notes are logged."""
     last: object = None
     for last in events:
         if isinstance(last, Alarm):
             warnings.warn(last.text, RegardWarning, stacklevel=3)
+        elif isinstance(last, Note):
+            logging.getLogger("regard").info(last.text)
     return last
 
 

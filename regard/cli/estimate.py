@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regard.cli.options import MINUTES, SET, SOURCE, STEPS, TARGET, argument
+from regard.cli.options import EPOCHS, MINUTES, SET, SOURCE, STEPS, TARGET, argument
 
 
 def estimate(
@@ -11,6 +11,7 @@ def estimate(
     target: str | None = TARGET,
     minutes: float | None = MINUTES,
     steps: int | None = STEPS,
+    epochs: float | None = EPOCHS,
     set_: list[str] | None = SET,
 ) -> None:
     """Estimate what training would take on this machine: parameters, FLOPs, memory and minutes.
@@ -27,6 +28,12 @@ def estimate(
     from regard.display.views.plan import format_estimate
 
     result = estimate_training(
-        *files, minutes=minutes, steps=steps, source=source, target=target, settings=parse_assignments(set_ or ())
+        *files,
+        minutes=minutes,
+        steps=steps,
+        epochs=epochs,
+        source=source,
+        target=target,
+        settings=parse_assignments(set_ or ()),
     )
     print("\n".join(format_estimate(result, terminal_width(), is_verbose())))

@@ -38,6 +38,7 @@ SOURCE = option(FILES, "CODE", "Language code of the source side, such as en.")
 TARGET = option(FILES, "CODE", "Language code of the target side, such as fr.")
 MINUTES = option(TIME, "NUMBER", "Training time in minutes.")
 STEPS = option(TIME, "NUMBER", "Number of optimizer steps.")
+EPOCHS = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5.")
 SET = option(MODEL, "NAME=VALUE", "Change any of the settings that `regard settings` lists. May be repeated.", "--set")
 BEAM = option(SEARCH, "NUMBER", "Beam width; 1 is greedy search.", default=5, min=1, max=MAX_BEAM)
 ALPHA = option(

@@ -7,6 +7,7 @@ import typer
 from regard.cli.options import (
     ADVANCED,
     DEV,
+    EPOCHS,
     MINUTES,
     MODEL,
     OUTPUT,
@@ -16,14 +17,12 @@ from regard.cli.options import (
     STEPS,
     TARGET,
     TEST,
-    TIME,
     TRAINING,
     argument,
     option,
 )
 
 EXIT_INTERRUPTED = 130
-EPOCHS = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5.")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
@@ -85,5 +84,5 @@ def train(
             should_stop=should_stop,
         )
         last = show_progress(events)
-    if isinstance(last, TrainingInterrupted):
+    if isinstance(last, TrainingInterrupted) or should_stop.requested:
         raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too

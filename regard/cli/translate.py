@@ -114,8 +114,8 @@ def translate(
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
-    runtime = RuntimeOptions(device, workers, quantize, engine)
     file = None if file == Path("-") else file
+    runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scores)
         _print_document_result(translate_file(run, file, path, search=search, runtime=runtime, long=long), path)
@@ -128,7 +128,6 @@ def translate(
         runtime=runtime,
         long=long,
         name=name,
-        num_bytes=_input_size(file),
     )
     if (total := _count_lines(file, out)) > CHUNK_LINES:  # each chunk is a stage of its own
         lines = track(lines, f"translating {Path(name).name}", total)

@@ -81,7 +81,7 @@ def tune(
     )
     study_worker = open_study(options, out, worker, study)
     with interruptible() as should_stop:
-        if not show_or_exhaust(study_worker, should_stop, progress=True):
+        if not show_or_exhaust(study_worker, should_stop, progress=True) or should_stop.requested:
             raise typer.Exit(EXIT_INTERRUPTED)
     typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from regard.atomic import TEMPORARY_SUFFIX
 from regard.errors import FormatError
-from regard.run import TEMPORARY_SUFFIX
 
 GZIP_SUFFIX = ".gz"
 

@@ -23,6 +23,7 @@ from regard.jobs.train.training_data import open_training_data
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage, track
+from regard.report.text import escape_html
 from regard.run import open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper
@@ -79,6 +80,9 @@ class Benchmark:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape_html(str(self))}</pre>"
 
     def lines(self) -> list[str]:
         """The benchmark as text."""

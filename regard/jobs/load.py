@@ -43,11 +43,12 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
     if config.model.architecture != "encoder-decoder":
         raise RunError(
             f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
-            f"regard.jobs.load.load_encoder({str(folder)!r}).embed([…])"
+            f"regard.load_encoder({str(folder)!r}).embed([…])"
         )
     with stage(f"loading {run.folder.name}"):
         tokenizers = load_tokenizers(run, config)
-        model = new_model(config, tokenizers)
+        with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller's program must not change
+            model = new_model(config, tokenizers)
         load_weights(model, run, run.best_weights())
         model = model.to(torch_device).eval()
         return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
@@ -61,7 +62,8 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     with stage(f"loading {run.folder.name}"):
         tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
-        model = new_encoder(config, tokenizer.pad_id)
+        with torch.random.fork_rng(devices=[]):
+            model = new_encoder(config, tokenizer.pad_id)
         load_weights(model, run, run.best_weights())
         return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 

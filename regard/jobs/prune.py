@@ -28,8 +28,9 @@ from regard.inspection.pruning.order import (
     prune_by_importance,
 )
 from regard.inspection.trace import attention_sites
-from regard.jobs.load import load, new_model
+from regard.jobs.load import load, load_tokenizers, new_model
 from regard.jobs.train.events import Note
+from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, corpus_bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
@@ -139,7 +140,9 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     if options.method not in METHODS:
         raise ConfigError(f"--method {options.method}: expected one of {', '.join(METHODS)}")
     if not pairs:
-        raise ConfigError("pruning needs dev pairs: give them with --dev dev.en dev.fr")
+        raise ConfigError("pruning needs dev pairs, and this run holds none: give them with --dev dev.en dev.fr")
+    if options.finetune_steps < 0:
+        raise ConfigError(f"--finetune-steps {options.finetune_steps}: expected 0 or more")
     if out.resolve() == folder.resolve():
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
     runs.require_free(out, options.overwrite)
@@ -169,6 +172,15 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     steps = yield from _recover(init_run, pruned_config, pruned_model, translator, options.finetune_steps)
     pruned = PrunedModel(pruned_config, pruned_model, removed, tuple(curve), steps)
     yield _write_and_score(Run(out), init_run, translator, pruned, pairs)
+
+
+def read_dev_pairs(folder: Path) -> list[Pair]:
+    """The dev pairs that a run holds; none for an imported one."""
+    run = runs.open_run(folder)
+    store = find_training_store(run)
+    if not store.tokens_manifest.exists():
+        return []
+    return list(open_corpus(store.store, "dev", load_tokenizers(run, run.load_config())).pairs())
 
 
 def _filter_by_length(translator: Translator, pairs: Sequence[Pair]) -> list[Pair]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import regard
 from regard.errors import ModelError
@@ -52,6 +53,21 @@ def test_a_search_is_handed_in(model):
     assert model.translate("I love dogs.", search=sampling) == model.translate("I love dogs.", search=sampling)
     other = regard.SamplingSearch(temperature=2.0, seed=4)
     assert model.translate("I love dogs.", search=sampling) != model.translate("I love dogs.", search=other)
+
+
+def test_options_that_contradict_each_other_are_refused(model):
+    with pytest.raises(ValueError, match="nbest is part of a search"):
+        model.translate("I love dogs.", nbest=3, search=regard.GreedySearch())
+    with pytest.raises(ValueError, match="nbest=0: expected 1 or more"):
+        model.translate("I love dogs.", nbest=0)
+
+
+def test_loading_draws_no_random_number_of_the_program(trained: Path):
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    regard.load(trained / "runs" / "mine")
+    assert torch.equal(torch.rand(1), expected)
 
 
 def test_line_ends_are_kept(model):

@@ -8,6 +8,7 @@ import pytest
 
 import regard
 from regard.errors import ConfigError
+from regard.run import Run
 from tests.api.conftest import SMALL
 
 
@@ -96,8 +97,8 @@ def test_an_inspection_writes_what_is_asked_for(folder: Path, tmp_path: Path):
 
 
 def test_pruning_returns_a_run_that_works(folder: Path, tmp_path: Path):
-    result = regard.prune("runs/mine", tmp_path / "half", keep="3", dev="new.tsv", finetune_steps=1)
-    assert result.sizes[1].heads == 3 and len(regard.load(tmp_path / "half").attention("I love dogs.").heads) == 3
+    result = regard.prune("runs/mine", tmp_path / "half", keep=3, finetune_steps=1)
+    assert result.sizes[1].heads == 3 and len(regard.load(result.run).attention("I love dogs.").heads) == 3
     assert "6 → 3" in result._repr_html_() and regard.open_run(tmp_path / "half").finished
 
 
@@ -134,6 +135,43 @@ def test_a_study_ranks_its_trials(folder: Path, tmp_path: Path):
     assert again.trials == study.trials and regard.write_report(tmp_path / "study") == study.report
 
 
+def test_files_may_be_a_list(folder: Path):
+    assert regard.doctor(["new.tsv"]).pairs_read == 13
+    assert regard.estimate(["pairs.tsv"], steps=7).pairs == 300
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: regard.doctor(), "nothing to check"),
+        (lambda: regard.compare(on="new.tsv"), "nothing to compare"),
+        (lambda: regard.look("runs/mine", Path("nothing.tsv")), "nothing.tsv: no such file"),
+        (lambda: regard.RuntimeOptions(workers=-1), "workers=-1: expected 0 or more"),
+        (lambda: regard.prune("runs/mine", "runs/x", finetune_steps=-1), "--finetune-steps -1: expected 0 or more"),
+    ],
+)
+def test_calls_that_make_no_sense_are_answered(folder: Path, call, sentence: str):
+    with pytest.raises(regard.RegardError, match=sentence):
+        call()
+
+
+def test_one_text_is_no_stream(folder: Path):
+    with pytest.raises(TypeError, match="takes lines, as a file or a list of str, got one str"):
+        regard.translate_stream("runs/mine", "I love dogs.")
+
+
+def test_a_run_beside_the_current_folder_is_exported_beside_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder / "runs" / "mine")
+    out = regard.export(".", to="ctranslate2")
+    assert out.name == "mine-ctranslate2" and out.parent == folder / "runs"
+
+
+def test_a_run_is_accepted_wherever_its_path_is(folder: Path):
+    run = regard.open_run("runs/mine")
+    assert regard.look(run, "a dog", measure=False, compare_with=run).sentence is not None
+    assert isinstance(regard.load(Run(folder / "runs" / "mine")), regard.TranslationModel)
+
+
 def test_a_study_needs_something_that_varies(folder: Path):
     with pytest.raises(ConfigError, match="nothing varies"):
         regard.tune("pairs.tsv", each={"steps": 2})
@@ -147,9 +185,7 @@ def test_a_file_is_translated_as_a_stream_of_its_lines(folder: Path, tmp_path: P
     with (tmp_path / "x.txt").open(encoding="utf-8") as file:
         stream = [candidates[0].text for candidates in regard.translate_stream("runs/mine", file)]
     assert stream == regard.load("runs/mine").translate(lines) and len(texts) == 3
-    assert result.num_translated + len(result.skipped_segments) == 2
-    skipped = {location for location, _ in result.skipped_segments}
-    assert texts == ["" if f"{tmp_path / 'x.txt'}:{n}" in skipped else text for n, text in enumerate(stream, start=1)]
+    assert texts == stream and result.num_translated == 2  # placeholders are for documents
     with pytest.raises(ConfigError, match="expected split or refuse"):
         regard.translate_stream("runs/mine", lines, long="cut")
 

@@ -88,7 +88,7 @@ def test_a_stopped_run_is_resumed_bit_for_bit(trained: Path, tmp_path: Path):
     *_, last = events
     assert isinstance(last, regard.TrainingInterrupted) and last.step == 3
     stopped = regard.open_run(tmp_path / "x")
-    assert not stopped.finished and "not finished" in str(stopped)
+    assert not stopped.finished and "not finished" in repr(stopped) and str(stopped) == str(tmp_path / "x")
     run = regard.train(resume=tmp_path / "x")
     assert run.finished and run.step == 7
     weights = [Run(folder).weights(7).read_bytes() for folder in (trained / "runs" / "mine", tmp_path / "x")]
@@ -101,25 +101,43 @@ def test_ctrl_c_saves_and_raises(trained: Path, tmp_path: Path, monkeypatch: pyt
     original = TrainingSession._after_step
 
     def press_ctrl_c(session, step):
-        if step.number == 2:
+        if step.number == 3:
             signal.raise_signal(signal.SIGINT)
         yield from original(session, step)
 
     monkeypatch.setattr(TrainingSession, "_after_step", press_ctrl_c)
-    with pytest.raises(KeyboardInterrupt, match=r"saved at step 2; continue with regard\.train\(resume="):
+    with pytest.raises(KeyboardInterrupt, match=r"saved at step 3; continue with regard\.train\(resume="):
         regard.train(trained / "pairs.tsv", out=tmp_path / "x", steps=7, settings=SMALL)
-    assert regard.open_run(tmp_path / "x").step == 2
+    assert regard.open_run(tmp_path / "x").step == 3
 
 
 def test_signals_do_afterwards_what_they_did_before():
     before = signal.getsignal(signal.SIGINT)
     with interruptible() as should_stop:
-        assert signal.getsignal(signal.SIGINT) is not before and not should_stop()
+        assert signal.getsignal(signal.SIGINT) is not before
+        with pytest.raises(KeyboardInterrupt):  # before the first step there is nothing to save
+            signal.raise_signal(signal.SIGINT)
+        assert not should_stop()
         signal.raise_signal(signal.SIGINT)
-        assert should_stop()
+        assert should_stop() and should_stop.requested
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_while_the_finished_model_is_scored_is_not_lost(trained: Path, tmp_path: Path, monkeypatch):
+    from regard.jobs.train import session
+
+    original = session.score_run
+
+    def press_ctrl_c(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(session, "score_run", press_ctrl_c)
+    with pytest.raises(KeyboardInterrupt, match="x is complete"):
+        regard.train(trained / "pairs.tsv", out=tmp_path / "x", steps=2, settings=SMALL)
+    assert regard.open_run(tmp_path / "x").finished
 
 
 def test_another_thread_installs_no_handler():

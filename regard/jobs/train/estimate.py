@@ -10,6 +10,7 @@ from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
 from regard.jobs.train.prepare import stream_pairs
 from regard.progress import stage, track
+from regard.report.text import escape_html
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
@@ -45,6 +46,9 @@ class FileEstimate:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape_html(str(self))}</pre>"
 
     def lines(self) -> list[str]:
         """The estimate as text."""

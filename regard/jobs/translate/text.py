@@ -107,8 +107,18 @@ class DocumentResult:
         write_text(path, "".join(tsv.format_row(row) + "\n" for row in rows))
 
 
+def accept_translation(source: str, translation: str, flags: Sequence[str]) -> str:
+    """The check of plain text, whose lines have no placeholders that must be kept: every translation is accepted."""
+    return ""
+
+
 def translate_document(
-    translator: TranslationBackend, document: Document, out: Path, search: Search, length_limit: LengthLimit
+    translator: TranslationBackend,
+    document: Document,
+    out: Path,
+    search: Search,
+    length_limit: LengthLimit,
+    check: Callable[[str, str, Sequence[str]], str] = check_translation,
 ) -> DocumentResult:
     """Translate a PO, XLIFF or text file; translations that would break their entry are skipped and counted."""
     lines = [(line, segment.location) for segment in document.segments for line in segment.source.split("\n")]
@@ -119,7 +129,7 @@ def translate_document(
     skipped_segments: list[tuple[str, str]] = []
     for number, segment in enumerate(track(document.segments, "translating segments")):
         text = "\n".join(next(candidates)[0].text for _ in segment.source.split("\n"))
-        reason = check_translation(segment.source, text, segment.flags) or document.check_segment(number, text)
+        reason = check(segment.source, text, segment.flags) or document.check_segment(number, text)
         translations.append(None if reason else text)
         if reason:
             skipped_segments.append((segment.location, reason))

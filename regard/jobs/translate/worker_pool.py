@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from types import TracebackType
@@ -63,7 +63,8 @@ class WorkerPool:
                     current.advance(len(chunk))
         except BrokenProcessPool:
             raise RunError(
-                f"one of {self._workers} worker processes died, probably because memory ran out; try --workers 1"
+                f"one of {self._workers} worker processes died. Memory may have run out, or a script has started them "
+                f'outside of `if __name__ == "__main__":`. Try --workers 1.'
             ) from None
         return [candidates_by_index[i] for i in range(len(texts))]
 
@@ -82,15 +83,24 @@ class RuntimeOptions:
 
     device: str = "auto"
     workers: int = 0
-    """Number of processes, or of CTranslate2's threads; 0: depends on the text and the machine."""
+    """Number of processes, or of CTranslate2's threads; 0: one process, or one of its threads per core."""
     quantize: str = "none"
     engine: str = "torch"
 
+    def __post_init__(self) -> None:
+        if self.workers < 0:
+            raise ConfigError(f"workers={self.workers}: expected 0 or more")
 
-def open_translator(
-    folder: Path, options: RuntimeOptions, num_bytes: int
-) -> AbstractContextManager[TranslationBackend]:
-    """The backend for `num_bytes` of text: a pool of workers for long texts on a CPU, otherwise this process."""
+    def with_workers_for(self, num_bytes: int) -> "RuntimeOptions":
+        """The same for `num_bytes` of text: a worker per core for a long text on a CPU, unless a number is set."""
+        is_long = num_bytes >= MIN_BYTES_FOR_WORKERS and self.engine == "torch"
+        if self.workers or not is_long or pick_device(self.device).type != "cpu":
+            return self
+        return replace(self, workers=count_cores())
+
+
+def open_translator(folder: Path, options: RuntimeOptions) -> AbstractContextManager[TranslationBackend]:
+    """The backend of a run: a pool of workers, another engine, or this process."""
     if options.engine not in ENGINES:
         raise ConfigError(f"--engine {options.engine}: expected one of {', '.join(ENGINES)}")
     if options.engine == "ctranslate2":
@@ -98,7 +108,7 @@ def open_translator(
             raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU; leave one out")
         return contextlib.nullcontext(open_engine(folder, options.quantize, options.workers))
     on_cpu = pick_device(options.device).type == "cpu"
-    num_workers = options.workers or (count_cores() if on_cpu and num_bytes >= MIN_BYTES_FOR_WORKERS else 1)
+    num_workers = options.workers or 1
     if num_workers == 1:
         configure_cpu(0)
         return contextlib.nullcontext(load(folder, options.device, options.quantize))

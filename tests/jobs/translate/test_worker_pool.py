@@ -56,4 +56,4 @@ def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
 
 def test_an_engine_for_cpus_is_not_asked_for_elsewhere(run: Run):
     with pytest.raises(ConfigError, match="--engine ctranslate2 --device cuda: it runs on the CPU"):
-        open_translator(run.folder, RuntimeOptions(device="cuda", engine="ctranslate2"), 0)
+        open_translator(run.folder, RuntimeOptions(device="cuda", engine="ctranslate2"))
