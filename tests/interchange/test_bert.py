@@ -11,13 +11,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.convert import import_folder
-from regard.jobs.load import load_encoder
+from regard.jobs.load import load, load_encoder
 from regard.model import weights
 from regard.model.attention import Attention
 from regard.model.taps import record

@@ -11,7 +11,6 @@ import torch
 from torch.testing import assert_close
 
 from regard import config as settings
-from regard import load
 from regard.cli import main
 from regard.data.batch import pad
 from regard.data.corpora import english_french
@@ -23,6 +22,7 @@ from regard.interchange.marian.config import unsupported_features
 from regard.interchange.marian.tensors import PADDING_LOGIT
 from regard.interchange.marian.vocabulary import MarianVocabulary
 from regard.jobs.convert import export_run, import_folder
+from regard.jobs.load import load
 from regard.jobs.look.cross_attention import compute_cross_attention
 from regard.jobs.train import fit
 from regard.jobs.train.events import TrainingFinished

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from regard import load
 from regard.cli import main
 from regard.data.corpora import english_french, write_rows
 from regard.errors import DataError
 from regard.formats import read_pairs
 from regard.inspection.heads.alignment import compare_links, parse_pharaoh
 from regard.inspection.heads.faithfulness import rank_correlation
+from regard.jobs.load import load
 from regard.jobs.look.heads import measure_heads
 from regard.jobs.look.inspected_run import (
     load_default_examples,
