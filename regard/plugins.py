@@ -10,6 +10,7 @@ A plug-in registers when it is imported. Two ways lead to it:
 Every process imports them once, when it first looks up a name that is not built in.
 """
 
+import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -133,6 +134,17 @@ def describe_failure(error: BaseException) -> str:
     place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' if message else ''}{message}{place}"
+
+
+@contextlib.contextmanager
+def explain_failures(subject: str) -> Iterator[None]:
+    """Report an error of code that is not ours, raised inside the block, in one sentence about its subject."""
+    try:
+        yield
+    except RegardError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{subject} failed: {describe_failure(error)}") from error
 
 
 def _find_plugins() -> Iterator[tuple[str, Callable[[], object]]]:

@@ -31,6 +31,7 @@ from regard.cli import (
     translate,
     tune,
 )
+from regard.cli.signals import exit_on_signals
 from regard.cli.suggestions import suggest
 from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_flag, repeat_options
 from regard.display.console import use_plain, use_verbose
@@ -90,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
     program = typer.main.get_command(app)
     if instruction := os.environ.get(completion.VARIABLE):
-        print("\n".join(completion.answer(instruction, vars(program)["commands"])))
+        with contextlib.suppress(RegardError):  # as of a plug-in that cannot be loaded: there are no candidates
+            print("\n".join(completion.answer(instruction, vars(program)["commands"])))
         return
     arguments, plain = extract_flag(sys.argv[1:] if argv is None else list(argv), "--plain")
     arguments, verbose = extract_flag(arguments, "--verbose")
@@ -100,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if suggestion := suggest(arguments, command_options()):
         fail(suggestion)
     try:
-        with show_stages():
+        with exit_on_signals(), show_stages():
             code = program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.exit(code)
     except UsageError as error:

@@ -221,7 +221,7 @@ def find_runs(prefix: str) -> Iterator[str]:
             (folder, f"{path}{folder.name}")
             for parent, path in level[:MAX_FOLDERS]
             for folder in _subfolders(parent)
-            if f"{path}{folder.name}/".startswith(prefix) or prefix.startswith(f"{path}{folder.name}")
+            if f"{path}{folder.name}".startswith(prefix)
         ]
         yield from (path for folder, path in inner if (folder / "config.toml").is_file())
         level = [(folder, f"{path}/") for folder, path in inner]

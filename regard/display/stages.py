@@ -109,7 +109,11 @@ class StageDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for stage in reversed(self._stages):  # of generators that were never exhausted
+        self.end_stages()
+
+    def end_stages(self) -> None:
+        """End the stages that are running: those of generators that were never exhausted."""
+        for stage in reversed(self._stages):
             stage.finish()
 
     def start_stage(self, description: str, total: int | None) -> Stage:

@@ -116,7 +116,8 @@ class StudyDisplay:
         self._reported_failures: set[int] = set()
         self._lock = threading.Lock()
         self.stages = StageDisplay(self.console, self.redraw, indent="  ")
-        self._live = Live(console=self.console, auto_refresh=False, transient=True)
+        # What goes to standard output is data: it must not be redirected to standard error.
+        self._live = Live(console=self.console, auto_refresh=False, transient=True, redirect_stdout=False)
 
     def __enter__(self) -> "StudyDisplay":
         if self.console.is_interactive:
@@ -124,6 +125,7 @@ class StudyDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stages.end_stages()
         if self.console.is_interactive:
             self._live.stop()
 

@@ -35,7 +35,8 @@ class ProgressDisplay:
 
     def __init__(self) -> None:
         self.console = make_console()
-        self._live = Live(self, console=self.console, auto_refresh=False, transient=True)
+        # What goes to standard output is data: it must not be redirected to standard error.
+        self._live = Live(self, console=self.console, auto_refresh=False, transient=True, redirect_stdout=False)
         self.stages = StageDisplay(self.console, self._live.refresh, indent=INDENT)
         self._line = ""
         self._last_print = 0.0
@@ -47,6 +48,7 @@ class ProgressDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stages.end_stages()
         if self.console.is_interactive:
             self._live.stop()
 

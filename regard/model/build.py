@@ -19,6 +19,7 @@ from regard.model.projection import Projection
 from regard.model.single_stack import DecoderOnly, EncoderOnly, Pooler
 from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
 from regard.model.variants import GatedFeedForward, RMSNorm, TokenTypes, gelu_tanh, hard_attention
+from regard.plugins import explain_failures
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -137,7 +138,9 @@ def _find_activation(c: ModelConfig) -> Callable[[Tensor], Tensor]:
     if activation is None:
         return ACTIVATIONS[c.activation]
     rows = torch.zeros(2, c.ffn)
-    if getattr(activation(rows), "shape", None) != rows.shape:
+    with explain_failures(f"activation '{c.activation}'"):
+        states = activation(rows)
+    if getattr(states, "shape", None) != rows.shape:
         raise ConfigError(f"activation '{c.activation}' does not return a tensor of the shape that it is called with")
     return activation
 

@@ -63,6 +63,9 @@ def complete(home: Path, words: str, setup: str = SHELLS["bash"].script) -> list
         ("regard translate ''", ["runs/demo", "runs/mine"]),
         ("regard translate run", ["runs/demo", "runs/mine"]),
         ("regard translate runs/m", ["runs/mine"]),
+        ("regard translate runs/mine/", ["compopt -o dirnames"]),
+        ("regard translate runs/minexyz", ["compopt -o dirnames"]),
+        ("regard compare runsxyz", ["compopt -o default"]),
         ("regard look studies/x/", ["studies/x/trials/0001"]),
         ("regard translate nowhere/", ["compopt -o dirnames"]),
         ("regard train --resume runs/d", ["runs/demo"]),
@@ -80,6 +83,16 @@ def complete(home: Path, words: str, setup: str = SHELLS["bash"].script) -> list
 )
 def test_bash_completes(words: str, answers: list[str], home: Path):
     assert complete(home, words) == answers
+
+
+def test_a_plugin_that_cannot_be_loaded_leaves_nothing_to_complete(monkeypatch, home: Path):
+    words = {"COMP_WORDS": "regard\ntrain\n--set\nmodel.act", "COMP_CWORD": "3", "_REGARD_COMPLETE": "bash_complete"}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    for plugins, answer in (("", "plain,model.activation=\nplain,model.activation_dropout=\n"), ("nowhere", "")):
+        monkeypatch.setenv("REGARD_PLUGINS", plugins)
+        out = subprocess.run([sys.executable, "-m", "regard"], capture_output=True, text=True, encoding="utf-8")
+        assert (out.returncode, out.stdout, out.stderr) == (0, answer, "")
 
 
 @pytest.mark.skipif(BASH is None, reason="needs bash")

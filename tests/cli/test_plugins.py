@@ -39,7 +39,7 @@ def table(tmp_path_factory, files: Path) -> Path:
 def run(tmp_path_factory, table: Path) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "mine"
     sets = [word for change in CHANGES for word in ("--set", change)]
-    out = regard("train", table, "--out", folder, "--steps", 2, *sets, **PLUGIN)
+    out = regard("train", table, "--out", folder, "--steps", 2, "--verbose", *sets, **PLUGIN)
     assert out.returncode == 0, out.stderr
     assert "positions 4," in out.stderr  # two heads in one layer of two stacks
     return folder

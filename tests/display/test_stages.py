@@ -219,6 +219,31 @@ def test_a_stage_is_shown_below_the_table_of_a_study():
     assert "  encoding train ━━━━━━────────────────── 1 of 4, 0:03 left" in sink.getvalue()
 
 
+@pytest.mark.parametrize("make", [ProgressDisplay, lambda: StudyDisplay(StudyFolder(Path("s")))])
+def test_a_display_ends_the_stages_of_what_failed_inside_it(make):
+    def work():
+        with stage("scoring", 4):
+            yield
+
+    stream, display = work(), make()
+    with pytest.raises(KeyError), display, report_progress_to(display.stages):
+        next(stream)
+        ticker_end = display.stages._ticker_end
+        assert not ticker_end.is_set()
+        raise KeyError
+    assert ticker_end.is_set() and display.stages._stages == []
+
+
+@pytest.mark.parametrize("make", [ProgressDisplay, lambda: StudyDisplay(StudyFolder(Path("s")))])
+def test_standard_output_is_left_alone(make):
+    display = make()
+    display.console = Console(file=io.StringIO(), force_terminal=True, _environ={})
+    display._live.console = display.console
+    before = sys.stdout
+    with display:
+        assert display._live.is_started and sys.stdout is before
+
+
 def test_the_ticker_prints_while_the_work_is_one_opaque_call(monkeypatch):
     monkeypatch.setattr(stages, "REFRESH_SECONDS", 0.001)
     monkeypatch.setattr(stages, "FIRST_LINE_SECONDS", 0.0)

@@ -167,7 +167,7 @@ def test_what_plugins_register_is_refused(tokenizers, tmp_path, example_plugin, 
     @register_position_scheme("slow-alibi")
     class SlowALiBi(ALiBi):  # a kind of alibi, but not the one that CTranslate2 has
         def __init__(self, shape, config):
-            super().__init__(2 * shape.heads)
+            super().__init__(shape.heads)
 
     decoder = {"decoder": settings} if "positions" in settings else settings
     with pytest.raises(ModelError, match=message):

@@ -107,6 +107,135 @@ def test_an_activation_must_keep_the_shape(registries, activation):
         make(activation="mine")
 
 
+def test_an_activation_that_fails_is_named(registries):
+    register_activation("mine")(lambda x: x.no_such_method())
+    with pytest.raises(ConfigError, match=r"activation 'mine' failed: AttributeError: .*no_such_method.*\.py:\d+\)$"):
+        make(activation="mine")
+
+
+class Faulty(Positions):
+    """A scheme of which each subclass has one mistake."""
+
+    def __init__(self, shape, config):
+        super().__init__()
+        self.heads = shape.heads
+
+    def bias(self, q, q_position_ids, k_position_ids):
+        return None
+
+
+class WrongAttribute(Faulty):
+    def __init__(self, shape, config):
+        super().__init__(shape, config)
+        self.size = shape.no_such_size
+
+
+class WithoutParent(Faulty):
+    def __init__(self, shape, config):
+        self.heads = shape.heads
+
+
+class WeightWithoutParent(Faulty):
+    def __init__(self, shape, config):
+        self.slope = torch.nn.Parameter(torch.ones(shape.heads))
+
+
+class FailingBias(Faulty):
+    def bias(self, q, q_position_ids, k_position_ids):
+        return self.no_such_table[q_position_ids]
+
+
+class TransposedBias(Faulty):
+    def bias(self, q, q_position_ids, k_position_ids):
+        return torch.zeros(1, self.heads, k_position_ids.shape[1], q_position_ids.shape[1])
+
+
+class LargerBias(Faulty):
+    def bias(self, q, q_position_ids, k_position_ids):
+        return torch.zeros(1, *q.shape[:3], k_position_ids.shape[1])
+
+
+class NumberAsBias(Faulty):
+    def bias(self, q, q_position_ids, k_position_ids):
+        return 0.5
+
+
+class CutRotation(Faulty):
+    def rotate(self, q, position_ids):
+        return q[..., :1]
+
+
+class WrongValueBias(Faulty):
+    adds_to_values = True
+
+    def value_bias(self, weights, q_position_ids, k_position_ids):
+        return weights
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        (
+            WrongAttribute,
+            r"'mine' failed: AttributeError: 'AttentionShape' .*no_such_size.* \(.*test_register.py:\d+\)$",
+        ),
+        (WithoutParent, r"'mine': WithoutParent.__init__ does not call super\(\).__init__\(\)$"),
+        (WeightWithoutParent, r"'mine' failed: AttributeError: cannot assign parameters before Module.__init__\(\)"),
+        (FailingBias, r"'mine' failed: AttributeError: 'FailingBias' object has no attribute 'no_such_table'"),
+        (
+            TransposedBias,
+            r"bias returns a tensor of the shape \(1, 2, 7, 5\); expected .* to the shape \(3, 2, 5, 7\)$",
+        ),
+        (LargerBias, r"bias returns a tensor of the shape \(1, 3, 2, 5, 7\)"),
+        (NumberAsBias, r"bias returns float; expected a tensor that broadcasts to"),
+        (CutRotation, r"rotate returns a tensor of the shape \(3, 2, 5, 1\); expected a tensor of the shape"),
+        (WrongValueBias, r"value_bias returns a tensor of the shape \(3, 2, 5, 7\)"),
+    ],
+)
+def test_a_faulty_scheme_is_refused_when_it_is_built(registries, scheme, message):
+    register_position_scheme("mine")(scheme)
+    with pytest.raises(ConfigError, match=f"^position scheme .*{message}"):
+        make(positions={"kind": "mine"})
+
+
+@pytest.mark.parametrize(
+    ("method", "function", "message"),
+    [
+        (
+            "embed",
+            lambda self, x, ids: x[..., :3],
+            r"embed returns a tensor of the shape \(3, 7, 3\); expected .*22\)$",
+        ),
+        ("embed", lambda self, x, ids: None, r"embed returns NoneType"),
+        (
+            "shift_positions",
+            lambda self, ids, rows: ids[:, :2],
+            r"shift_positions returns a tensor of the shape \(1, 2\)",
+        ),
+    ],
+)
+def test_a_faulty_embedding_of_positions_is_refused(registries, method, function, message):
+    scheme = type("Mine", (Ramp,), {method: function})
+    register_position_scheme("mine", enters="embeddings")(scheme)
+    with pytest.raises(ConfigError, match=f"^position scheme 'mine': {message}"):
+        make(positions={"kind": "mine"})
+
+
+def test_the_call_of_a_new_scheme_draws_no_random_numbers(registries):
+    class Noisy(Ramp):
+        def shift_positions(self, position_ids, rows):
+            return position_ids + torch.randint(7, (rows, 1))
+
+    register_position_scheme("noisy", enters="embeddings")(Noisy)
+    register_position_scheme("quiet", enters="embeddings")(Ramp)
+    drawn = []
+    for kind in ("noisy", "quiet"):
+        torch.manual_seed(5)
+        make(positions={"kind": kind})
+        drawn.append(torch.rand(3).tolist())
+    assert drawn[0] == drawn[1]
+
+
 def test_names_are_listed_and_suggested(example_plugin):
     lines = {setting.name: setting.choices for setting in config.describe()}
     assert lines["model.positions.kind"].endswith("rotary, kerple")

@@ -32,7 +32,7 @@ from regard.training.planning.budget import Budget
 from regard.training.planning.estimate import TrainingEstimate
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
 from regard.training.schedule import SCHEDULES
-from regard.training.tracking.tracker import NullTracker
+from regard.training.tracking.tracker import NullTracker, drop_later_events
 from regard.training.validate import Validator
 
 
@@ -185,8 +185,11 @@ def _build_head_recorder(
 def _build_tracker(
     run: Run, c: TrainConfig, checkpoints: CheckpointManager, processes: SingleProcess, state: TrainingState
 ) -> NullTracker:
-    if not c.track or not processes.is_main_process:
+    if not processes.is_main_process:
         return NullTracker()
+    drop_later_events(run.tensorboard, state.step, state.tracked_bytes)
+    if not c.track:
+        return NullTracker(state.tracked_bytes)
     from regard.training.tracking.tensorboard import open_tracker  # needs a package that few have
 
     return open_tracker(run, c, checkpoints.optimizers, state)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ __all__ = ["StopCallback", "resume_run", "train_run"]
 
 GRACE_SECONDS = 20.0  # for the main process to report its error before torchrun ends all processes
 END_SETTINGS = ("steps", "minutes", "epochs", "tokens")
+TRACKING_SETTINGS = ("track", "track_histograms")
 
 
 def train_run(
@@ -93,7 +94,7 @@ def _require_translator(config: Config) -> None:
 
 
 def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallback) -> Iterator[TrainingEvent]:
-    """Resume a run from its latest checkpoint; only the length of training may change."""
+    """Resume a run from its latest checkpoint; only the length of training and its tracking may change."""
     run = runs.open_run(folder)
     old_config = run.load_config()
     if not old_config.data.train:
@@ -102,12 +103,14 @@ def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallbac
             f"Fine-tune it in a new run: regard train FILES --from {folder} --out …"
         )
     config = settings.with_values(old_config, values)
-    if _without_end_settings(config) != _without_end_settings(old_config):
+    changeable = (*END_SETTINGS, *TRACKING_SETTINGS)
+    if _without(config, changeable) != _without(old_config, changeable):
         raise ConfigError(
-            f"{folder}: only train.steps, minutes, epochs and tokens may change when a run is resumed; "
-            f"for other settings train a new run with --out"
+            f"{folder}: only train.steps, minutes, epochs, tokens, track and track_histograms may change when a run is "
+            f"resumed; for other settings train a new run with --out"
         )
-    if config == old_config and run.finished() and run.best.exists():
+    is_as_long = _without(config, TRACKING_SETTINGS) == _without(old_config, TRACKING_SETTINGS)
+    if is_as_long and run.finished() and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to continue training.")
         return
     require_installed(config.train.track)
@@ -182,8 +185,9 @@ def _lock_run(run: Run, processes: SingleProcess) -> AbstractContextManager[None
     return runs.lock(run) if processes.is_main_process else contextlib.nullcontext()
 
 
-def _without_end_settings(config: Config) -> Config:
-    train_config = config.train.model_copy(update=dict.fromkeys(END_SETTINGS))
+def _without(config: Config, train_settings: Iterable[str]) -> Config:
+    """The config, to be compared with another one regardless of these settings of training."""
+    train_config = config.train.model_copy(update=dict.fromkeys(train_settings))
     return config.model_copy(update={"train": train_config})
 
 

@@ -7,7 +7,6 @@ A session of training has one file, named after the step that it starts from. Te
 their names and never returns to an earlier one, so a resumed run can cut the file before it while TensorBoard is open.
 """
 
-import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +20,8 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-FILE_PREFIX = "events.out.tfevents."  # TensorBoard reads files that are named so
+from regard.training.tracking.tracker import FILE_PREFIX
+
 FORMAT = "brain.Event:2"
 
 
@@ -36,14 +36,10 @@ class Histogram(NamedTuple):
 
 
 class EventFile:
-    """Writes the events of one session, after it has dropped those that came after the checkpoint.
+    """Writes the events of one session, which starts from the checkpoint of this step."""
 
-    `step` is that of the checkpoint, `keep_bytes` the size of the last event file when it was saved.
-    """
-
-    def __init__(self, folder: Path, step: int, keep_bytes: int):
+    def __init__(self, folder: Path, step: int):
         folder.mkdir(parents=True, exist_ok=True)
-        _drop_later_events(folder, step, keep_bytes)
         self._file = (folder / f"{FILE_PREFIX}{step:08d}").open("wb")
         self._records = RecordWriter(self._file)
         self._write(Event(file_version=FORMAT))
@@ -92,13 +88,3 @@ def histogram_value(tag: str, histogram: Histogram) -> Summary.Value:
         bucket=histogram.counts,
     )
     return Summary.Value(tag=tag, histo=message)
-
-
-def _drop_later_events(folder: Path, step: int, keep_bytes: int) -> None:
-    """Delete the files of sessions that start at this step or later, and cut the last of the others."""
-    paths = sorted(folder.glob(f"{FILE_PREFIX}[0-9]*"))
-    later_paths = [path for path in paths if int(path.name.removeprefix(FILE_PREFIX)) >= step]
-    for path in later_paths:
-        path.unlink()
-    for path in paths[: len(paths) - len(later_paths)][-1:]:
-        os.truncate(path, min(keep_bytes, path.stat().st_size))

@@ -46,7 +46,7 @@ def open_tracker(run: Run, c: TrainConfig, optimizers: Optimizers, state: Traini
     histograms = NullHistogramRecorder()
     if c.track_histograms:
         histograms = HistogramRecorder(optimizers, c.track_histograms, state.step)
-    return TensorBoardTracker(EventFile(run.tensorboard, state.step, state.tracked_bytes), histograms)
+    return TensorBoardTracker(EventFile(run.tensorboard, state.step), histograms)
 
 
 def _step_values(step: Step) -> Iterator[Summary.Value]:

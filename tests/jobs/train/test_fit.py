@@ -230,7 +230,9 @@ def test_a_vocabulary_that_is_too_large_is_lowered_with_a_word(tmp_path, tiny):
 def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
-    with pytest.raises(ConfigError, match=r"only train.steps, minutes, epochs and tokens may change when"):
+    with pytest.raises(
+        ConfigError, match=r"only train.steps, minutes, epochs, tokens, track and track_histograms may change"
+    ):
         list(job.resume_run(tmp_path / "run", {"model.dropout": 0.3}, never))
     assert Run(tmp_path / "run").config.read_text() == before
 

@@ -149,6 +149,35 @@ def test_an_extended_run_keeps_no_score_of_its_former_end(tmp_path, tiny):
     assert [step for step, _ in curves["test/final_bleu"]] == [9]
 
 
+def test_tracking_may_begin_pause_and_continue_when_a_run_is_resumed(tmp_path, tiny):
+    run, on, off = Run(tmp_path / "run"), {"train.track": "tensorboard"}, {"train.track": []}
+    abort_after(job.train_run(run.folder, tiny("train.steps=5", *TRACKED, "train.track=[]"), False, never), 4)
+    abort_after(job.resume_run(run.folder, on, never), 5)  # from 3; saved at 4
+    assert run.read_latest().step == 4 and run.load_config().train.track == ("tensorboard",)
+    list(job.resume_run(run.folder, {**off, "train.steps": 7}, never))
+    assert [step for step, _ in read_curves(run)["train/loss"]] == [4]  # the fifth was taken again
+    list(job.resume_run(run.folder, {**on, "train.steps": 9, "train.track_histograms": 2}, never))
+    assert [step for step, _ in read_curves(run)["train/loss"]] == [4, 8, 9]
+    assert [step for step, _ in logged_curves(run)["train/loss"]] == list(range(1, 10))
+    assert [event.step for event in read_events(run).Histograms(read_events(run).Tags()["histograms"][0])] == [8]
+
+
+def test_a_session_that_tracks_nothing_drops_the_events_of_one_that_saved_nothing(tmp_path, tiny):
+    run = Run(tmp_path / "run")
+    abort_after(job.train_run(run.folder, tiny("train.steps=9", *TRACKED), False, never), 5)  # saved at 3 and 4
+    abort_after(job.resume_run(run.folder, {}, never), 5)  # nothing saved
+    abort_after(job.resume_run(run.folder, {"train.track": []}, never), 7)  # saved at 6
+    list(job.resume_run(run.folder, {"train.track": "tensorboard"}, never))
+    assert [step for step, _ in read_curves(run)["train/loss"]] == [1, 2, 3, 4, 7, 8, 9]
+
+
+def test_tracking_alone_does_not_reopen_a_finished_run(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2"))
+    before = Run(tmp_path / "run").config.read_bytes()
+    (note,) = job.resume_run(tmp_path / "run", {"train.track": "tensorboard"}, never)
+    assert "is already finished" in note.text and Run(tmp_path / "run").config.read_bytes() == before
+
+
 def test_a_killed_run_is_tracked_once(files: Path, tmp_path: Path):
     run = Run(tmp_path / "run")
     pairs = [str(files / f"train.{language}") for language in ("en", "fr")]

@@ -11,8 +11,9 @@ event_accumulator = pytest.importorskip(
     reason="TensorBoard is not installed (the extra `track`)",
 )
 
-from regard.training.tracking.event_file import FILE_PREFIX, EventFile, scalar_value  # noqa: E402
+from regard.training.tracking.event_file import EventFile, scalar_value  # noqa: E402
 from regard.training.tracking.histograms import compute_histogram  # noqa: E402
+from regard.training.tracking.tracker import FILE_PREFIX, drop_later_events  # noqa: E402
 
 
 def read_steps(folder: Path) -> list[int]:
@@ -22,7 +23,8 @@ def read_steps(folder: Path) -> list[int]:
 
 def write_session(folder: Path, start: int, end: int, keep_bytes: int = 0) -> dict[int, int]:
     """The size of the file of a session after each of its steps."""
-    events, sizes = EventFile(folder, start, keep_bytes), {}
+    drop_later_events(folder, start, keep_bytes)
+    events, sizes = EventFile(folder, start), {}
     for step in range(start + 1, end + 1):
         events.write(step, [scalar_value("train/loss", 1 / step)])
         sizes[step] = events.size_bytes
@@ -48,11 +50,25 @@ def test_a_file_that_was_damaged_is_not_made_longer(tmp_path: Path):
     assert path.stat().st_size == sizes[4] and read_steps(tmp_path) == [1, 2, 3, 4, 8, 9]
 
 
+@pytest.mark.parametrize(
+    "name", ["1700000000.host.1.0", "1700000000", "7", "00000007.host", "00000007.profile-empty", "00000007~"]
+)
+def test_files_of_other_programs_stay(tmp_path: Path, name: str):
+    path = tmp_path / f"{FILE_PREFIX}{name}"
+    path.write_bytes(b"not ours")
+    sizes = write_session(tmp_path, 0, 7)
+    write_session(tmp_path, 5, 6, sizes[5])
+    assert path.read_bytes() == b"not ours"
+    path.unlink()
+    assert read_steps(tmp_path) == [1, 2, 3, 4, 5, 6]
+
+
 def test_an_open_reader_drops_the_steps_that_are_repeated(tmp_path: Path):
     sizes = write_session(tmp_path, 0, 7)
     reader = event_accumulator.EventAccumulator(str(tmp_path)).Reload()
     assert [event.step for event in reader.Scalars("train/loss")] == [1, 2, 3, 4, 5, 6, 7]
-    with closing(EventFile(tmp_path, 5, sizes[5])) as events:
+    drop_later_events(tmp_path, 5, sizes[5])
+    with closing(EventFile(tmp_path, 5)) as events:
         events.write(6, [scalar_value("train/loss", 0.5)])
     assert [event.step for event in reader.Reload().Scalars("train/loss")] == [1, 2, 3, 4, 5, 6]
 
