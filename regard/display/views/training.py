@@ -118,7 +118,7 @@ def _resume_command(event: TrainingFinished) -> str:
         limits.append(f"--epochs {factor * train.epochs:g}")
     if train.tokens:
         limits.append(f"--set train.tokens={factor * train.tokens:.0f}")
-    if train.minutes and factor * event.seconds > 60 * train.minutes:
+    if train.minutes and (event.end == "time" or factor * event.seconds > 60 * train.minutes):
         # More than was used, which may be more than was asked for: preparing the data takes time, too.
         minutes = max(2 * train.minutes, math.ceil(0.75 * factor * event.seconds / 60))
         limits.append(f"--minutes {minutes:g}")
