@@ -51,7 +51,7 @@ def train(
 ) -> None:
     """Train a translator on pairs of sentences.
 
-    Settings that you leave out are chosen from the corpus, the machine and the time, and each choice is printed with
+    Settings that you leave out are chosen from the corpus, the machine and the time; --verbose prints each choice with
     its reason. Ctrl-C saves the run and stops.
 
     Examples:

@@ -20,6 +20,7 @@ from regard.inspection.trace import Model, get_encoder, trace_forward
 from regard.progress import track
 
 Vectors = NDArray[np.float64]
+NUM_PERMUTATIONS = 999
 
 
 @dataclass(frozen=True)
@@ -176,14 +177,41 @@ def max_explained_variance(vectors: Vectors) -> float:
 
 def sense_auc(vectors: Vectors, senses: Sequence[str]) -> float:
     """How often two occurrences of one sense are closer than two of different senses: an AUC, ties count half."""
-    similarities = cosine_matrix(vectors)
-    upper_triangle = np.triu(np.ones_like(similarities, dtype=bool), 1)
-    same = np.array([[a == b for b in senses] for a in senses]) & upper_triangle
-    same_sense, cross_sense = similarities[same], similarities[upper_triangle & ~same]
-    if not len(same_sense) or not len(cross_sense):
+    labels = np.unique(np.array(senses), return_inverse=True)[1]
+    return float(_auc_of_ranks(_rank_pairs(vectors)[None], labels)[0])
+
+
+def permutation_p_value(layers: Sequence[LayerVectors], senses: Sequence[str], seed: int = 1) -> float:
+    """The share of permuted labels for which the best of all layers has at least the AUC that the senses have.
+
+    The maximum over layers is taken in every permutation as well, so that many layers do not make an AUC significant.
+    """
+    rng = np.random.default_rng(seed)
+    ranks = np.stack([_rank_pairs(make_standardizer(layer)(layer.vectors)) for layer in layers])
+    labels = np.unique(np.array(senses), return_inverse=True)[1]
+    best = _auc_of_ranks(ranks, labels).max()
+    if math.isnan(best):
         return math.nan
-    difference = np.round(same_sense[:, None] - cross_sense[None, :], 12)
-    return float((difference > 0).mean() + (difference == 0).mean() / 2)
+    hits = sum(_auc_of_ranks(ranks, rng.permutation(labels)).max() >= best - 1e-12 for _ in range(NUM_PERMUTATIONS))
+    return float((1 + hits) / (1 + NUM_PERMUTATIONS))  # the labels as they are count as a permutation
+
+
+def _rank_pairs(vectors: Vectors) -> Vectors:
+    """The rank of the cosine of each pair of occurrences, (pairs); equal ones have their mean rank."""
+    from scipy import stats
+
+    similarities = np.round(cosine_matrix(vectors), 12)
+    return np.asarray(stats.rankdata(similarities[np.triu_indices(len(similarities), 1)]), np.float64)
+
+
+def _auc_of_ranks(ranks: Vectors, labels: NDArray[np.int64]) -> Vectors:
+    """The AUC of pairs with the same label against the others, from the ranks of all: (layers, pairs) -> (layers)."""
+    first, second = np.triu_indices(len(labels), 1)
+    same = labels[first] == labels[second]
+    num_same, num_cross = int(same.sum()), int((~same).sum())
+    if not num_same or not num_cross:
+        return np.full(len(ranks), math.nan)
+    return np.asarray((ranks @ same - num_same * (num_same + 1) / 2) / (num_same * num_cross), np.float64)
 
 
 def nearest_sense_accuracy(vectors: Vectors, senses: Sequence[str]) -> float:

@@ -13,6 +13,7 @@ import termios
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -28,12 +29,12 @@ from regard.display.views.doctor import format_diagnosis
 from regard.display.views.documents import format_document
 from regard.display.views.heads import format_heads
 from regard.display.views.look import format_inspection
-from regard.display.views.plan import format_estimate
+from regard.display.views.plan import format_estimate, format_plan
 from regard.display.views.pruning import format_pruning
 from regard.display.views.scores import format_evaluation
 from regard.display.views.senses import format_senses
-from regard.display.views.training import describe_verdict
-from regard.jobs.train.events import TrainingFinished, TrainingProgress
+from regard.display.views.training import describe_verdict, format_training
+from regard.jobs.train.events import TrainingFinished, TrainingPlan, TrainingProgress, TrainingStarted
 from regard.jobs.translate.text import DocumentResult
 from regard.metrics import Score
 from regard.report.text import display_width
@@ -207,7 +208,105 @@ def test_the_verdict_is_honest(events: list[Any]):
     deaf = replace(finished.validation, loss=3.0, shuffled_source_loss=3.01)
     ignores = replace(finished, validation=deaf, unigram_loss=5.0, end="patience")
     assert "It ignores its source" in describe_verdict(ignores)
-    assert "not trained long enough" in describe_verdict(replace(ignores, end="steps", epochs=0))
+    falls = replace(ignores, end="steps", epochs=0, earlier_loss=3.5)
+    assert "It was not trained long enough: its dev loss was still falling, to 3.00." in plain(describe_verdict(falls))
+    assert "long enough" not in describe_verdict(replace(falls, earlier_loss=2.9))
+
+
+@pytest.mark.parametrize("changes", [{"end": "patience"}, {"epochs": 50}, {"step": 20_000}])
+def test_what_many_steps_have_not_taught_is_not_for_want_of_steps(events: list[Any], changes: dict[str, Any]):
+    high = replace(events[-1].validation, loss=6.0)
+    begun = replace(events[-1], validation=high, unigram_loss=5.0)
+    assert "It was not trained long enough: its dev loss is 6.00" in describe_verdict(begun)
+    text = plain(describe_verdict(replace(begun, **changes)))
+    assert "long enough" not in text and "train.learning_rate, and check the pairs with `regard doctor`." in text
+    assert "Its dev loss 6.00 is not below the 5.00 of a model" in text
+    assert "--resume" not in " ".join(format_training(replace(begun, **changes), 80))
+
+
+@pytest.mark.parametrize(
+    ("limits", "longer"),
+    [
+        ({"epochs": 0.1}, ["--epochs 1"]),
+        ({"tokens": 400}, ["--set train.tokens=4000"]),
+        ({"steps": 2}, ["--steps 20"]),
+        ({"steps": 3, "epochs": 0.05, "minutes": 0.01}, ["--epochs 0.1", "--minutes "]),
+    ],
+)
+def test_the_command_to_train_further_does(tmp_path: Path, files: Path, limits: dict[str, float], longer: list[str]):
+    """Whatever has ended a training, the command that is printed takes more steps; its plan counts all of them."""
+    values = parse_assignments(TINY) | {f"train.{name}": value for name, value in limits.items()}
+    out = tmp_path / "run"
+    first = list(training.training_events(*pairs(files, "train"), dev=pairs(files, "dev"), out=out, settings=values))
+    require_planned(first)
+    text = " ".join(" ".join(format_training(first[-1], 80)).replace("\\", "").split())
+    command = re.search(r"regard train --resume \S+((?: --(?:steps|epochs|minutes|set) \S+)+)", text)
+    assert command is not None and all(option in command[0] for option in longer), text
+    options = iter(command[1].split())
+    changes = {}
+    for name, value in zip(options, options, strict=True):
+        changes |= parse_assignments([value if name == "--set" else f"train.{name[2:]}={value}"])
+    stop_after = first[-1].step + 1
+    again: list[Any] = []
+    stream = training.training_events(
+        resume=out, settings=changes, should_stop=lambda: bool(again) and again[-1] >= stop_after
+    )
+    for event in stream:
+        if isinstance(event, TrainingProgress):
+            again.append(event.step.number)
+    assert again and again[-1] > first[-1].step
+
+
+def require_planned(events: list[Any]) -> None:
+    plan = next(event for event in events if isinstance(event, TrainingPlan))
+    started = next(event for event in events if isinstance(event, TrainingStarted))
+    if not plan.config.train.minutes:
+        assert round(plan.estimate.steps) == started.last_step
+
+
+def test_the_plan_counts_the_steps_that_are_taken(tmp_path: Path, files: Path):
+    events = training.training_events(
+        *pairs(files, "train"),
+        dev=pairs(files, "dev"),
+        out=tmp_path / "run",
+        epochs=1,
+        settings=parse_assignments(TINY),
+    )
+    plan = next(event for event in events if isinstance(event, TrainingPlan))
+    started = next(event for event in events if isinstance(event, TrainingStarted))
+    assert f"for {started.last_step} steps (1.0 epochs)" in " ".join(" ".join(format_plan(plan, 80)).split())
+
+
+def test_the_best_of_several_systems_is_tested_against_the_baseline_alone(tmp_path: Path, files: Path):
+    source, target = pairs(files, "test")
+    references = Path(target).read_text(encoding="utf-8").strip("\n").split("\n")
+    systems = {"base": 3, "A": 1, "B": 0}  # words that are lost at the end of each second sentence
+    for name, lost in systems.items():
+        lines = [" ".join(line.split()[: -lost or None]) if n % 2 else line for n, line in enumerate(references)]
+        (tmp_path / f"{name}.fr").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    paths = [tmp_path / f"{name}.fr" for name in systems]
+    comparison = scoring.compare(*paths, on=(source, target))
+    text = " ".join(" ".join(format_comparison(comparison, 120)).split())
+    assert "B.fr has the highest BLEU" in text and "significantly better than the baseline base.fr (" in text
+    score = comparison.systems[1].evaluation.scores["bleu"].value
+    assert f"; not tested against A.fr ({score:.1f})." in text
+    assert "p-values are not corrected for 2 comparisons." in text
+    text = " ".join(" ".join(format_comparison(scoring.compare(*paths[:2], on=(source, target)), 120)).split())
+    assert "not corrected" not in text and "not tested" not in text
+
+
+def test_shuffled_senses_are_not_called_separate(place: Path, files: Path, events: list[Any]):
+    lines = [line for line in (files / "train.en").read_text(encoding="utf-8").split("\n") if " the " in line][:24]
+    random = Random(5)
+    (place / "shuffled.tsv").write_text("".join(f"{random.choice('ab')}\t{line}\n" for line in lines))
+    text = " ".join(
+        " ".join(format_senses(inspecting.senses(place / "run", "the", place / "shuffled.tsv"), 80)).split()
+    )
+    assert re.search(r"no layer separates the senses \(best AUC 0.[45]\d, no better than shuffled labels, p = ", text)
+    by_context = [f"{'a' if n % 2 else 'b'}\t{'we see the cat' if n % 2 else 'the dog sleeps'}\n" for n in range(12)]
+    (place / "context.tsv").write_text("".join(by_context))
+    text = " ".join(" ".join(format_senses(inspecting.senses(place / "run", "the", place / "context.tsv"), 80)).split())
+    assert "its senses separate best in the embeddings with positions, with an AUC of 1.00" in text
 
 
 def plain(text: str) -> str:

@@ -17,6 +17,7 @@ OPTIONS = {
         {
             "--help",
             "--plain",
+            "--verbose",
             *(o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts)),
         }
     )

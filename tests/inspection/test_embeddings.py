@@ -76,6 +76,19 @@ def test_senses_that_lie_apart_are_separated():
     assert math.isnan(embeddings.sense_auc(ends[:1], ["a"]))
 
 
+def test_the_best_of_many_layers_is_compared_with_the_best_for_shuffled_senses():
+    """Noise in 40 layers has a high best AUC; the senses are significant only where they are in the vectors."""
+    rng, senses = np.random.default_rng(2), ["a", "b"] * 6
+    rows = rng.normal(size=(40, 12, 5))
+    noise = [embeddings.LayerVectors("x", layer, layer, (layer,)) for layer in rows]
+    assert max(embeddings.measure_contextuality(layer, senses).sense_auc or 0 for layer in noise) > 0.6
+    assert embeddings.permutation_p_value(noise, senses) > 0.5
+    rows[7, ::2] += 9
+    planted = [embeddings.LayerVectors("x", layer, layer, (layer,)) for layer in rows]
+    assert embeddings.permutation_p_value(planted, senses) < 0.01
+    assert math.isnan(embeddings.permutation_p_value(noise, [str(n) for n in range(12)]))
+
+
 def test_a_projection_has_two_dimensions_a_layer_and_the_same_axes_for_all():
     layers = embeddings.collect_word_vectors(encoder("sinusoidal"), SENTENCES, "bank")
     projections = embeddings.project_2d([*layers, layers[2]])

@@ -1,6 +1,6 @@
 """Systems side by side: which one is best and whether that is significant, a table, and how it was tested."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
 from regard.display.numbers import format_score, half_width
@@ -29,6 +29,8 @@ def format_comparison(comparison: Comparison, width: int, verbose: bool = False)
     lines = wrap(_describe_answer(comparison), width)
     lines += ["", *format_table(columns, [_make_row(system) for system in comparison.systems], width), ""]
     lines += wrap_all(_describe_systems(comparison), width, "", "  ")
+    if (count := len(comparison.systems) - 1) > 1:
+        lines += wrap(f"p-values are not corrected for {count} comparisons.", width, "", "  ")
     lines += wrap("± is half the 95% interval; lower TER is better; length: words per reference word.", width, "", "  ")
     shown = [scores[name] for name in SCORED_METRICS if verbose or name == "bleu"]
     return [*lines, *format_signatures(shown, width)]
@@ -53,11 +55,32 @@ def _describe_answer(comparison: Comparison) -> str:
     bootstrap, randomization = next(iter(pair_tests(comparison, other)))
     difference = _bleu(best).value - _bleu(baseline if other is best else other).value
     verdict = describe_verdict(bootstrap, randomization)
+    if other is best and len(comparison.systems) > 2:
+        return f"{best.name} has the highest BLEU on {count}: {_compare_with_baseline(comparison, best, working)}."
     rival = baseline.name if other is best else other.name
     return (
         f"{best.name} has the highest BLEU on {count}: {bind(f'{_bleu(best).value:.1f}')}, {difference:.1f} more than "
         f"{rival}; {verdict}."
     )
+
+
+def _compare_with_baseline(comparison: Comparison, best: System, working: Sequence[System]) -> str:
+    """Of several systems: the test of the best one, which is against the baseline alone, and what was not tested."""
+    baseline = comparison.baseline
+    bootstrap, randomization = next(iter(pair_tests(comparison, best)))
+    value, difference = _bleu(best).value, _bleu(best).value - _bleu(baseline).value
+    if bootstrap.has_enough_sentences and bootstrap.significant and randomization.significant:
+        parts = [f"{value:.1f}, significantly better than the baseline {baseline.name} ({difference:.1f} more)"]
+    else:
+        verdict = describe_verdict(bootstrap, randomization)
+        parts = [f"{value:.1f}, {difference:.1f} more than the baseline {baseline.name}; {verdict}"]
+    untested = sorted(
+        (system for system in working if system not in (best, baseline)), key=lambda system: -_bleu(system).value
+    )
+    if untested:
+        names = ", ".join(f"{system.name} ({_bleu(system).value:.1f})" for system in untested)
+        parts.append(f"not tested against {names}")
+    return "; ".join(parts)
 
 
 def _describe_systems(comparison: Comparison) -> Iterator[str]:

@@ -1,10 +1,15 @@
 """One word in many sentences: whether its senses separate, a row for each layer, and its nearest neighbors."""
 
+import math
+
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
 from regard.inspection.embeddings import SimilarityScores
 from regard.jobs.look.senses import SenseAnalysis
 
 SHOWN_SENTENCES = 8
+FEW_SENTENCES = 12
+SIGNIFICANT = 0.05
+PLACES = {"static": "the embedding table", "with position": "the embeddings with positions"}
 MEASURES = ("SelfSim", "IntraSim", "MEV", "anisotropy")
 LEGEND = """\
 SelfSim: mean cosine of the word's vectors; IntraSim: of the tokens of a sentence; MEV: variance explained by one \
@@ -45,13 +50,21 @@ def _describe_answer(analysis: SenseAnalysis) -> str:
         f"SelfSim {bind(f'{last.standardized.self_similarity:.2f}')} in the last layer, "
         f"{bind(f'{first.standardized.self_similarity:.2f}')} in the embedding table"
     )
-    if not aucs:
+    p = analysis.sense_p_value
+    if not aucs or p is None or math.isnan(p):
         scale = "(1: the same vector in every sentence, 0: as different as random words)"
         return f"'{analysis.word}' in {count} sentences: {change} {scale}."
-    auc, layer_name = max(aucs)
+    auc, layer_name = max(aucs, key=lambda item: item[0])
+    if p >= SIGNIFICANT:
+        few = " So few sentences could hide a separation." if count < FEW_SENTENCES else ""
+        return (
+            f"'{analysis.word}' in {count} sentences: no layer separates the senses (best AUC {bind(f'{auc:.2f}')}, no "
+            f"better than shuffled labels, {bind(f'p = {p:.2f}')}).{few}"
+        )
     return (
-        f"'{analysis.word}' in {count} sentences: its senses separate best in layer {layer_name}, with an AUC of "
-        f"{auc:.2f} (0.5 is chance, 1 is perfect)."
+        f"'{analysis.word}' in {count} sentences: its senses separate best in {PLACES.get(layer_name, layer_name)}, "
+        f"with an AUC of {auc:.2f} (0.5 is chance, 1 is perfect; {bind(f'p = {p:.3f}')} against shuffled labels, for "
+        f"the best of {len(aucs)} layers)."
     )
 
 

@@ -1,5 +1,7 @@
 """The end of a training: a verdict in one sentence, the scores, and what to do next."""
 
+import math
+
 from regard.display.layout import bind, wrap, wrap_command
 from regard.display.numbers import format_score, pluralize
 from regard.display.stages import format_duration
@@ -15,6 +17,8 @@ ENDS = {
 }
 SETTLED_EPOCHS = 3
 """Epochs after which a model that still ignores its source will hardly begin to use it."""
+FEW_STEPS = 2000
+"""Steps below which even a good model may not translate yet."""
 COPYING_IS_THE_TASK = 50.0
 """BLEU of the source itself from which on a translation is expected to be like it."""
 
@@ -25,7 +29,7 @@ def format_training(event: TrainingFinished, width: int, verbose: bool = False) 
     lines = wrap(describe_verdict(event), width)
     lines += ["", *format_scores(event.evaluation, width, verbose), *wrap(f"report: {event.run.report}", width)]
     lines.append("")
-    if not translates(event.evaluation):
+    if not translates(event.evaluation) and _find_undertraining(event):
         lines += ["Train it further:", *wrap_command(_resume_command(event), width)]
     lines += ["Translate, and see what it attends to:"]
     lines += wrap_command(f"regard translate {folder} < text", width)
@@ -70,10 +74,26 @@ def _compare(evaluation: Evaluation) -> str:
     return f"no better than copying the source ({baselines.copied_source.value:.1f})"
 
 
+def _find_undertraining(event: TrainingFinished) -> str:
+    """The sign that more steps would help; empty where there is none, or where many steps did not help."""
+    validation, earlier = event.validation, event.earlier_loss
+    is_short = event.end != "patience" and event.epochs < SETTLED_EPOCHS and event.step < FEW_STEPS
+    if validation is None or not is_short:
+        return ""
+    if validation.loss >= event.unigram_loss:
+        return (
+            f"its dev loss is {validation.loss:.2f}, and a model that knows only the frequency of each token has "
+            f"{event.unigram_loss:.2f}"
+        )
+    return f"its dev loss was still falling, to {validation.loss:.2f}" if earlier and validation.loss < earlier else ""
+
+
 def _explain(event: TrainingFinished) -> str:
-    validation = event.validation
+    validation, advice = event.validation, "check the pairs with `regard doctor`."
     if validation is None:
-        return "It was not trained long enough."
+        return f"Try another train.learning_rate, and {advice}"
+    if sign := _find_undertraining(event):
+        return f"It was not trained long enough: {sign}."
     history = TrainingHistory([validation], [0.0], event.unigram_loss, warmed_up=True)
     has_settled = event.end == "patience" or event.epochs >= SETTLED_EPOCHS
     if has_settled and check_source_use(history):
@@ -82,15 +102,24 @@ def _explain(event: TrainingFinished) -> str:
             f"({validation.shuffled_source_loss:.2f} instead of {validation.loss:.2f}). Check with `regard doctor` "
             "that the two sides are aligned, then train longer or with a lower train.learning_rate."
         )
-    return (
-        f"It was not trained long enough: its dev loss is {validation.loss:.2f}, and a model that knows only the "
-        f"frequency of each token has {event.unigram_loss:.2f}."
-    )
+    unigram = f"{event.unigram_loss:.2f} of a model that knows only the frequency of each token"
+    if validation.loss >= event.unigram_loss:
+        return f"Its dev loss {validation.loss:.2f} is not below the {unigram}. Lower train.learning_rate, and {advice}"
+    return f"Its dev loss is {validation.loss:.2f}, below the {unigram}. Try another train.learning_rate, and {advice}"
 
 
 def _resume_command(event: TrainingFinished) -> str:
-    train = event.run.load_config().train
-    longer = (
-        f"--minutes {2 * train.minutes:g}" if event.end == "time" and train.minutes else f"--steps {10 * event.step}"
-    )
-    return f"regard train --resume {event.run.folder} {longer}"
+    """The command that trains longer: it raises every limit that would stop it, since the first one reached counts."""
+    train, factor = event.run.load_config().train, 2 if event.end == "time" else 10
+    limits = []
+    if train.last_step and factor * event.step > train.last_step:
+        limits.append(f"--steps {factor * event.step}")
+    if train.epochs and factor * (event.epochs + 1) > train.epochs:
+        limits.append(f"--epochs {factor * train.epochs:g}")
+    if train.tokens:
+        limits.append(f"--set train.tokens={factor * train.tokens:.0f}")
+    if train.minutes and (event.end == "time" or factor * event.seconds > 60 * train.minutes):
+        # More than was used, which may be more than was asked for: preparing the data takes time, too.
+        minutes = max(2 * train.minutes, math.ceil(0.75 * factor * event.seconds / 60))
+        limits.append(f"--minutes {minutes:g}")
+    return f"regard train --resume {event.run.folder} {' '.join(limits)}"

@@ -44,6 +44,8 @@ class SenseAnalysis:
     occurrences: list[Occurrence]
     points: Table
     """layer, x, y, sense, sentence: a 2-D projection of each layer."""
+    sense_p_value: float | None = None
+    """How often the best layer separates permuted senses as well; None without senses."""
 
     def as_table(self) -> Table:
         """One row per layer: every number raw and standardized."""
@@ -127,6 +129,7 @@ def analyze_senses(
             for i, (s, sense) in enumerate(zip(texts, matching_senses, strict=True))
         ],
         Table.from_rows(rows),
+        embeddings.permutation_p_value(layers, sense_labels) if sense_labels else None,
     )
 
 

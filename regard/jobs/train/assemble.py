@@ -60,6 +60,9 @@ def build_session(
         loss_module = _build_loss_module(model, c, padding_free, guided_alignment)
     vocab_size = data.tokenizers.target.vocab_size
     estimate = estimate_corpus(config, data.train, vocab_size, measure_matmul_flops(), processes.world_size)
+    if (c.epochs or c.tokens) and loop.budget.steps:
+        steps_per_epoch = count_steps_per_epoch(c, batches, processes.world_size)
+        estimate = estimate.with_batches(steps_per_epoch, loop.budget.steps, c.minutes)
     session = TrainingSession(
         run=run,
         config=config,
@@ -85,13 +88,18 @@ def build_session(
     return session, [plan, alone] if c.shard and processes.world_size == 1 else [plan]
 
 
+def count_steps_per_epoch(c: TrainConfig, batches: Batches, world_size: int) -> float:
+    """Optimizer steps of an epoch, by the batches of the first one."""
+    return batches.count_batches() / (c.accumulate_batches * world_size)
+
+
 def compute_last_step(c: TrainConfig, batches: Batches, world_size: int) -> int | None:
     """The last step, by whichever of steps, epochs and tokens ends first; None where the time alone decides."""
     candidates = [c.last_step] if c.last_step else []
     if c.epochs or c.tokens:
         corpus = batches.corpus
         tokens_per_epoch = len(corpus.target_ids.values) + len(corpus)  # EOS included
-        steps_per_epoch = batches.count_batches() / (c.accumulate_batches * world_size)
+        steps_per_epoch = count_steps_per_epoch(c, batches, world_size)
         epochs = [epochs for epochs in (c.epochs, c.tokens and c.tokens / tokens_per_epoch) if epochs]
         candidates.append(max(1, round(min(epochs) * steps_per_epoch)))
     return min(candidates, default=None)

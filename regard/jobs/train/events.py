@@ -123,6 +123,8 @@ class TrainingFinished:
     """Of training so far, earlier sessions included."""
     validation: Validation | None
     """The validation of the last step."""
+    earlier_loss: float | None
+    """The lowest dev loss of earlier validations in this session; None if there were none."""
     unigram_loss: float
     """Dev loss of a unigram model, which knows only the frequency of each token."""
 

@@ -1,5 +1,6 @@
 """One session of training: steps with validations and checkpoints, and the scores at the end."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -79,6 +80,7 @@ class TrainingSession:
     _last_saved_step: int = field(default=0, init=False)
     _last_validated_step: int = field(default=0, init=False)
     _last_validation: Validation | None = field(default=None, init=False)
+    _earlier_loss: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._last_saved_step = self.state.step
@@ -168,6 +170,7 @@ class TrainingSession:
             epochs=self.state.data_position.epoch,
             seconds=self.loop.budget.elapsed,
             validation=self._last_validation,
+            earlier_loss=self._earlier_loss,
             unigram_loss=self.alarms.unigram_loss,
         )
 
@@ -214,6 +217,8 @@ class TrainingSession:
             validation = self.validator.validate(step)
         self.log.write_validation(validation)
         self.tracker.write_validation(validation)
+        if self._last_validation:
+            self._earlier_loss = min(self._earlier_loss or math.inf, self._last_validation.loss)
         self._last_validated_step, self._last_validation = step, validation
         self.loop.budget.reserved_seconds = self._estimate_final_seconds(validation)
         return validation

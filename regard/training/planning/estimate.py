@@ -1,7 +1,7 @@
 """Estimates of training before it starts: steps, epochs, minutes and memory on this machine."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.config import Config
 from regard.training.planning.cost import (
@@ -37,6 +37,11 @@ class TrainingEstimate:
     @property
     def epochs(self) -> float:
         return self.steps / self.steps_per_epoch
+
+    def with_batches(self, steps_per_epoch: float, last_step: int, minutes: float | None) -> "TrainingEstimate":
+        """The same by the batches as they are: their number is not an estimate."""
+        by_time = 60 * minutes / self.seconds_per_step if minutes else math.inf
+        return replace(self, steps_per_epoch=steps_per_epoch, steps=min(last_step, by_time))
 
     def lines(self) -> list[str]:
         """The estimate as text."""
