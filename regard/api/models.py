@@ -131,6 +131,7 @@ class TranslationModel:
         >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
         True
         """
+        _require_text(source, "attention()")
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
 
@@ -159,6 +160,7 @@ class EncoderModel:
 
     def attention(self, text: str) -> SentenceAttention:
         """The attention weights of every head for one text."""
+        _require_text(text, "attention()")
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.embedder), text)
 
@@ -188,6 +190,11 @@ def _build_search(beam: int, alpha: float, nbest: int | None, scores: bool) -> S
     if beam == 1 and nbest is None:
         return GreedySearch(scored=scores)
     return BeamSearch(beam, alpha, nbest or 1)
+
+
+def _require_text(text: str, function: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{function} takes one sentence as a str, got {type(text).__name__}")
 
 
 def _require_texts(texts: Sequence[str], function: str) -> list[str]:

@@ -130,5 +130,12 @@ def command_options() -> dict[str, frozenset[str]]:
 
 
 def fail(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    """End with an error message; a terminal gets it in lines that fit, a file as it is."""
+    text = f"error: {message}"
+    if sys.stderr.isatty():
+        from regard.display.console import terminal_width
+        from regard.display.layout import wrap
+
+        text = "\n".join(wrap(text, terminal_width()))
+    print(text, file=sys.stderr)
     sys.exit(2)

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import typer
+
 from regard.cli.options import FILES, OUTPUT, argument, option
 
 
@@ -27,3 +29,5 @@ def corpus(
     if out is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         sys.stdout.writelines(line + "\n" for line in write_rows(gold_pairs))
+        return
+    typer.echo(f"written: {out} ({pairs:,} pairs)", err=True)

@@ -14,6 +14,7 @@ def settings() -> None:
     Read more: docs/results/recipes.md
     """
     from regard.api.planning import settings as list_settings
+    from regard.config.names import CHOSEN_SETTINGS
 
     current_section = ""
     for setting in list_settings():
@@ -23,4 +24,12 @@ def settings() -> None:
             print(f"\n[{current_section}]")
         choices = f" One of: {setting.choices}." if setting.choices else ""
         print(f"# {setting.description}{choices}")
-        print(f"# {name} is unset" if setting.default is None else f"{name} = {json.dumps(setting.default)}")
+        print(_format_value(setting.name in CHOSEN_SETTINGS, name, setting.default))
+
+
+def _format_value(is_chosen: bool, name: str, default: object) -> str:
+    """A line of the file. A setting that training chooses is a comment: as a value it would end the choosing."""
+    if default is None:
+        return f"# {name} is unset"
+    line = f"{name} = {json.dumps(default)}"
+    return f"# {line}  (unset: chosen from the corpus, the machine and the time)" if is_chosen else line

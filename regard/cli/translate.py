@@ -120,6 +120,8 @@ def translate(
         path = _require_output(file, out, nbest > 1 or scores)
         _print_document_result(translate_file(run, file, path, search=search, runtime=runtime, long=long), path)
         return
+    if file is None and sys.stdin.isatty():
+        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
     name = "standard input" if file is None else str(file)
     lines = translate_stream(
         run,

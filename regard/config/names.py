@@ -1,5 +1,11 @@
 """Names that people type from habit, from other toolkits or from earlier versions, and what they are called here."""
 
+CHOSEN_SETTINGS = frozenset(
+    {"data.vocab_size", "model.dim", "model.layers", "model.heads", "model.ffn", "model.dropout"}
+    | {"train.batch_tokens", "train.learning_rate", "train.warmup", "train.guided_alignment"}
+    | {"train.validate_every", "train.save_every"}
+)
+"""Settings that training chooses from the corpus, the machine and the time, if they are unset."""
 SETTING_ALIASES = {
     "data.dev": "val valid validation valid_data eval_data",
     "data.joint_vocab": "share_vocab shared_vocab joined_dictionary joint_dictionary",

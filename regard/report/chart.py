@@ -26,7 +26,7 @@ ID_REFERENCE = re.compile(r"(?<=url\()#[^)]+|^#.+$")
 TITLE_WIDTH = 84  # characters in a line of the title
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chart:
     """A Vega-Lite chart and the name of its files."""
 
@@ -73,6 +73,9 @@ class Chart:
         png.write_bytes(self.to_png())
         svg.write_text(self.to_svg(), encoding="utf-8", newline="\n")
         return png, svg
+
+    def __repr__(self) -> str:
+        return f"<Chart {self.name!r}: {self.title}>"
 
     def _repr_html_(self) -> str:
         return self.to_svg()

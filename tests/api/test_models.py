@@ -28,6 +28,11 @@ def test_another_type_is_a_type_error_with_a_sentence(model, texts):
         model.translate(texts)
 
 
+def test_attention_is_of_one_sentence(model):
+    with pytest.raises(TypeError, match=r"attention\(\) takes one sentence as a str, got list"):
+        model.attention(["I love dogs."])
+
+
 def test_an_item_of_another_type_is_named(model):
     with pytest.raises(TypeError, match="takes a list of str, but item 1 is of type int"):
         model.translate(["a", 2])

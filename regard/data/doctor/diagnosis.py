@@ -163,8 +163,8 @@ class Diagnosis:
         )
 
     def __repr__(self) -> str:
-        kept = f"{self.pairs_kept:,} of {self.pairs_read:,} pairs kept"
-        return f"<Diagnosis: {kept}, {len(self.findings)} findings>"
+        pairs = f"{self.pairs_kept:,} of {self.pairs_read:,} pairs kept"
+        return f"<Diagnosis: {pairs}, {len(self.findings)} findings>"
 
     def __str__(self) -> str:
         return "\n".join(self.format_lines())

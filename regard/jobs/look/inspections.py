@@ -1,6 +1,7 @@
 """What `regard look` does: inspect one sentence, a corpus, or the position encodings of a run."""
 
 import io
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +37,7 @@ from regard.report.look.export import flatten_arrays, tabulate_head
 from regard.report.text import escape_html
 from regard.run import atomic_write
 
+FILE_NAME = re.compile(r"\S+\.[A-Za-z]{2,5}")  # a word with a suffix, which is no sentence
 SENTENCE_OPTIONS = ("--head", "--svg", "--png", "--csv", "--npz", "--no-measure", "--compare-with")
 """Options that need one sentence."""
 TEXT_OPTIONS = ("--out", "--no-measure", "--compare-with")
@@ -153,6 +155,8 @@ def _are_files(texts: Sequence[str]) -> bool:
     if missing and len(missing) < len(texts):
         existing = next(text for text in texts if _is_file(text))
         raise ConfigError(f"{missing[0]}: no such file, but {existing} is one; expected files, or quoted sentences")
+    if missing and all(FILE_NAME.fullmatch(text) for text in missing):
+        raise ConfigError(f"{missing[0]}: no such file; expected files, or quoted sentences")
     return not missing
 
 

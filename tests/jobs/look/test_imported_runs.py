@@ -76,8 +76,9 @@ def test_a_marian_run_is_pruned_and_says_that_it_was_not_fine_tuned(opus, tmp_pa
     pairs = tmp_path / "dev.tsv"
     pairs.write_text("".join(f"{p.source}\t{p.target}\n" for p in marian.SPLITS.dev[:3]), encoding="utf-8")
     told = says(capsys, "prune", opus, "--keep", "18", "--dev", pairs, "--out", tmp_path / "half", "--device", "cpu")
-    assert "with 18 of 24 heads" in told and "without fine-tuning" in told
-    assert f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr" in told
+    assert "18 of 24 heads" in " ".join(told.split()) and "without fine-tuning" in " ".join(told.split())
+    command = f"regard compare {opus} {tmp_path / 'half'} --on test.en test.fr"
+    assert "".join(command.split()) in "".join(told.replace("\\\n", "").split())  # where it wraps depends on the path
     assert isinstance(open_inspected_run(tmp_path / "half").make_example("The king."), object)
 
 

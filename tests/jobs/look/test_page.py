@@ -65,7 +65,7 @@ def refuses(capsys, *argv: str) -> str:
     assert stopped.value.code == 2
     error = capsys.readouterr().err
     assert "Traceback" not in error
-    return error
+    return error[error.index("error: ") :]  # after the progress, which a slow machine shows
 
 
 def says(capsys, *argv: str) -> str:
@@ -149,8 +149,9 @@ def test_look_tells_and_writes_one_head_in_every_form(run, tmp_path, capsys):
     out = {kind: tmp_path / f"head.{kind}" for kind in ("svg", "png", "csv", "npz")}
     options = [part for kind, path in out.items() for part in (f"--{kind}", path)]
     told = says(capsys, "look", run, SENTENCE, "--sentences", "6", "--head", "decoder.1.cross.0", *options)
-    assert "heads measured on 6 sentences of the run's dev set (costs on 5 of them)" in told
-    assert "alignment by " in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
+    told = " ".join(told.split())
+    assert "measured on 6 sentences of the run's dev set (costs on 5 of them)" in told
+    assert "aligned by " in told and "decoder.1.cross.0" in told and "scores of cross attention" in told
     assert "attribution methods agree best for " in told
     assert out["svg"].read_text().startswith("<svg") and out["png"].read_bytes()[:4] == b"\x89PNG"
     header, first = out["csv"].read_text().split("\n")[:2]
@@ -194,24 +195,25 @@ def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, cap
 def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
     out = ["--csv", tmp_path / "heads.csv", "--pharaoh", tmp_path / "links.txt"]
     told = says(capsys, "heads", run, gold, "--sentences", "8", *out)
-    assert (
-        told.split("\n")[0].split()[:4] == ["head", "role", "lift", "95%"] and "best alignment head: decoder." in told
-    )
-    assert "against gold, precision 0." in told and "; all heads averaged 0." in told
+    assert ["head", "role", "lift", "95%"] in [line.split()[:4] for line in told.split("\n")]
+    assert re.match(r"\d+ of 12 heads have a reliable role", told)
+    told = " ".join(told.split())
+    assert "best alignment head: decoder." in told and "against gold, precision 0." in told
+    assert "; all heads averaged 0." in told
     links = (tmp_path / "links.txt").read_text().split("\n")
     assert len(links) == 9 and all(re.fullmatch(r"\d+-\d+( \d+-\d+)*", line) for line in links[:-1])
     assert "grammar:" in told and len((tmp_path / "heads.csv").read_text().strip().split("\n")) == 1 + 12
     corpus = says(capsys, "look", run, gold, "--sentences", "8")
-    assert "measured on 8 sentences of gold.tsv" in corpus
+    assert "measured on 8 sentences of gold.tsv" in " ".join(corpus.split())
 
 
 def test_a_head_alone_has_a_column_of_its_own(run, gold, tmp_path, capsys):
     told = says(capsys, "heads", run, gold, "--sentences", "6", "--keep-only", "--csv", tmp_path / "heads.csv")
-    assert " keep only " in told.split("\n")[0] and "keep only: increase of the loss without all other heads" in told
+    assert " keep only" in told and "keep only: increase of the loss without all other heads" in " ".join(told.split())
     header, *rows_ = [line.split(",") for line in (tmp_path / "heads.csv").read_text().strip().split("\n")]
     assert all(float(row[header.index("keep only")]) > -1 for row in rows_) and len(rows_) == 12
     assert {"normalized_entropy", "distance_std", "macro lift", "keep only low"} <= set(header)
-    assert " keep only " not in says(capsys, "heads", run, gold, "--sentences", "6")
+    assert " keep only" not in says(capsys, "heads", run, gold, "--sentences", "6")
 
 
 @pytest.fixture
@@ -229,7 +231,9 @@ def spaced(tmp_path) -> dict[str, Path]:
 
 def test_gold_of_ones_own_judges_the_aligners(run, spaced, capsys, tmp_path):
     pairs = [spaced["en"], spaced["fr"]]
-    told = says(capsys, "heads", run, *pairs, "--gold", spaced["links"], "--pharaoh", tmp_path / "out")
+    told = " ".join(
+        says(capsys, "heads", run, *pairs, "--gold", spaced["links"], "--pharaoh", tmp_path / "out").split()
+    )
     assert "measured on 2 sentences of pairs.en pairs.fr with gold links" in told
     found = [parse_pharaoh(line, "out")[0] for line in (tmp_path / "out").read_text().split("\n")[:2]]
     counts = compare_links(found[0], [(0, 0), (1, 1), (2, 2)], [(3, 3)]) + compare_links(found[1], [(0, 0)])
@@ -248,7 +252,7 @@ def test_every_pair_has_its_line_of_links_and_words_are_cut_by_spaces(run, tmp_p
     assert second == "" and rest == [""] and third in ("0-0", "1-0", "0-0 1-0")
     assert {t for _, t in parse_pharaoh(first, "links")[0]} == {0, 1, 2}
     links.write_text(f"{first}\n\n{third}\n\n", encoding="utf-8")
-    told = says(capsys, "heads", run, *pairs, "--gold", links)
+    told = " ".join(says(capsys, "heads", run, *pairs, "--gold", links).split())
     assert "measured on 2 sentences" in told and "AER" in told
 
 
@@ -470,6 +474,7 @@ def test_every_selftest_passes(capsys, monkeypatch):
         (["look", "RUN", "GOLD", "--no-measure"], "--no-measure needs one sentence"),
         (["look", "RUN", "--positions", "--out", "x.html"], "--out needs text, and --positions has none"),
         (["look", "RUN", "tset.en", "GOLD"], "tset.en: no such file, but "),
+        (["look", "RUN", "tset.en", "tset.fr"], "tset.en: no such file; expected files, or quoted sentences"),
         (["look", "RUN", "GOLD", "tset.fr"], "tset.fr: no such file, but "),
         (["heads", "RUN", "BLANK", "BLANK"], "nothing to measure on"),
         (["look", "nowhere", SENTENCE], "no such run"),
@@ -480,7 +485,6 @@ def test_every_selftest_passes(capsys, monkeypatch):
         (["look", "RUN", SENTENCE, "--compare-with", "nowhere"], "expected a step, `start`, or the folder of a run"),
         (["look", "RUN", "GOLD", "--compare-with", "start"], "--compare-with needs one sentence"),
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
-        (["prune", "RUN", "--out", "OUT"], "--dev"),
         (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),
         (["prune", "RUN", "--dev", "GOLD", "--out", "RUN"], "cannot be pruned in place"),
         (["senses", "RUN", "zebra", "GOLD"], "the word 'zebra' occurs in no sentence"),

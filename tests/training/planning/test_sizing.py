@@ -1,5 +1,7 @@
 """What is chosen, from what, and what gives way."""
 
+import tomllib
+
 import pytest
 
 from regard import config as settings
@@ -87,3 +89,14 @@ def test_a_batch_fits_into_memory():
 @pytest.mark.parametrize("preset", SIZE_PRESETS, ids=lambda preset: str(preset.dim))
 def test_the_ladder_holds_models_that_can_be_built(preset):
     assert preset.model_config().dim % preset.heads == 0
+
+
+def test_the_printed_config_file_leaves_open_what_is_chosen(capsys):
+    from regard.cli.settings import settings as print_settings
+    from regard.config.names import CHOSEN_SETTINGS
+
+    print_settings()
+    printed = settings.build(tomllib.loads(capsys.readouterr().out))
+    inputs = SizingInputs(30_000, 900_000, 900_000, 1e11)
+    chosen = {choice.name for choice in suggest_settings(inputs, printed)}
+    assert chosen == {choice.name for choice in suggest_settings(inputs)} == CHOSEN_SETTINGS
