@@ -36,7 +36,7 @@ DEV = option(FILES, PAIR, "Validation pairs, which select the best checkpoint: t
 TEST = option(FILES, PAIR, "Test pairs, on which the finished model is scored.")
 SOURCE = option(FILES, "CODE", "Language code of the source side, such as en.")
 TARGET = option(FILES, "CODE", "Language code of the target side, such as fr.")
-MINUTES = option(TIME, "NUMBER", "Training time in minutes.")
+MINUTES = option(TIME, "NUMBER", "Training time in minutes; of a resumed run, in total.")
 STEPS = option(TIME, "NUMBER", "Number of optimizer steps.")
 EPOCHS = option(TIME, "NUMBER", "Number of passes over the training pairs, as in --epochs 1.5.")
 SET = option(MODEL, "NAME=VALUE", "Change any of the settings that `regard settings` lists. May be repeated.", "--set")

@@ -30,7 +30,11 @@ TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes e
 
 
 def train(
-    files: list[Path] | None = argument("FILES", "Two aligned text files, one .tsv, or a config .toml.", None),
+    files: list[Path] | None = argument(
+        "FILES",
+        "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
+        None,
+    ),
     dev: list[str] | None = DEV,
     test: list[str] | None = TEST,
     source: str | None = SOURCE,

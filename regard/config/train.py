@@ -67,7 +67,7 @@ class TrainConfig(Settings):
     head_stats_every: int = Field(default=0, ge=0)
     """Steps between two measurements of all attention heads, saved in heads.jsonl; about a second each. 0: never."""
     track: tuple[Literal["tensorboard"], ...] = ()
-    """Trackers of training curves; tensorboard: event files in the run folder (`pip install 'regard[track]'`)."""
+    """Trackers of training curves; tensorboard: event files in the run folder (extra `track`)."""
     track_histograms: int = Field(default=0, ge=0)
     """Steps between two histograms of every weight and gradient in TensorBoard. 0: never."""
     init_from: str = ""

@@ -71,5 +71,7 @@ def _import_tokenizers() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise ConfigError("WordPiece needs the tokenizers library: pip install 'regard[bert]'") from None
+        raise ConfigError(
+            "WordPiece needs the tokenizers library; in Regard's source folder: pip install '.[bert]'"
+        ) from None
     return tokenizers

@@ -48,7 +48,9 @@ def import_ctranslate2() -> Any:
     try:
         import ctranslate2
     except ImportError:
-        raise ConfigError("CTranslate2 is not installed; install it with `pip install 'regard[ctranslate2]'`") from None
+        raise ConfigError(
+            "CTranslate2 is not installed; in Regard's source folder: pip install '.[ctranslate2]'"
+        ) from None
     return ctranslate2
 
 

@@ -219,7 +219,9 @@ def suggest_speedups(
         yield "! there is a GPU, which train.device=auto uses; these numbers are for the CPU"
     if int8_speedup > 1.1:
         yield f"! regard translate --quantize int8 is {int8_speedup:.1f} times as fast with a beam"
-    install = "" if importlib.util.find_spec("ctranslate2") else " (pip install 'regard[ctranslate2]')"
+    install = (
+        "" if importlib.util.find_spec("ctranslate2") else " (in Regard's source folder: pip install '.[ctranslate2]')"
+    )
     yield f"! not measured here, but may be faster: regard translate --engine ctranslate2{install}"
 
 

@@ -112,7 +112,9 @@ def _import_optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise ConfigError("tuning needs Optuna, which is not installed; pip install 'regard[tune]'") from None
+        raise ConfigError(
+            "tuning needs Optuna, which is not installed; in Regard's source folder: pip install '.[tune]'"
+        ) from None
     optuna.logging.set_verbosity(logging.ERROR)
     return optuna
 

@@ -61,5 +61,5 @@ def require_installed(trackers: Iterable[str]) -> None:
         except ImportError:
             raise ConfigError(
                 f"train.track={tracker} needs the package {tracker}, which is not installed; "
-                f"pip install 'regard[track]'"
+                f"in Regard's source folder: pip install '.[track]'"
             ) from None

@@ -221,7 +221,7 @@ def test_without_the_package_nothing_is_prepared(tmp_path, tiny, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     for name in [name for name in sys.modules if name.startswith(("tensorboard.", "regard.training.tracking."))]:
         monkeypatch.delitem(sys.modules, name)
-    missing = r"^train.track=tensorboard needs the package tensorboard, .* pip install 'regard\[track\]'$"
+    missing = r"^train.track=tensorboard needs the package tensorboard, .* pip install '\.\[track\]'$"
     with pytest.raises(ConfigError, match=missing):
         next(job.train_run(tmp_path / "new", config, False, never))
     with pytest.raises(ConfigError, match=missing):
