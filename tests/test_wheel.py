@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.test_blocks import script
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -32,3 +34,16 @@ def test_a_wheel_in_an_empty_environment_runs_the_demo(wheel: Path, tmp_path: Pa
     assert out.returncode == 0, out.stderr
     assert "What to try next" in out.stdout and "alignment error rate" in out.stdout
     assert (tmp_path / "runs" / "demo" / "report.html").exists()
+    assert_the_tour_runs(tmp_path / "env" / "bin", tmp_path / "elsewhere")
+
+
+def assert_the_tour_runs(programs: Path, folder: Path) -> None:
+    """The README's tour, shell and Python, in a folder that knows nothing of the repository."""
+    folder.mkdir()
+    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
+    tour = script(ROOT / "README.md", folder)
+    out = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", tour], cwd=folder, capture_output=True, text=True, env=environment
+    )
+    assert out.returncode == 0, out.stderr
+    assert "BLEU" in out.stdout and (folder / "look.html").exists() and (folder / "runs" / "half").is_dir()

@@ -237,7 +237,7 @@ def test_an_encoder_does_not_translate_and_is_not_trained_on(folder: Path, tmp_p
 
 def test_the_library_is_asked_for_by_name_where_it_is_absent(folder: Path, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
-    with pytest.raises(ConfigError, match=r"needs the tokenizers library; in Regard's source folder: pip install '\.\[bert\]'"):
+    with pytest.raises(ConfigError, match=r"needs the tokenizers library; .* pip install '\.\[bert\]'"):
         import_folder(folder, tmp_path / "run")
 
 
