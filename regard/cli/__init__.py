@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         with exit_on_signals(), show_stages():
             code = program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
-        sys.exit(code)
+        sys.exit(code or 0)
     except UsageError as error:
         fail(describe_error(error, arguments, vars(program)["commands"]))
     except RegardError as error:

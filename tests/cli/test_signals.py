@@ -22,6 +22,7 @@ def wait():
 
 cli.main(["wait"])
 """
+DEFAULTS = {signal.SIGTERM: "SIG_DFL", signal.SIGHUP: "SIG_DFL", signal.SIGINT: "default_int_handler"}
 HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 
@@ -32,7 +33,8 @@ def test_a_signal_ends_the_program_in_order(number: signal.Signals, code: int):
     terminal, inside = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color"}
     text = b""
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=inside, stderr=inside, env=environment) as process:
+    program = f"import signal; signal.signal({number:d}, signal.{DEFAULTS[number]})\n{PROGRAM}"  # whatever nohup did
+    with subprocess.Popen([sys.executable, "-c", program], stdout=inside, stderr=inside, env=environment) as process:
         os.close(inside)
         while HIDE_CURSOR not in text:
             text += os.read(terminal, 65536)

@@ -192,7 +192,8 @@ def test_nothing_is_said_of_terms_that_no_corpus_was_read_for(run, tmp_path, cap
     assert "positions alone" not in panel.lower() and "JSD" in panel
 
 
-def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys):
+def test_heads_are_told_in_a_table_with_the_best_aligner(run, gold, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # narrower tables leave columns out
     out = ["--csv", tmp_path / "heads.csv", "--pharaoh", tmp_path / "links.txt"]
     told = says(capsys, "heads", run, gold, "--sentences", "8", *out)
     assert ["head", "role", "lift", "95%"] in [line.split()[:4] for line in told.split("\n")]
@@ -266,6 +267,7 @@ def test_grammar_is_no_gold_of_ones_own(run, spaced, monkeypatch, capsys):
 
 def test_a_head_that_only_copies_has_no_sentences_for_it(run, tmp_path, capsys, monkeypatch):
     """Few short sentences may show no pattern, and then copying is all that is known of a head."""
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("regard.inspection.heads.roles.MIN_LIFT", 0.0)
     monkeypatch.setattr("regard.inspection.heads.roles.max_random_copying", lambda *_: 0.0)
     monkeypatch.setattr("regard.inspection.heads.roles.BASELINE_MARGIN", 9.0)

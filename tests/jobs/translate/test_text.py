@@ -82,7 +82,7 @@ def test_a_unit_that_was_cut_is_translated_segment_by_segment(tmp_path: Path):
     document = open_document(tmp_path / "in.xlf", "en", "fr")
     assert [segment.location.rpartition(":")[2] for segment in document.segments] == ["3", "3"]
     filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), LengthLimit(256))
-    assert (filled.num_translated, filled.skipped_segments) == (2, [])
+    assert (filled.num_translated, filled.skipped_segments) == (2, ())
     marked, two = ' state="needs-review-translation"', '<mrk mtype="seg" mid="2">TWO DOGS.</mrk>'
     after = SEGMENTED.format(codes=' target-language="fr"', state=marked, one="ONE CAT.", second=two)
     assert (tmp_path / "out.xlf").read_text(encoding="utf-8") == after

@@ -39,7 +39,7 @@ def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
         assert len(pool.candidates(TEXTS)) == 3
         for process in pool._executor._processes.values():
             os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(RunError, match=r"worker processes died, .* try --workers 1"):
+        with pytest.raises(RunError, match=r"worker processes died\. .* Try --workers 1"):
             pool.candidates(TEXTS)
 
 
