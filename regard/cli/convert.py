@@ -24,7 +24,9 @@ def import_(
 
     run = import_model(folder, out, overwrite=overwrite)
     capability = "translates" if run.config.model.architecture == "encoder-decoder" else "embeds text"
-    typer.echo(f"{folder}: {run.parameters:,} parameters; it {capability}", err=True)
+    typer.echo(
+        f"{folder}: {run.parameters:,} parameters, {run.config.data.vocab_size:,} tokens; it {capability}", err=True
+    )
     typer.echo(f"written: {run.folder}", err=True)
 
 

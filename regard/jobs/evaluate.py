@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.decode import Search
 from regard.errors import RunError
@@ -20,9 +20,11 @@ from regard.jobs.contamination import load_trained_sources
 from regard.jobs.load import load
 from regard.metrics import Metric, Score, make_bleu_metric
 from regard.progress import track
-from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run, write_text
 from regard.tasks.translate import Translator
+
+if TYPE_CHECKING:
+    from regard.report import Table
 
 COLUMNS = ("source", "reference", "translation", "bleu", "chrf")
 
@@ -65,10 +67,12 @@ class FileEvaluation:
         sentences = f"{len(self.evaluation.sentences):,} sentences."
         if self.num_contaminated:
             sentences += f" The run was trained on {self.num_contaminated:,} of the sources: their scores are memory."
+        from regard.report import Paragraph, TableView, render_fragment
+
         return render_fragment([TableView(tabulate_evaluation(self.evaluation)), Paragraph(sentences)])
 
 
-def tabulate_evaluation(evaluation: Evaluation) -> Table:
+def tabulate_evaluation(evaluation: Evaluation) -> "Table":
     """Every score with its interval and signature, and BLEU of two baselines without a translator."""
     baselines = evaluation.baselines
     named_scores = [(score.name, score) for score in evaluation.scores.values()]
@@ -79,8 +83,10 @@ def tabulate_evaluation(evaluation: Evaluation) -> Table:
     return tabulate_scores(dict(named_scores))
 
 
-def tabulate_scores(scores: Mapping[str, Score]) -> Table:
+def tabulate_scores(scores: Mapping[str, Score]) -> "Table":
     """One row for each score."""
+    from regard.report import Table  # with all that draws, which training does not need
+
     return Table.from_rows(
         {"metric": name, "score": s.value, "95% CI low": s.low, "95% CI high": s.high, "signature": s.signature}
         for name, s in scores.items()

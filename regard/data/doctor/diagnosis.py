@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count as numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
 from regard.data.doctor.repeats import BitSet
 from regard.errors import DataError
 from regard.formats import Pair
-from regard.report import Paragraph, Table, TableView, render_fragment
+
+if TYPE_CHECKING:
+    from regard.report import Table
 
 MAX_EXAMPLE_CHARS = 160
 EXAMPLES_IN_LINE = 3
@@ -147,8 +149,10 @@ class Diagnosis:
             finding.format_line() for finding in self.findings
         ]
 
-    def as_table(self) -> Table:
+    def as_table(self) -> "Table":
         """One row for each finding."""
+        from regard.report import Table  # with all that draws, which training does not need
+
         return Table.from_rows(
             {
                 "split": finding.split,
@@ -170,6 +174,8 @@ class Diagnosis:
         return "\n".join(self.format_lines())
 
     def _repr_html_(self) -> str:
+        from regard.report import Paragraph, TableView, render_fragment
+
         headers = [Paragraph(_format_split(summary)) for summary in self.splits]
         table = [TableView(self.as_table())] if self.findings else [Paragraph("No findings.")]
         return render_fragment([*headers, *table])

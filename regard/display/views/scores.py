@@ -60,13 +60,13 @@ def _describe_answer(result: FileEvaluation) -> str:
     evaluation = result.evaluation
     bleu, count = evaluation.scores["bleu"], len(evaluation.sentences)
     sentences = pluralize(count, "sentence")
+    answer = f"{bind(format_score(bleu))} on {sentences} {describe_baseline(evaluation)}."
     if not is_above_chance(evaluation):
         chance = evaluation.baselines.shuffled_translations.value
-        return (
+        answer = (
             f"Does not translate: {bind(format_score(bleu))} on {sentences} is no better than the translations "
             f"of other sentences ({chance:.1f})."
         )
-    answer = f"{bind(format_score(bleu))} on {sentences} {describe_baseline(evaluation)}."
     if result.num_contaminated:
         share = "All" if result.num_contaminated == count else f"{result.num_contaminated:,}"
         verb = "was" if result.num_contaminated == 1 else "were"

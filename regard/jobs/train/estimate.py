@@ -1,5 +1,6 @@
 """The cost of training on some files, without training."""
 
+import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
 from regard.jobs.train.prepare import stream_pairs
 from regard.progress import stage, track
-from regard.report.text import escape_html
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
@@ -48,7 +48,7 @@ class FileEstimate:
         return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape_html(str(self))}</pre>"
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def lines(self) -> list[str]:
         """The estimate as text."""

@@ -52,7 +52,7 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
     assert len(steps[1]) == STEPS  # one log, written by one of them
     for mine, theirs in zip(*steps, strict=True):
         assert mine.tokens == theirs.tokens and mine.loss == pytest.approx(theirs.loss, abs=1e-9)
-    assert done.stderr.count("training starts") == 1 and (tmp_path / "two" / "report.html").exists()
+    assert done.stderr.count("Training starts") == 1 and (tmp_path / "two" / "report.html").exists()
 
 
 @pytest.mark.slow
