@@ -23,6 +23,11 @@ from regard.cli.options import (
 )
 
 EXIT_INTERRUPTED = 130
+TRAINING_FILES = argument(
+    "FILES",
+    "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
+    None,
+)
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
@@ -30,11 +35,7 @@ TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes e
 
 
 def train(
-    files: list[Path] | None = argument(
-        "FILES",
-        "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
-        None,
-    ),
+    files: list[Path] | None = TRAINING_FILES,
     dev: list[str] | None = DEV,
     test: list[str] | None = TEST,
     source: str | None = SOURCE,

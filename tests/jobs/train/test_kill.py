@@ -63,7 +63,7 @@ def disturbed(files: Path, out: Path, steps: int, kills: int, seed: int) -> list
 
 
 @pytest.mark.parametrize(
-    ("kills", "steps"), [pytest.param(3, 120, id="3"), pytest.param(25, 700, id="25", marks=pytest.mark.slow)]
+    ("kills", "steps"), [pytest.param(3, 400, id="3"), pytest.param(25, 700, id="25", marks=pytest.mark.slow)]
 )
 def test_killed_and_resumed_ends_as_if_undisturbed(files: Path, tmp_path: Path, kills: int, steps: int, capsys):
     whole = start([*START, *arguments(files, tmp_path / "whole", steps)])
