@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from regard.errors import DataError
-from regard.metrics.resample import ratio_score
+from regard.metrics.intervals import ratio_score
 from regard.metrics.score import Score
 
 SIGNATURE = "unit:token|teacher-forced|pads:never"

@@ -1,25 +1,19 @@
 """chrF: the F-score of character n-grams, fairer than BLEU to languages with rich morphology."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sacrebleu.metrics.chrf import CHRF
 
-from regard.metrics.score import Score, corpus_score
+from regard.metrics.corpus_sums import corpus_score
+from regard.metrics.score import Score
+from regard.metrics.tokenization import DEFAULT_TOKENIZATION, Tokenization
 
 
-class BootstrapCHRF(CHRF):
-    """sacreBLEU's chrF with floats for scores of 0: its own are integers, on which its bootstrap fails."""
-
-    def _compute_score_from_stats(self, stats: list[int]) -> Any:
-        score = super()._compute_score_from_stats(stats)
-        score.score = float(score.score)
-        return score
-
-
-def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """Corpus chrF2."""
-    return corpus_score("chrF2", BootstrapCHRF(), hypotheses, references)
+def corpus_chrf(
+    hypotheses: Sequence[str], references: Sequence[str], tokenization: Tokenization = DEFAULT_TOKENIZATION
+) -> Score:
+    """Corpus chrF2; its characters need no tokenization."""
+    return corpus_score("chrF2", CHRF(), hypotheses, references)
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:

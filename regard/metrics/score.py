@@ -1,52 +1,59 @@
-"""A score with its signature and confidence interval, and the conversion of sacreBLEU's."""
+"""A score with its signature and confidence interval."""
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from regard.errors import DataError
-
-RESAMPLES = 1000
+from regard.metrics.tokenization import Tokenization
 
 
 @dataclass(frozen=True)
 class Score:
-    """A value, its 95% confidence interval, and the signature that says how it was computed."""
+    """A value, its 95% confidence interval, and the signature that says how both were computed."""
 
     name: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    """None, as `high`, where there are too few sentences for an interval; the signature says so."""
+    high: float | None
     signature: str
 
+    def format_margin(self, digits: int) -> str:
+        """The value ± half the width of its interval; the value alone where there is no interval."""
+        return format_with_margin(self.as_dict(), digits)
+
+    def format_interval(self, digits: int = 2) -> str:
+        """The bounds of the interval in words."""
+        if self.low is None or self.high is None:
+            return "too few sentences"
+        return f"{self.low:.{digits}f} to {self.high:.{digits}f}"
+
     def __str__(self) -> str:
-        half_width = (self.high - self.low) / 2
-        return f"{self.name} {self.value:.2f} ± {half_width:.2f} [{self.low:.2f}, {self.high:.2f}]  {self.signature}"
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.name} {self.format_margin(2)}{interval}  {self.signature}"
 
     def _repr_html_(self) -> str:
-        interval = f"{self.value:.2f} <small>[{self.low:.2f}, {self.high:.2f}]</small>"
-        return f"<b>{html.escape(self.name)}</b> {interval}<br><small>{html.escape(self.signature)}</small>"
+        interval = "too few sentences for an interval"
+        if self.low is not None and self.high is not None:
+            interval = f"[{self.low:.2f}, {self.high:.2f}]"
+        score = f"{self.value:.2f} <small>{interval}</small>"
+        return f"<b>{html.escape(self.name)}</b> {score}<br><small>{html.escape(self.signature)}</small>"
 
     def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}
 
 
-Metric = Callable[[Sequence[str], Sequence[str]], Score]
-"""Translations and references -> their score."""
+Metric = Callable[[Sequence[str], Sequence[str], Tokenization], Score]
+"""Translations and references, and how they are split -> their score."""
 
 
-def corpus_score(name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """A sacreBLEU metric over a corpus, with its bootstrap interval (mean ± half-width, as sacreBLEU reports it)."""
-    require_aligned(hypotheses, references)
-    result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=RESAMPLES)
-    return Score(
-        name=name,
-        value=float(result.score),
-        low=float(result._mean - result._ci),
-        high=float(result._mean + result._ci),
-        signature=str(metric.get_signature()),
-    )
+def format_with_margin(score: Mapping[str, Any], digits: int) -> str:
+    """A value ± half the width of its interval, where it has one: of a score as a dictionary."""
+    low, high = score.get("low"), score.get("high")
+    margin = "" if low is None or high is None else f" ± {(high - low) / 2:.{digits}f}"
+    return f"{score['value']:.{digits}f}{margin}"
 
 
 def require_aligned(hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from sacrebleu.metrics.ter import TER
+from regard.metrics.corpus_sums import corpus_score
+from regard.metrics.score import Score
+from regard.metrics.tokenization import DEFAULT_TOKENIZATION, Tokenization
 
-from regard.metrics.score import Score, corpus_score
 
-
-def corpus_ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """Corpus TER, as sacreBLEU computes it."""
-    return corpus_score("TER", TER(), hypotheses, references)
+def corpus_ter(
+    hypotheses: Sequence[str], references: Sequence[str], tokenization: Tokenization = DEFAULT_TOKENIZATION
+) -> Score:
+    """Corpus TER, as sacreBLEU computes it; over the tokens of BLEU where words have no spaces between them."""
+    return corpus_score("TER", tokenization.make_ter(), hypotheses, references)

@@ -1,4 +1,4 @@
-"""Paired tests are sacreBLEU's, to the last digit."""
+"""Paired tests: sacreBLEU's own p-values to the last digit, and ours, which are as often small as they say."""
 
 import json
 import os
@@ -8,10 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from regard.errors import DataError
 from regard.metrics import paired_tests
+from regard.metrics.significance import PAIRED_TESTS
+from tests.metrics.simulation import equal_systems
 
 WORDS = (
     "le",
@@ -47,7 +51,7 @@ REFERENCES = texts(0, 0.0)
 
 @pytest.mark.parametrize("kind", ["bs", "ar"])
 @pytest.mark.parametrize("seed", ["12345", "7"])
-def test_they_agree_with_the_sacrebleu_command(kind: str, seed: str, tmp_path: Path, monkeypatch):
+def test_what_is_called_sacrebleus_agrees_with_the_sacrebleu_command(kind: str, seed: str, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("SACREBLEU_SEED", seed)
     for name, lines in (SYSTEMS | {"ref": REFERENCES}).items():
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -66,13 +70,13 @@ def test_they_agree_with_the_sacrebleu_command(kind: str, seed: str, tmp_path: P
             assert test.score == pytest.approx(row[title]["score"], abs=1e-9)
             assert (test.p is None) == (name == "first")
             if test.p is not None:
-                assert test.p == row[title]["p_value"]
+                assert test.sacrebleu_p == row[title]["p_value"]
                 compared += 1
     assert compared == 2
     # As JSON the command cannot write chrF and TER: their bootstrap numbers have another type.
     text = run_sacrebleu("-f", "text", "-m", "chrf", "ter")
     chances = [float(p) for p in re.findall(r"p = ([0-9.]+)\)", text)]
-    assert chances == [round(ours[s][m].p, 4) for s in ("second", "third") for m in ("chrf", "ter")]
+    assert chances == [round(ours[s][m].sacrebleu_p, 4) for s in ("second", "third") for m in ("chrf", "ter")]
     assert ours["second"]["bleu"].p != ours["third"]["bleu"].p  # else the comparison would say nothing
 
 
@@ -87,3 +91,50 @@ def test_lists_of_unequal_length_and_a_single_system_are_refused():
         paired_tests({"a": SYSTEMS["first"], "b": SYSTEMS["second"][:-1]}, REFERENCES, "bs")
     with pytest.raises(DataError, match="two systems"):
         paired_tests({"a": SYSTEMS["first"]}, REFERENCES, "ar")
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_identical_outputs_do_not_differ(kind: str):
+    for test in paired_tests({"a": SYSTEMS["first"], "b": list(SYSTEMS["first"])}, REFERENCES, kind)["b"].values():
+        assert test.p == 1 and not test.significant and test.format_p_value(3) == "the same translations"
+        assert test.sacrebleu_p < 0.002  # what sacreBLEU makes of it
+
+
+def test_several_systems_are_corrected_together_and_two_are_not():
+    alone = paired_tests({"a": SYSTEMS["first"], "b": SYSTEMS["third"]}, REFERENCES, "ar")["b"]["bleu"]
+    assert alone.adjusted_p is None and alone.decisive_p == alone.p
+    tests = paired_tests({"a": SYSTEMS["first"], "b": SYSTEMS["third"], "c": SYSTEMS["second"]}, REFERENCES, "ar")
+    assert tests["b"]["bleu"].p == alone.p and tests["b"]["bleu"].decisive_p == pytest.approx(2 * alone.p)
+
+
+def test_a_draw_that_ties_with_the_observation_speaks_for_chance():
+    """Six sentences that all favor one side: of 64 exchanges two are as extreme, so p is 2 / 64."""
+    references = [f"w{n} x{n} y{n} z{n} v{n}" for n in range(20)]
+    worse = [f"w{n} q{n} r{n} s{n} t{n}" if n < 6 else text for n, text in enumerate(references)]
+    test = paired_tests({"a": references, "b": worse}, references, "ar", ("bleu",))["b"]["bleu"]
+    assert test.p == pytest.approx(2 / 64, abs=0.006) and test.sacrebleu_p < 0.001
+
+
+def null_sizes(num_sentences: int, repeats: int) -> dict[str, float]:
+    """How often p is below 0.05 for two systems that are equally good."""
+    rng, metric, hits = np.random.default_rng(num_sentences), BLEU(force=True), {"bs": 0, "ar": 0, "sacrebleu": 0}
+    draws = {kind: test.draw(num_sentences, 12345)[:2000] for kind, test in PAIRED_TESTS.items()}
+    for _ in range(repeats):
+        first, other = equal_systems(rng, 2, num_sentences)
+        values = {kind: test.p_values(metric, first, other, draws[kind]) for kind, test in PAIRED_TESTS.items()}
+        hits["sacrebleu"] += values["bs"].sacrebleu_p < 0.05
+        for kind in ("bs", "ar"):
+            hits[kind] += values[kind].p < 0.05
+    return {kind: count / repeats for kind, count in hits.items()}
+
+
+def test_equal_systems_differ_once_in_twenty():
+    sizes = null_sizes(53, 300)
+    assert 0.02 < sizes["bs"] < 0.085 and 0.02 < sizes["ar"] < 0.085 and sizes["sacrebleu"] > 0.085
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_sentences", [20, 50, 200])
+def test_equal_systems_differ_once_in_twenty_on_any_number_of_sentences(num_sentences: int):
+    sizes = null_sizes(num_sentences, 2000)
+    assert 0.035 < sizes["bs"] < 0.065 and 0.035 < sizes["ar"] < 0.065

@@ -1,12 +1,21 @@
 """Tests over samples of scores: chance is named as often as it should be, and p-values are the textbook's."""
 
+import itertools
 import math
 import random
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from regard.metrics.statistical_tests import permutation_test, spearman_correlation, spearman_test, welch_t_test
+from regard.metrics.statistical_tests import (
+    holm_correction,
+    permutation_test,
+    spearman_correlation,
+    spearman_test,
+    tukey_p_value,
+    welch_t_test,
+)
 
 
 @pytest.mark.parametrize("labels", [2, 6])
@@ -57,18 +66,35 @@ def test_samples_without_variance_are_equal_or_not():
 
 
 @pytest.mark.parametrize(
-    ("points", "rho", "noise"),
+    ("points", "rho"),
     [
-        ([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)], 0.8, 0.98),
-        ([(1, 1), (1, 2), (2, 2), (3, 9), (3, 0), (7, 4)], 0.4030299679679092, 0.8765386471799175),
-        ([(1, 1), (2, 1), (3, 1)], 0.0, 1.3859292911256331),
-        ([(0.3, 5.0), (0.1, 2.0)], 1.0, 1.96),
+        ([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)], 0.8),
+        ([(1, 1), (1, 2), (2, 2), (3, 9), (3, 0), (7, 4)], 0.4030299679679092),
+        ([(1, 1), (2, 1), (3, 1)], 0.0),
+        ([(0.3, 5.0), (0.1, 2.0)], 1.0),
     ],
 )
-def test_spearmans_rho_shares_ranks_among_ties(points, rho: float, noise: float):
-    test = spearman_test(*zip(*points, strict=True))
-    assert (test.rho, test.noise) == pytest.approx((rho, noise), abs=1e-9)
-    assert test.significant == (abs(rho) > noise)
+def test_spearmans_p_value_is_that_of_all_permutations(points, rho: float):
+    x, y = zip(*points, strict=True)
+    test = spearman_test(x, y)
+    assert test.rho == pytest.approx(rho, abs=1e-9)
+    others = [spearman_correlation(x, order) for order in itertools.permutations(y)]
+    exact = sum(abs(other) >= abs(rho) - 1e-9 or math.isnan(other) for other in others) / len(others)
+    assert test.p_value == pytest.approx(exact, abs=0.03) and test.significant == (exact < 0.05)
+
+
+def test_tukeys_p_values_are_those_of_scipys_integral():
+    samples = [[24.1, 24.9, 23.8], [25.0, 26.1, 25.2], [24.0, 24.2, 25.1], [20.0, 21.5, 20.2]]
+    theirs = stats.tukey_hsd(*samples).pvalue
+    assert [tukey_p_value(samples, 0, n) for n in (1, 2, 3)] == pytest.approx(theirs[0, 1:].tolist(), abs=0.005)
+    assert tukey_p_value([[1.0, 1.0], [1.0, 1.0]], 0, 1) == 1 and tukey_p_value([[1.0, 1.0], [2.0, 2.0]], 0, 1) == 0
+
+
+def test_holms_p_values_grow_with_the_number_of_tests():
+    assert holm_correction({"a": 0.01, "b": 0.03, "c": 0.02, "d": 0.6}) == pytest.approx(
+        {"a": 0.04, "b": 0.06, "c": 0.06, "d": 0.6}
+    )
+    assert holm_correction({"a": 0.4}) == {"a": 0.4} and holm_correction({"a": 0.7, "b": 0.8}) == {"a": 1.0, "b": 1.0}
 
 
 def test_a_constant_has_no_rank_correlation():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from regard.jobs.train.training_data import count_epoch_batches
 from regard.run import Run
 from regard.training import log
 from regard.training.loop import Step
@@ -60,7 +61,8 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
     if not run.log.exists():
         return None
     records = list(log.read(run.log))
-    epoch_length = max((step.data_position.batch for step in records if isinstance(step, Step)), default=1)
+    log_steps = [record for record in records if isinstance(record, Step)]
+    epoch_length = count_epoch_batches(run, log_steps) if unit == "epochs" else 1
     steps: list[CurvePoint] = []
     validations: list[CurvePoint] = []
     seconds, epochs, number = 0.0, 0.0, 0

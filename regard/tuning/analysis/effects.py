@@ -1,8 +1,9 @@
 """Effects of one setting: which trials may be compared, whether the effect is significant, and confounders."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from regard.metrics.statistical_tests import Block, permutation_test, spearman_test
+from regard.metrics.statistical_tests import SIGNIFICANCE_LEVEL, Block, permutation_test, spearman_test
 from regard.tuning.results import TrialResult
 from regard.tuning.space import ParamValue
 
@@ -71,11 +72,29 @@ def _varies_within(trials: Sequence[TrialResult], name: str, other: str) -> bool
     return len(pairs) > len({value for value, _ in pairs})
 
 
-def is_significant(ranking: Sequence[TrialResult], name: str) -> bool:
-    """Whether the effect of a setting is significant."""
+@dataclass(frozen=True)
+class EffectTest:
+    """Whether the score depends on a setting."""
+
+    p_value: float
+    """Corrected for all tests of the study, once these are known."""
+    can_reach_significance: bool = True
+    """Whether there are enough trials for any effect to be significant."""
+    rho: float | None = None
+    """The rank correlation with the score, of a continuous setting."""
+
+    @property
+    def significant(self) -> bool:
+        return self.can_reach_significance and self.p_value < SIGNIFICANCE_LEVEL
+
+
+def measure_effect(ranking: Sequence[TrialResult], name: str) -> EffectTest | None:
+    """The test of the effect of a setting, by itself; None if it has one value only."""
     trials, values = select_trials(ranking, name)
     if len(values) < 2:
-        return False
+        return None
     if is_continuous(values):
-        return spearman_test(*zip(*pair_values_with_scores(trials, name), strict=True)).significant
-    return permutation_test(build_blocks(trials, name)).significant
+        correlation = spearman_test(*zip(*pair_values_with_scores(trials, name), strict=True))
+        return EffectTest(correlation.p_value, rho=correlation.rho)
+    permutations = permutation_test(build_blocks(trials, name))
+    return EffectTest(permutations.p_value, permutations.can_reach_significance)

@@ -1,18 +1,26 @@
 """What the statements about a study are computed from: results, curves, significance tests and importances."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sacrebleu.metrics.bleu import BLEU
 
 from regard.evaluation import SentenceResult
 from regard.jobs.evaluate import read_sentences
-from regard.metrics import PairedTestResult, paired_tests
-from regard.metrics.statistical_tests import welch_t_test
+from regard.metrics import PairedTestResult, Tokenization, choose_tokenization
+from regard.metrics.corpus_sums import FloatArray, score_corpus, sentence_statistics
+from regard.metrics.significance import compare_with_selected
+from regard.metrics.statistical_tests import holm_steps, tukey_p_value, welch_t_test
 from regard.tuning.analysis.curves import LogCurves, LossCurve, curve_unit, read_log_curves
+from regard.tuning.analysis.effects import EffectTest, measure_effect
 from regard.tuning.results import TrialResult, rank_trials
 from regard.tuning.study import METRIC_NAMES, Study
 
 MAX_TESTED_TRIALS = 16  # trials that are tested against the best one
 MIN_TRIALS_FOR_FANOVA = 4
+RANKING = ("ranking", "")
+SEED_TESTS = "Tukey's and Welch's tests"
 
 
 @dataclass(frozen=True)
@@ -26,17 +34,67 @@ class StudyAnalysis:
     unit: str = "steps"
     """The x-axis of the curves."""
     tests: Mapping[int, PairedTestResult] = field(default_factory=dict)
-    """By trial number, against the best trial: on the dev sentences, or over seeds if there are several."""
+    """By trial number, against the best trial: on the dev sentences, or over seeds if there are several.
+
+    Corrected for the selection of the best, but not for the tests of settings: see `claims`.
+    """
     importances: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ranking(self) -> list[TrialResult]:
         return rank_trials(self.study, self.results)
 
+    @cached_property
+    def claims(self) -> "StudyClaims":
+        """All that this study may call significant."""
+        names = dict.fromkeys(name for result in self.ranking for name in result.params)
+        effects = {name: test for name in names if (test := measure_effect(self.ranking, name)) is not None}
+        return correct_claims(self.tests, effects)
+
     @property
     def tested_metric(self) -> str:
         """The name of the metric that the tests compare: that of the study over seeds, BLEU on sentences."""
         return METRIC_NAMES[self.study.metric if self.study.seeds > 1 else "bleu"]
+
+
+@dataclass(frozen=True)
+class StudyClaims:
+    """The tests of a study, corrected together: of studies of equal settings, one in twenty has a significant one."""
+
+    trials: Mapping[int, PairedTestResult]
+    """By trial number, against the best trial."""
+    effects: Mapping[str, EffectTest]
+    """By setting."""
+
+    @property
+    def num_tests(self) -> int:
+        """Tests that could be significant."""
+        return len(self.trials) + sum(effect.can_reach_significance for effect in self.effects.values())
+
+
+def correct_claims(trials: Mapping[int, PairedTestResult], effects: Mapping[str, EffectTest]) -> StudyClaims:
+    """Holm's method over the effects of settings and the ranking, which counts as one test.
+
+    The tests of trials against the best one are corrected for being many when they come here, so that their smallest
+    p-value is that of one test.
+    """
+    by_setting = {name: effect.p_value for name, effect in effects.items() if effect.can_reach_significance}
+    ranking_p = min((test.decisive_p or 0.0 for test in trials.values()), default=None)
+    steps = holm_steps({("setting", name): p for name, p in by_setting.items()} | _as_one_test(ranking_p))
+    corrected_effects = {
+        name: replace(effect, p_value=steps["setting", name].p_value) if name in by_setting else effect
+        for name, effect in effects.items()
+    }
+    corrected_trials = {}
+    for number, test in trials.items():
+        factor, smallest = steps[RANKING]
+        corrected_p = min(1.0, max(smallest, factor * (test.decisive_p or 0.0)))
+        corrected_trials[number] = replace(test, adjusted_p=corrected_p)
+    return StudyClaims(corrected_trials, corrected_effects)
+
+
+def _as_one_test(ranking_p: float | None) -> dict[tuple[str, str], float]:
+    return {} if ranking_p is None else {RANKING: ranking_p}
 
 
 def analyze_study(study: Study, results: Sequence[TrialResult]) -> tuple[StudyAnalysis, dict[int, LogCurves]]:
@@ -57,6 +115,13 @@ def read_dev_sentences(result: TrialResult) -> list[SentenceResult] | None:
     return read_sentences(run, "dev") if run is not None and run.sentence_scores("dev").exists() else None
 
 
+def choose_dev_tokenization(result: TrialResult, sentences: Sequence[SentenceResult]) -> Tokenization:
+    """The tokenization that the dev sentences of a trial were scored with."""
+    run = result.first_run
+    target = run.load_config().data.target if run is not None and run.config.exists() else ""
+    return choose_tokenization(target, [sentence.reference for sentence in sentences])
+
+
 def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
     """Every trial against the best one by BLEU on dev, if both translated the same sentences."""
     sentences_by_trial = {
@@ -67,26 +132,53 @@ def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, PairedTes
     best = sentences_by_trial[ranking[0].number]
     references = [sentence.reference for sentence in best]
     translations = {
-        str(number): [sentence.translation for sentence in sentences]
+        number: [sentence.translation for sentence in sentences]
         for number, sentences in sentences_by_trial.items()
         if [sentence.reference for sentence in sentences] == references
     }
     if len(translations) < 2:
         return {}
-    tests = paired_tests(translations, references, "bs", ("bleu",))
-    return {int(number): by_metric["bleu"] for number, by_metric in tests.items() if int(number) != ranking[0].number}
+    metric = choose_dev_tokenization(ranking[0], best).make_bleu()
+    tests = compare_statistics(
+        {number: sentence_statistics(metric, outputs, references) for number, outputs in translations.items()}, metric
+    )
+    first = translations[ranking[0].number]
+    num_differing = {
+        number: sum(a != b for a, b in zip(first, outputs, strict=True)) for number, outputs in translations.items()
+    }
+    return {number: replace(test, num_differing=num_differing[number]) for number, test in tests.items()}
+
+
+def compare_statistics(statistics: Mapping[int, FloatArray], metric: BLEU) -> dict[int, PairedTestResult]:
+    """Every trial but the first, which is the best, against it: from BLEU's statistics of each sentence, by number."""
+    alone, corrected = compare_with_selected(metric, list(statistics.values()), selected=0)
+    scores = [score_corpus(metric, rows) for rows in statistics.values()]
+    return {
+        number: PairedTestResult("BLEU", scores[n], alone[n], "", scores[n] - scores[0], None, corrected[n])
+        for n, number in enumerate(statistics)
+        if n > 0
+    }
 
 
 def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
-    """Every trial against the best one by the scores of its seeds, whose means are ranked."""
-    best, name = ranking[0] if ranking else None, METRIC_NAMES[study.metric]
-    return {
-        result.number: PairedTestResult(
-            name, value, welch_t_test(best.values, result.values), "Welch's t", value - (best.value or 0.0)
-        )
-        for result in ranking[1:MAX_TESTED_TRIALS]
-        if best and (value := result.value) is not None and min(len(best.values), len(result.values)) > 1
-    }
+    """Every trial against the best one by the scores of its seeds, whose means are ranked.
+
+    Tukey's test is corrected for the selection of the best, and assumes that all trials vary equally. Welch's does not,
+    so that a trial which varies more than others is not the winner by luck. The larger p-value counts.
+    """
+    name = METRIC_NAMES[study.metric]
+    repeated = [result for result in ranking if len(result.values) > 1 and result.value is not None]
+    if not repeated or repeated[0] is not ranking[0]:
+        return {}
+    best, samples = repeated[0], [result.values for result in repeated]
+    tests = {}
+    for n, result in enumerate(repeated[1:MAX_TESTED_TRIALS], start=1):
+        alone = welch_t_test(best.values, result.values)
+        corrected = max(alone, tukey_p_value(samples, 0, n))
+        value = result.value or 0.0
+        difference = value - (best.value or 0.0)
+        tests[result.number] = PairedTestResult(name, value, alone, SEED_TESTS, difference, None, corrected)
+    return tests
 
 
 def find_varying_names(study: Study, ranking: Sequence[TrialResult]) -> list[str]:

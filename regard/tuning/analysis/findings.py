@@ -6,17 +6,15 @@ from itertools import pairwise
 from statistics import mean, stdev
 
 from regard.metrics import PairedTestResult
-from regard.metrics.statistical_tests import PermutationTestResult, permutation_test, spearman_test
 from regard.tuning.analysis.curves import find_turning_point
 from regard.tuning.analysis.effects import (
-    build_blocks,
+    EffectTest,
     find_confounders,
     is_continuous,
-    is_significant,
     pair_values_with_scores,
     select_trials,
 )
-from regard.tuning.analysis.evidence import StudyAnalysis
+from regard.tuning.analysis.evidence import SEED_TESTS, StudyAnalysis
 from regard.tuning.analysis.recommend import explain_no_ranking, recommend_trials
 from regard.tuning.analysis.wording import capitalize, format_count, format_score, is_visible, join_words
 from regard.tuning.results import FINISHED_STATES, TrialResult
@@ -43,6 +41,7 @@ def describe_study(analysis: StudyAnalysis) -> list[str]:
         describe_significance(analysis),
         describe_overfitting(analysis),
         *describe_effects(analysis),
+        describe_correction(analysis),
         describe_importances(analysis),
         recommend_trials(analysis),
     ]
@@ -82,9 +81,9 @@ def describe_significance(analysis: StudyAnalysis) -> str:
     ranking = analysis.ranking
     if len(ranking) < 2:
         return ""
-    best, seeds = ranking[0], analysis.study.seeds > 1
-    tests = [(result, analysis.tests[result.number]) for result in ranking[1:] if result.number in analysis.tests]
-    test_name = "Welch's t-test over seeds" if seeds else "paired bootstrap"
+    best, seeds, trial_tests = ranking[0], analysis.study.seeds > 1, analysis.claims.trials
+    tests = [(result, trial_tests[result.number]) for result in ranking[1:] if result.number in trial_tests]
+    test_name = f"{SEED_TESTS} over seeds" if seeds else "paired bootstrap"
     scope = "over these seeds" if seeds else "on these sentences"
     words = [(f"{r.label} ({_format_gap(t, 2 if seeds else 1)})", t.significant) for r, t in tests]
     significant, insignificant = ([text for text, real in words if real is wanted] for wanted in (True, False))
@@ -159,8 +158,9 @@ def _describe_effect(analysis: StudyAnalysis, ranking: Sequence[TrialResult], na
     if len(values) < 2:
         return ""
     label = capitalize(PARAMETER_LABELS.get(name, short_name(name)))
+    test = analysis.claims.effects[name]
     if is_continuous(values):
-        return _describe_correlation(analysis, label, pair_values_with_scores(trials, name))
+        return _describe_correlation(analysis, label, test, [x for x, _ in pair_values_with_scores(trials, name)])
     groups = {value: [r.value for r in trials if r.params[name] == value and r.value is not None] for value in values}
     means = {value: mean(scores) for value, scores in groups.items()}
     value_means = ", ".join(f"{format_value(v)}: {m:.2f}{_format_sample_size(groups[v])}" for v, m in means.items())
@@ -171,34 +171,41 @@ def _describe_effect(analysis: StudyAnalysis, ranking: Sequence[TrialResult], na
     if not is_visible(gap):
         return f"{text}No difference between the best and the worst."
     confounders = find_confounders(trials, name, best, worst)
-    unclear = confounders or any(isinstance(value, str | bool) for value in values)
+    unclear = not test.significant or confounders or any(isinstance(value, str | bool) for value in values)
     trend = "" if unclear else f"{_describe_trend(list(means.values()), maximize)}, "
     text += f"Best at {format_value(best)}; {trend}{gap:.2f} between the best and the worst"
-    text += f"; {_describe_permutation_test(permutation_test(build_blocks(trials, name)), bool(confounders))}."
+    text += f"; {_describe_permutation_test(test, bool(confounders))}."
     if confounders:
         confounder_names = join_words([short_name(other) for other in confounders])
         text += f" Between these two it changed together with {confounder_names}: their effects cannot be separated."
     return text
 
 
-def _describe_permutation_test(test: PermutationTestResult, confounded: bool) -> str:
+def _describe_permutation_test(test: EffectTest, confounded: bool) -> str:
     if not test.can_reach_significance:
         return "too few trials for a permutation test"
     verdict = "not significant" if not test.significant else "significant" + ", but confounded" * confounded
     return f"permutation test p = {test.p_value:.2g}: {verdict}"
 
 
-def _describe_correlation(analysis: StudyAnalysis, label: str, points: Sequence[tuple[float, float]]) -> str:
+def _describe_correlation(analysis: StudyAnalysis, label: str, test: EffectTest, values: Sequence[float]) -> str:
     """The rank correlation of a continuous setting with the score."""
-    test = spearman_test(*zip(*points, strict=True))
-    rho = test.rho if analysis.study.maximize else -test.rho
+    rho = (test.rho or 0.0) * (1 if analysis.study.maximize else -1)
     direction = "higher values were better" if rho > 0 else "lower values were better"
     verdict = direction if test.significant else "no significant trend"
-    low, high = min(x for x, _ in points), max(x for x, _ in points)
     return (
-        f"{label} from {format_value(low)} to {format_value(high)}: {verdict} "
-        f"(rank correlation {rho:+.2f}, significant beyond ± {test.noise:.2f})."
+        f"{label} from {format_value(min(values))} to {format_value(max(values))}: {verdict} "
+        f"(rank correlation {rho:+.2f}, p = {test.p_value:.2g})."
     )
+
+
+def describe_correction(analysis: StudyAnalysis) -> str:
+    """That p-values are corrected, and for what."""
+    count = analysis.claims.num_tests
+    if not count:
+        return ""
+    tests = "the one test" if count == 1 else f"all {count} tests"
+    return f"p-values are corrected for the selection of the best trial and for {tests} of this study (Holm)."
 
 
 def describe_importances(analysis: StudyAnalysis) -> str:
@@ -211,7 +218,7 @@ def describe_importances(analysis: StudyAnalysis) -> str:
     note = ""
     if len(analysis.ranking) < MIN_TRIALS_FOR_IMPORTANCE:
         note = f" With {format_count(len(analysis.ranking), 'trial')}, this is only an indication."
-    elif not any(is_significant(analysis.ranking, name) for name in order):
+    elif not any(name in analysis.claims.effects and analysis.claims.effects[name].significant for name in order):
         note = " No setting has a significant effect, so this is only an indication."
     return f"Importance (fANOVA, share of the variance): {shares}{unexplained}.{note}"
 

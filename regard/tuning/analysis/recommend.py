@@ -43,10 +43,10 @@ def recommend_trials(analysis: StudyAnalysis) -> str:
     ranking = [result for result in analysis.ranking if result.first_summary is not None]
     if not ranking:
         return f"No recommendation: {explain_no_ranking(analysis)}."
-    best = ranking[0]
+    best, trial_tests = ranking[0], analysis.claims.trials
     text = f"For quality, choose {best.label}: {format_score(analysis, best)}, {_format_cost(best)}."
     equivalent_trials = [
-        r for r in ranking if r is best or (r.number in analysis.tests and not analysis.tests[r.number].significant)
+        r for r in ranking if r is best or (r.number in trial_tests and not trial_tests[r.number].significant)
     ]
     alternatives = (_recommend_for(analysis, ranking, equivalent_trials, one) for one in SELECTION_CRITERIA)
     return " ".join(filter(None, (text, *alternatives)))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import stdev
 
+from regard.metrics.score import format_with_margin
 from regard.tuning.analysis.evidence import StudyAnalysis
 from regard.tuning.results import TrialResult
 from regard.tuning.study import METRIC_NAMES
@@ -15,8 +16,8 @@ def format_score(analysis: StudyAnalysis, result: TrialResult) -> str:
     if len(result.values) > 1:
         return f"dev {name} {value:.2f} ± {stdev(result.values):.2f} over {len(result.values)} seeds"
     score = result.first_summary.scores.get(analysis.study.metric) if result.first_summary else None
-    if score and "low" in score:
-        return f"dev {name} {value:.2f} ± {(score['high'] - score['low']) / 2:.2f}"
+    if score and score.get("low") is not None:
+        return f"dev {name} {format_with_margin({**score, 'value': value}, 2)}"
     return f"dev {name} {value:.3f}"
 
 

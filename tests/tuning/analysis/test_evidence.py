@@ -1,0 +1,48 @@
+"""What a study calls significant: seldom where settings are equal, and nearly always where one is much worse."""
+
+import numpy as np
+import pytest
+
+from regard.metrics import PairedTestResult
+from regard.tuning.analysis.effects import EffectTest
+from regard.tuning.analysis.evidence import correct_claims
+from tests.metrics.simulation import equal_systems
+from tests.tuning.null_studies import claims, designs, false_label_rate, found_rate, study_of_statistics
+
+
+def test_claims_are_corrected_for_each_other():
+    trials = {n: PairedTestResult("BLEU", 30.0, p / 2, "", -1.0, None, p) for n, p in ((2, 0.02), (3, 0.3))}
+    effects = {"a": EffectTest(0.01), "b": EffectTest(0.2), "c": EffectTest(0.5, can_reach_significance=False)}
+    corrected = correct_claims(trials, effects)
+    assert corrected.effects["a"].p_value == pytest.approx(0.03) and corrected.effects["c"] == effects["c"]
+    assert corrected.trials[2].decisive_p == pytest.approx(0.04)  # the second of three tests
+    assert corrected.trials[3].decisive_p == pytest.approx(0.6) and corrected.num_tests == 4
+    assert correct_claims({}, {}).num_tests == 0
+
+
+def test_the_winner_of_many_equal_trials_is_no_better_than_the_last():
+    rng = np.random.default_rng(5)
+    analysis = study_of_statistics(designs(rng)[2], equal_systems(rng, 16, 97))
+    last = analysis.claims.trials[analysis.ranking[-1].number]
+    assert last.p < 0.05 < last.decisive_p  # by itself it would be a finding
+    assert claims(analysis) == []
+
+
+def test_few_studies_of_equal_settings_claim_anything():
+    assert false_label_rate(1, 60, num_sentences=53) <= 0.15 and false_label_rate(3, 60) <= 0.15
+
+
+def test_a_trial_that_is_much_worse_is_found():
+    assert found_rate(1, 4, gap=6) == 1 and found_rate(3, 10, gap=6) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_seeds", [1, 3])
+def test_of_2000_studies_of_equal_settings_few_claim_anything(num_seeds: int):
+    assert false_label_rate(num_seeds, 2000) <= 0.065
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_seeds", [1, 3])
+def test_a_difference_of_three_bleu_is_found(num_seeds: int):
+    assert found_rate(num_seeds, 300) >= 0.8
