@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.data.store import Array, Corpus, RaggedArray
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
+from regard.files import Count
 
 POOL = 1 << 16  # pairs shuffled and sorted together; a larger corpus is shuffled by blocks, so memory stays flat
 BLOCK = 1 << 10
@@ -40,8 +41,8 @@ class Batch:
 class DataPosition:
     """A position in the training data: an epoch, and how many of its batches were read."""
 
-    epoch: int = 0
-    batch: int = 0
+    epoch: Count = 0
+    batch: Count = 0
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:

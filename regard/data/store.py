@@ -20,10 +20,12 @@ import numpy as np
 
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
+from regard.files import open_regular
 from regard.formats import Pair
 from regard.progress import stage
 
 CHUNK = 10_000
+BLOCK = 1 << 20
 SIDES = ("source", "target")
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,7 +36,12 @@ class RaggedArray:
     def __init__(self, values: Path, starts: Path, dtype: Any):
         self.starts = _open_memmap(starts, np.int64)
         self.values = _open_memmap(values, dtype)
-        if not len(self.starts) or self.starts[-1] != len(self.values):
+        if (
+            not len(self.starts)
+            or self.starts[0]
+            or self.starts[-1] != len(self.values)
+            or (self.starts[1:] < self.starts[:-1]).any()
+        ):
             raise DataError(f"{values}: half written or damaged. Train again with --overwrite.")
 
     def __len__(self) -> int:
@@ -42,6 +49,13 @@ class RaggedArray:
 
     def __getitem__(self, row: int) -> Array:
         return self.values[self.starts[row] : self.starts[row + 1]]
+
+    def require_below(self, limit: int, path: Path) -> None:
+        """Refuse values that are not below a limit, such as ids that no vocabulary has; a block at a time."""
+        for begin in range(0, len(self.values), BLOCK):
+            block = self.values[begin : begin + BLOCK]
+            if block.max() >= limit or block.min() < 0:
+                raise DataError(f"{path}: damaged: it holds an id beyond the vocabulary. Train again with --overwrite.")
 
     def lengths(self, rows: Array) -> Array:
         return np.asarray(self.starts[rows + 1] - self.starts[rows])
@@ -51,6 +65,7 @@ class Texts(Sequence[str]):
     """Sentences on disk."""
 
     def __init__(self, folder: Path, name: str):
+        self._path = folder / f"{name}.text"
         self._bytes = RaggedArray(folder / f"{name}.text", folder / f"{name}.offsets", np.uint8)
 
     def __len__(self) -> int:
@@ -64,7 +79,10 @@ class Texts(Sequence[str]):
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return [self[i] for i in range(*row.indices(len(self)))]
-        return self._bytes[row].tobytes().decode("utf-8")
+        try:
+            return self._bytes[row].tobytes().decode("utf-8")
+        except UnicodeDecodeError:
+            raise DataError(f"{self._path}: damaged: text {row} is not UTF-8. Train again with --overwrite.") from None
 
 
 @dataclass(frozen=True)
@@ -126,7 +144,12 @@ def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
         RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(tokenizer))
         for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True)
     ]
-    return Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids[0], ids[1])
+    corpus = Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids[0], ids[1])
+    for rows, side, tokenizer in zip(ids, SIDES, (tokenizers.source, tokenizers.target), strict=True):
+        if len(rows) != len(corpus) or len(corpus.target) != len(corpus):
+            raise DataError(f"{folder / name}: its files have different numbers of rows. Train again with --overwrite.")
+        rows.require_below(tokenizer.vocab_size, folder / f"{name}.{side}.ids")
+    return corpus
 
 
 def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -168,6 +191,7 @@ def _id_dtype(tokenizer: Tokenizer) -> Any:
 
 def _open_memmap(path: Path, dtype: Any) -> Array:
     try:
+        open_regular(path).close()
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.empty(0, dtype)
         return np.memmap(path, dtype=dtype, mode="r").view(np.ndarray)  # a plain array, whose rows are faster to slice

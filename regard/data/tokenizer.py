@@ -93,6 +93,11 @@ class Tokenizer:
     def _both_in_vocab(vocab: dict[str, int], name: str, position: int) -> bool:
         return name[:position] in vocab and name[position:] in vocab
 
+    def covers(self, character: str) -> bool:
+        """Whether the vocabulary has a character: not as bytes, and not as the unknown token."""
+        (ids,) = self.encode([character])
+        return UNK not in ids and not any(map(BYTE_TOKEN.fullmatch, self.convert_ids_to_tokens(ids)))
+
     def decode(self, ids: Sequence[int]) -> str:
         return self._processor.decode([i for i in ids if i not in (PAD, BOS, EOS)])
 

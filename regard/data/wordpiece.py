@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.errors import ConfigError, DataError
+from regard.files import parse_json
 
 PAD_TOKEN = "[PAD]"
 REQUIRED_TOKENS = ("[UNK]", "[CLS]", "[SEP]")
@@ -22,6 +23,8 @@ class WordPiece:
             raise
         except Exception as error:  # the library raises nothing more precise
             raise DataError(f"tokenizer.json: not a valid tokenizer ({error})") from None
+        except BaseException as error:
+            raise _damaged(error) from None
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         pad_id = self._tokenizer.token_to_id(PAD_TOKEN)
@@ -38,12 +41,18 @@ class WordPiece:
     def encode(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
         """The ids of each text with its special tokens, truncated to `max_length`."""
         self._tokenizer.enable_truncation(max_length)
-        return [list(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        try:
+            return [list(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        except BaseException as error:
+            raise _damaged(error) from None
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """The characters of `text` that each token covers; a special token covers none."""
         self._tokenizer.enable_truncation(max_length)
-        return [(int(a), int(b)) for a, b in self._tokenizer.encode(text).offsets]
+        try:
+            return [(int(a), int(b)) for a, b in self._tokenizer.encode(text).offsets]
+        except BaseException as error:
+            raise _damaged(error) from None
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
@@ -51,6 +60,13 @@ class WordPiece:
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         """The text of each token."""
         return [str(self._tokenizer.id_to_token(int(i))) for i in ids]
+
+
+def _damaged(error: BaseException) -> BaseException:
+    """A DataError for what the library raises or panics with; what ends the program stays as it is."""
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+        return error
+    return DataError(f"tokenizer.json: not a valid tokenizer ({str(error).strip()[:200]})")
 
 
 def from_vocab(tokens: Sequence[str], tokenizer_config: Mapping[str, Any]) -> WordPiece:
@@ -64,7 +80,7 @@ def from_vocab(tokens: Sequence[str], tokenizer_config: Mapping[str, Any]) -> Wo
         strip_accents=tokenizer_config.get("strip_accents"),
         handle_chinese_chars=bool(tokenizer_config.get("tokenize_chinese_chars", True)),
     )
-    return WordPiece(json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False).encode())
+    return WordPiece(json.dumps(parse_json(tokenizer.to_str()), ensure_ascii=False).encode())
 
 
 def _import_tokenizers() -> Any:

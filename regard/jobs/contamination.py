@@ -5,29 +5,41 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.split import digest
+from regard.data.normalization import hash_source
 from regard.data.store import Texts
 from regard.progress import track
 from regard.run import Run, is_run
 
-DIGEST_SEED = 0  # these digests are compared only with each other
-
 
 class TrainingSources:
-    """The sources that a run was trained on, and the runs that it was initialized from: eight bytes each."""
+    """The sources that a run was trained on, and the runs that it was initialized from: eight bytes each.
+
+    Sources are compared after `normalize_source`, as they are when dev and test are held out.
+    """
 
     def __init__(self, sources: Iterable[str]):
-        self._digests = np.unique(np.fromiter((digest(source, DIGEST_SEED) for source in sources), np.uint64))
+        self._hashes = np.unique(np.fromiter(map(hash_source, sources), np.uint64))
 
     def __contains__(self, source: object) -> bool:
-        if not len(self._digests):
+        if not len(self._hashes):
             return False
-        source_digest = np.uint64(digest(str(source), DIGEST_SEED))
-        index = int(np.searchsorted(self._digests, source_digest))
-        return index < len(self._digests) and bool(self._digests[index] == source_digest)
+        source_hash = np.uint64(hash_source(str(source)))
+        index = int(np.searchsorted(self._hashes, source_hash))
+        return index < len(self._hashes) and bool(self._hashes[index] == source_hash)
 
     def __len__(self) -> int:
-        return len(self._digests)
+        return len(self._hashes)
+
+
+def describe_contamination(count: int, total: int, run: str = "this run") -> str:
+    """How many sources of a set were trained on, in one sentence; empty if none were."""
+    if not count:
+        return ""
+    verb = "occurs" if count == 1 else "occur"
+    return (
+        f"{count:,} of {total:,} sources {verb} in the training text of {run} (compared without case and blanks): "
+        f"there, scores measure memorization"
+    )
 
 
 def load_trained_sources(folder: str | Path) -> TrainingSources:

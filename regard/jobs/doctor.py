@@ -6,6 +6,7 @@ from pathlib import Path
 from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
+from regard.exchange import write_folder
 from regard.formats import Pair, are_two_texts, jsonl, text
 from regard.jobs.train.prepare import stream_pairs
 from regard.progress import track
@@ -13,6 +14,12 @@ from regard.progress import track
 
 def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> list[Path]:
     """Write every split without dropped pairs: two text files stay two, other formats become JSON lines."""
+    with write_folder(folder) as staged:
+        return _write_splits(config, diagnosis, folder, staged)
+
+
+def _write_splits(config: Config, diagnosis: Diagnosis, folder: Path, staged: Path) -> list[Path]:
+    """Write the files of a folder into another one that will replace it; returns their final paths."""
     written_paths: list[Path] = []
     for name, files in (("train", config.data.train), ("dev", config.data.dev), ("test", config.data.test)):
         if files:
@@ -22,10 +29,11 @@ def write_clean_corpus(config: Config, diagnosis: Diagnosis, folder: Path) -> li
             for path in paths:
                 if path.resolve() in input_paths | {other.resolve() for other in written_paths}:
                     raise DataError(f"{path}: would be overwritten; choose another folder with --fix")
+            staged_paths = [staged / path.relative_to(folder) for path in paths]
             if len(paths) == 2:
-                text.write(paths[0], paths[1], pairs)
+                text.write(staged_paths[0], staged_paths[1], pairs)
             else:
-                jsonl.write(paths[0], pairs)
+                jsonl.write(staged_paths[0], pairs)
             written_paths += paths
     return written_paths
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from regard.data.normalization import normalize_source
 from regard.data.split import HeldOutSources, hold_out
 from regard.formats import Pair
 
@@ -10,19 +11,51 @@ def pairs(count: int) -> list[Pair]:
     return [Pair(f"source {i % (count - 7)}", f"target {i}") for i in range(count)]
 
 
+def assign(held: HeldOutSources, every: list[Pair]) -> dict[str, list[Pair]]:
+    found: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
+    for name, pair in held.assign(every):
+        found[name].append(pair)
+    return found
+
+
 def sets(count: int, seed: int = 1) -> dict[str, list[Pair]]:
-    held = hold_out((p.source for p in pairs(count)), seed, dev=True, test=True)
-    return {name: [p for p in pairs(count) if held.split_of(p) == name] for name in ("train", "dev", "test")}
+    return assign(hold_out((p.source for p in pairs(count)), seed, dev=True, test=True), pairs(count))
 
 
 @pytest.mark.parametrize("count", [11, 307, 5003])
-def test_every_pair_is_in_one_set_and_no_source_in_two(count: int):
+def test_no_source_is_in_two_sets_nor_twice_in_dev_or_test(count: int):
     found = sets(count)
-    assert sorted(p.target for s in found.values() for p in s) == sorted(p.target for p in pairs(count))
     sources = {name: {p.source for p in s} for name, s in found.items()}
     assert not sources["train"] & sources["dev"] and not sources["train"] & sources["test"]
     assert not sources["dev"] & sources["test"]
-    assert len(sources["dev"]) == len(sources["test"]) == max(1, count // 50)
+    assert len(found["dev"]) == len(found["test"]) == len(sources["dev"]) == len(sources["test"]) == max(1, count // 50)
+    left_out = [p for p in pairs(count) if not any(p in s for s in found.values())]
+    assert {p.source for p in left_out} <= sources["dev"] | sources["test"]
+    assert len(left_out) + sum(map(len, found.values())) == count
+
+
+def test_of_a_source_with_several_targets_the_first_pair_is_held_out():
+    every = [Pair(f"source {i % 50}", f"target {i}") for i in range(150)]
+    found = assign(hold_out((p.source for p in every), 1, True, True), every)
+    assert all(int(p.target.split()[1]) < 50 for p in found["dev"] + found["test"])
+    assert len(found["train"]) == 150 - 3 * len(found["dev"] + found["test"])
+
+
+def write_twins(n: int) -> list[str]:
+    return [
+        f"The Cat no. {n} sat.",
+        f"the cat NO. {n} sat.",
+        f" The  Cat no.\u00a0{n} sat.",
+        f"Ｔｈｅ Cat no. {n} sat.",
+    ]
+
+
+def test_twins_in_case_blanks_and_width_are_on_one_side():
+    every = [Pair(source, f"{i}") for i in range(440) for source in write_twins(i)]
+    found = assign(hold_out((p.source for p in every), 1, True, True), every)
+    normal = {name: [normalize_source(p.source) for p in s] for name, s in found.items()}
+    assert len(set(normal["dev"])) == len(normal["dev"]) == len(set(normal["test"])) == len(normal["test"]) == 35
+    assert not set(normal["train"]) & {*normal["dev"], *normal["test"]} and not {*normal["dev"]} & {*normal["test"]}
 
 
 def test_the_split_depends_on_the_seed_alone():
@@ -36,13 +69,14 @@ def test_at_most_a_thousand_are_held_out():
 
 def test_where_nothing_is_held_out_everything_is_trained_on():
     held = HeldOutSources(frozenset(), frozenset(), seed=1)
-    assert {held.split_of(pair) for pair in pairs(11)} == {"train"}
+    assert assign(held, pairs(11))["train"] == pairs(11)
 
 
 def test_what_was_seen_before_is_held_out_last():
     sources = [f"sentence {i}" for i in range(1000)]
     seen = set(sources[:970])
     held = hold_out(sources, 1, True, True, seen)
-    chosen = [source for source in sources if held.split_of(Pair(source, "")) != "train"]
+    found = assign(held, [Pair(source, "") for source in sources])
+    chosen = [pair.source for pair in found["dev"] + found["test"]]
     assert len(chosen) == 40 and len(set(chosen) - seen) == 30  # all that is new, and ten of the rest
     assert hold_out(sources, 1, True, True) == hold_out(sources, 1, True, True, set(sources))

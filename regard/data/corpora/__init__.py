@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from regard.data.corpora import algorithmic, english_french
-from regard.data.corpora.gold import GoldPair, Link, split_words, word_spans, write_rows
+from regard.data.corpora.gold import GoldPair, Link, write_rows
 
-__all__ = ["CORPORA", "GoldPair", "Link", "split_words", "word_spans", "write_rows"]
+__all__ = ["CORPORA", "GoldPair", "Link", "write_rows"]
 
 CORPORA: dict[str, Callable[[int, int], Iterator[GoldPair]]] = {
     "english-french": english_french.generate,

@@ -5,8 +5,6 @@ A generated corpus knows its own grammar, so attention heads can be compared wit
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -44,34 +42,6 @@ class GoldPair:
     """(source word, target word), sorted."""
     source_links: tuple[Link, ...] = ()
     target_links: tuple[Link, ...] = ()
-
-
-# Letters or digits, with what is written above, below and after them: accents of decomposed text, vowels of
-# Devanagari and other scripts; hyphens join.
-_MARKS = "".join(map(chr, (c for c in range(0x0300, 0x1E00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))))
-_RUN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
-_PLAIN = rf"{_RUN}(?:-{_RUN})*"
-_CONTRACTION = "(?:s|m|d|re|ve|ll)"
-_WORD = re.compile(
-    rf"""
-      aujourd['’]hui                              # one word to every dictionary, in spite of its apostrophe
-    | [a-z]+n['’]t\b                             # so is an English word that says no: don't
-    | {_PLAIN} (?: ['’] (?!{_CONTRACTION}\b) (?=[^\W_]) )?  # an elided French word keeps its apostrophe: l' + homme
-    | (?<=\w) ['’]{_CONTRACTION}\b                     # what English shortens stands alone: teacher + 's, we + 're
-    | [^\w\s] | _                               # so does each mark; any white space, U+00A0 too, separates
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def word_spans(text: str) -> list[tuple[int, int]]:
-    """Where each word of the text begins and ends, in characters."""
-    return [match.span() for match in _WORD.finditer(text)]
-
-
-def split_words(text: str) -> list[str]:
-    """The words that alignments and links count: hyphens join, French elisions and marks stand alone."""
-    return _WORD.findall(text)
 
 
 def write_alignment(alignment: Iterable[tuple[int, int]]) -> str:

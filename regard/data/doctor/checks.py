@@ -5,13 +5,13 @@ They run on every pair of a corpus, so each begins with a cheap test that reject
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from regard.data.doctor.language_id import ExpectedLanguage
 from regard.data.doctor.languages import FUNCTION_WORDS
-from regard.data.doctor.repeats import digest
+from regard.formats.placeholders import iter_placeholders
+from regard.formats.translation_check import compare_placeholders
 
 PairCheck = Callable[[str, str], bool]
 
@@ -41,14 +41,17 @@ _METADATA_ELEMENTS = _word_set(
     "identifier keyword keywords lang language meta publisher refset reviewer rights seg source speaker srcset subject "
     "tags talkid timestamp title topic translator tstset uri url"
 )
+_STRUCTURE_ELEMENTS = _word_set(
+    "body br div doc document hl hr html li ol p refset seg srcset table tbody td th tr tstset ul"
+)
+_TAG_WITHOUT_ATTRIBUTES = re.compile(r"<([A-Za-z][\w:.-]*+)\s*+>")
 _LINE_SEPARATOR = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
 _DOUBLY_ENCODED = re.compile("[ÂÃ][\u0080-\u00bf]|â€[\u0098-\u009d™œ\u02dc“”¦]")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-_PLACEHOLDER = re.compile(
-    r"\{\{\s*[\w.$-]+\s*\}\}|\$?\{(?:\w[\w.$-]*)?\}|\{\w+(?=\s*,)"
-    r"|(?<![\d%])%(?:\([\w.-]+\)|\d+\$)?[-+#0]?(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdifuxXceEgGpr@](?![A-Za-z])"
-)
+_PLACEHOLDER_START = re.compile(r"[{%]|[$@:][A-Za-z_]")
+_NO_ARGUMENTS = frozenset({"tag", "role", "url", "percent", "accelerator"})
+"""Kinds of placeholders that no program replaces: translators move, add and localize them."""
 
 
 def blank(source: str, target: str) -> bool:
@@ -58,12 +61,13 @@ def blank(source: str, target: str) -> bool:
 def metadata(source: str, target: str) -> bool:
     """Whether a side is nothing but tags, or an element that belongs to a document's head.
 
-    An element of an unknown name counts as content if its text was translated.
+    An element of an unknown name counts as content if its text was translated. Names in angle brackets, such as
+    <tree-ish> and <url>, are placeholders: only what is closed, has attributes or structures a page is markup.
     """
     if "<" not in source and "<" not in target:
         return False
     left, right = source.strip(), target.strip()
-    if _TAGS_ONLY.fullmatch(left) or _TAGS_ONLY.fullmatch(right):
+    if _is_markup(left) or _is_markup(right):
         return True
     one, two = _ELEMENT.fullmatch(left), _ELEMENT.fullmatch(right)
     names = [element[1].lower() for element in (one, two) if element and element[1].lower() not in _INLINE_ELEMENTS]
@@ -72,6 +76,13 @@ def metadata(source: str, target: str) -> bool:
     if one is None or two is None or len(names) < 2:
         return False
     return names[0] != names[1] or one[2] == two[2]
+
+
+def _is_markup(text: str) -> bool:
+    if not _TAGS_ONLY.fullmatch(text):
+        return False
+    names = [name.lower() for name in _TAG_WITHOUT_ATTRIBUTES.findall(text)]
+    return len(names) < text.count("<") or any(name in _STRUCTURE_ELEMENTS for name in names)
 
 
 def wordless(source: str, target: str) -> bool:
@@ -131,36 +142,22 @@ def tokenized(source: str, target: str) -> bool:
 
 
 def placeholder(source: str, target: str) -> bool:
-    if not ("{" in source or "%" in source or "{" in target or "%" in target):
+    if _PLACEHOLDER_START.search(source) is None and _PLACEHOLDER_START.search(target) is None:
         return False
-    return sorted(_PLACEHOLDER.findall(source)) != sorted(_PLACEHOLDER.findall(target))
+    return any(_compare_placeholders(source, target))
 
 
 def describe_placeholder_difference(source: str, target: str) -> str:
     """The placeholders that occur on one side only."""
-    one, two = Counter(_PLACEHOLDER.findall(source)), Counter(_PLACEHOLDER.findall(target))
-    sides = (("source", one - two), ("target", two - one))
-    return ", ".join(f"only in the {side}: {' '.join(sorted(extra.elements()))}" for side, extra in sides if extra)
+    sides = zip(("source", "target"), _compare_placeholders(source, target), strict=True)
+    return ", ".join(f"only in the {side}: {' '.join(sorted(texts))}" for side, texts in sides if texts)
 
 
-class OverlapCheck:
-    """Whether the source occurs in dev or test; records which of their sources it has found."""
-
-    def __init__(self, held_out: frozenset[bytes], dev: frozenset[bytes] = frozenset()) -> None:
-        self.held_out, self.dev = held_out, dev
-        self.found_in_train: set[bytes] = set()
-
-    def __call__(self, source: str, target: str) -> bool:
-        if not self.held_out or (source_digest := digest(source)) not in self.held_out:
-            return False
-        self.found_in_train.add(source_digest)
-        return True
-
-    def is_in_train(self, source: str, target: str) -> bool:
-        return digest(source) in self.found_in_train
-
-    def is_in_dev(self, source: str, target: str) -> bool:
-        return digest(source) in self.dev
+def _compare_placeholders(source: str, target: str) -> tuple[list[str], list[str]]:
+    one, two = (
+        tuple(part for part in iter_placeholders(text) if part.kind not in _NO_ARGUMENTS) for text in (source, target)
+    )
+    return compare_placeholders(one, two)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The findings of the doctor, as text and as JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
 from regard.data.doctor.repeats import BitSet
 from regard.errors import DataError
+from regard.files import Count, check_shape
 from regard.formats import Pair
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ class SplitSummary:
     """How many pairs a split has, and how many remain."""
 
     split: str
-    pairs_read: int
-    pairs_kept: int
+    pairs_read: Count
+    pairs_kept: Count
     source: str
     """Language of most source sentences; "" if it is unknown."""
     target: str
@@ -143,10 +144,38 @@ class Diagnosis:
                 f"{split}: {expected:,} pairs were examined, now there are {num_pairs:,}; examine them again"
             )
 
+    def describe_overlap(self) -> str:
+        """What train shares with dev and test, and what becomes of it; empty if there is neither dev nor test."""
+        held_out = [summary.split for summary in self.splits if summary.split != "train"]
+        if not held_out:
+            return ""
+        near = _join([_count_sources(finding) for finding in self._find("near_overlap", held_out)])
+        near_text = f" Nearly the same as a source of train: {near}." if near else ""
+        (*train,) = self._find("overlap", ["train"])
+        if not train:
+            return (
+                f"No source of {_join(held_out, 'or')} occurs in train (compared without case and blanks).{near_text}"
+            )
+        pairs = (
+            "the training pair with them is"
+            if train[0].count == 1
+            else f"the {train[0].count:,} training pairs with them are"
+        )
+        outcome = (
+            f"{pairs} dropped, so that none of these sources is trained on"
+            if train[0].action is Action.DROPPED
+            else f"{pairs} kept, so that their scores measure memorization"
+        )
+        sources = _join([_count_sources(finding) for finding in self._find("overlap", held_out)])
+        return f"Train shares {sources} (compared without case and blanks): {outcome}.{near_text}"
+
     def format_lines(self) -> list[str]:
-        """The diagnosis as text: a line for each split, then one for each finding."""
-        return [_format_split(summary) for summary in self.splits] + [
-            finding.format_line() for finding in self.findings
+        """The diagnosis as text: a line for each split, the overlap of train with dev and test, then the findings."""
+        overlap = self.describe_overlap()
+        return [
+            *map(_format_split, self.splits),
+            *([overlap] if overlap else []),
+            *(finding.format_line() for finding in self.findings),
         ]
 
     def as_table(self) -> "Table":
@@ -176,7 +205,8 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         from regard.report import Paragraph, TableView, render_fragment
 
-        headers = [Paragraph(_format_split(summary)) for summary in self.splits]
+        texts = [*map(_format_split, self.splits), self.describe_overlap()]
+        headers = [Paragraph(text) for text in texts if text]
         table = [TableView(self.as_table())] if self.findings else [Paragraph("No findings.")]
         return render_fragment([*headers, *table])
 
@@ -191,21 +221,51 @@ class Diagnosis:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "Diagnosis":
         """A diagnosis that was stored as JSON; which pairs to drop is not stored."""
+        stored = check_shape(table, _StoredDiagnosis)
         findings = (
-            Finding(
-                FINDING_KINDS[item["kind"]],
-                item["split"],
-                Action(item["action"]),
-                item["count"],
-                item["total"],
-                tuple(FindingExample(**example) for example in item["examples"]),
-            )
-            for item in table["findings"]
+            Finding(FINDING_KINDS[one.kind], one.split, Action(one.action), one.count, one.total, one.examples)
+            for one in stored.findings
+            if one.kind in FINDING_KINDS
         )
-        return cls(tuple(findings), tuple(SplitSummary(**summary) for summary in table["splits"]), {})
+        return cls(tuple(findings), stored.splits, {})
+
+    def _find(self, kind: str, splits: Iterable[str]) -> list[Finding]:
+        """The findings of a kind in some splits, in the order of the splits."""
+        return [
+            finding
+            for split in splits
+            for finding in self.findings
+            if (finding.kind.name, finding.split) == (kind, split)
+        ]
 
     def _summary_of(self, split: str) -> SplitSummary:
         return next(summary for summary in self.splits if summary.split == split)
+
+
+def _count_sources(finding: Finding) -> str:
+    return f"{finding.count:,} of {finding.total:,} {finding.split} sources"
+
+
+def _join(texts: Sequence[str], word: str = "and") -> str:
+    return f" {word} ".join(texts)
+
+
+@dataclass(frozen=True)
+class _StoredFinding:
+    kind: str
+    split: str
+    action: Action
+    count: Count
+    total: Count
+    examples: tuple[FindingExample, ...]
+
+
+@dataclass(frozen=True)
+class _StoredDiagnosis:
+    """The shape of doctor.json."""
+
+    findings: tuple[_StoredFinding, ...]
+    splits: tuple[SplitSummary, ...]
 
 
 def _format_location(example: FindingExample) -> str:

@@ -10,7 +10,6 @@ from regard.data.doctor.checks import (
     LanguageCheck,
     LengthRatioCheck,
     MaxLengthCheck,
-    OverlapCheck,
     PairCheck,
     describe_placeholder_difference,
 )
@@ -24,10 +23,11 @@ from regard.data.doctor.examination import (
     select_line_files,
 )
 from regard.data.doctor.kinds import Action
-from regard.data.doctor.language_id import expect_language, identify_language, label_of_code, labels_agree
+from regard.data.doctor.language_id import expect_language, identify_language, known_code
+from regard.data.doctor.overlap import Overlap
 from regard.data.doctor.profile import MAX_PAIRS, CorpusProfile, profile_corpus
-from regard.data.doctor.repeats import digest
 from regard.data.doctor.settings import DoctorSettings
+from regard.languages import are_variants
 
 MAX_IDENTICAL_FRACTION = 0.5
 """Share of identical pairs above which copying is taken for the task of the corpus."""
@@ -38,9 +38,9 @@ _SEVERITY = tuple(Action)
 class Doctor:
     """Examines training, dev and test pairs.
 
-    Everything is read as a stream, and memory is bounded: see `repeats`; dev and test add about a hundred bytes for
-    each of their sources. The training pairs are read at most three times: the head for a profile, all of them, and
-    again as far as the examples of duplicates.
+    Everything is read as a stream, and memory is bounded: see `repeats` and `near_duplicates`; dev and test add about
+    a kilobyte for each of their sources. The training pairs are read at most three times: the head for a profile, all
+    of them, and again as far as the examples of duplicates.
 
     Unequal line counts and bytes that are not UTF-8 raise FormatError while files are read.
     """
@@ -50,14 +50,13 @@ class Doctor:
     def examine(self, train: PairStream, dev: PairStream | None = None, test: PairStream | None = None) -> Diagnosis:
         """Check all pairs; nothing is changed. `Diagnosis.clean` returns the pairs that remain."""
         held_out = {name: stream for name, stream in (("dev", dev), ("test", test)) if stream}
-        source_digests = {
-            name: frozenset(digest(pair.source) for pair in stream.read()) for name, stream in held_out.items()
-        }
-        overlap = OverlapCheck(frozenset().union(*source_digests.values()), source_digests.get("dev", frozenset()))
+        overlap = Overlap(
+            {name: stream.read() for name, stream in held_out.items()}, keep_blank="blank" in self.settings.keep
+        )
         profile = profile_corpus(train.read())
         expected = _Direction(
-            label_of_code(self.settings.source) if self.settings.source else profile.source,
-            label_of_code(self.settings.target) if self.settings.target else profile.target,
+            known_code(self.settings.source) if self.settings.source else profile.source,
+            known_code(self.settings.target) if self.settings.target else profile.target,
         )
         dataset_checks = [_DatasetCheck("train", train, profile, expected, self.settings)]
         dataset_checks += [
@@ -76,7 +75,7 @@ class Doctor:
 
 @dataclass(frozen=True)
 class _Direction:
-    """The labels of the source and target languages; "" if unknown."""
+    """The codes of the source and target languages; "" if unknown."""
 
     source: str
     target: str
@@ -84,7 +83,7 @@ class _Direction:
     def contradicts(self, other: "_Direction") -> tuple[bool, bool]:
         """The sides on which both directions are known and differ."""
         sides = ((self.source, other.source), (self.target, other.target))
-        source, target = (bool(one and two) and not labels_agree(one, two) for one, two in sides)
+        source, target = (bool(one and two) and not are_variants(one, two) for one, two in sides)
         return source, target
 
     def swapped(self) -> "_Direction":
@@ -114,15 +113,17 @@ class _DatasetCheck:
             self.detected_direction.target if self.mismatches[1] else expected.target,
         )
 
-    def examine(self, overlap: OverlapCheck) -> ExaminationResult:
+    def examine(self, overlap: Overlap) -> ExaminationResult:
         checks, details = self._build_checks()
         if self.split == "train":
-            return examine(self.stream, self.split, {**checks, "overlap": overlap}, details, self.settings)
+            checks = {**checks, "overlap": overlap.is_held_out}
+            return examine(self.stream, self.split, checks, details, self.settings, overlap)
         # Train is examined first, so `overlap` has recorded which of the held-out sources it contains.
-        held_out_checks: dict[str, PairCheck] = {"seen": overlap.is_in_train}
+        checks = {**checks, "overlap": overlap.is_in_train, "near_overlap": overlap.is_near_train}
         if self.split == "test":
-            held_out_checks["shared"] = overlap.is_in_dev
-        return examine(self.stream, self.split, {**checks, **held_out_checks}, details, self.settings)
+            checks["shared"] = overlap.is_in_dev
+        details = {**details, "near_overlap": overlap.describe_near_train}
+        return examine(self.stream, self.split, checks, details, self.settings, overlap)
 
     def build_findings(self, result: ExaminationResult) -> list[Finding]:
         tally = result.tally

@@ -8,8 +8,10 @@ from pathlib import Path
 from regard.data.doctor.checks import PairCheck
 from regard.data.doctor.diagnosis import Finding, FindingExample
 from regard.data.doctor.kinds import FINDING_KINDS, Action
-from regard.data.doctor.repeats import BitSet, DuplicateFinder
+from regard.data.doctor.overlap import Overlap, RepeatFinder
+from regard.data.doctor.repeats import BitSet
 from regard.data.doctor.settings import DoctorSettings
+from regard.files import open_regular
 from regard.formats import Pair, read_pairs
 from regard.formats.registry import FORMATS
 from regard.formats.xliff import SUFFIXES as XLIFF
@@ -82,15 +84,17 @@ def examine(
     checks: Mapping[str, PairCheck],
     details: Mapping[str, PairDetail],
     settings: DoctorSettings,
+    overlap: Overlap,
 ) -> ExaminationResult:
-    """Apply every check to every pair, in the order of FINDING_KINDS.
+    """Apply every check to every pair: first those that drop, in the order of FINDING_KINDS, then the others.
 
     A dropped pair is counted once, for the first reason to drop it, so that the counts of dropped pairs add up. A pair
     that remains is counted for every finding.
     """
     tally, dropped_pairs = FindingTally(settings.examples, details), BitSet()
     table = [(name, checks[name], _is_dropped(name, split, settings)) for name in FINDING_KINDS if name in checks]
-    duplicate_finder = DuplicateFinder(settings.scratch)
+    table.sort(key=lambda row: not row[2])
+    repeats = RepeatFinder(settings, overlap if split == "train" else None)
     pairs_read = 0
     try:
         for index, pair in enumerate(track(stream.read(), f"examining {split}")):
@@ -102,17 +106,20 @@ def examine(
                         dropped_pairs.add(index)
                         break
             else:
-                duplicate_finder.add(source, target, index)
+                repeats.add(pair, index)
             pairs_read = index + 1
+        examples: dict[int, list[tuple[str, str]]] = {}
         with stage(f"finding duplicates in {split}"):
-            duplicates = duplicate_finder.find()
-        for name, indices in zip(("duplicate", "variant"), duplicates, strict=True):
-            tally.counts[name] = len(indices)
-            _add_examples(tally, name, indices.first(settings.examples), stream)
-            if _is_dropped(name, split, settings):
-                dropped_pairs = dropped_pairs | indices
+            for name, repeated in repeats.find().items():
+                indices = repeated.indices - dropped_pairs
+                tally.counts[name] += len(indices)
+                for index in indices.first(settings.examples):
+                    examples.setdefault(index, []).append((name, repeated.details.get(index, "")))
+                if _is_dropped(name, split, settings):
+                    dropped_pairs = dropped_pairs | indices
+        _add_examples(tally, examples, stream)
     finally:
-        duplicate_finder.close()
+        repeats.close()
     return ExaminationResult(tally, dropped_pairs, pairs_read)
 
 
@@ -131,7 +138,7 @@ def find_unterminated(files: Iterable[Path]) -> list[Path]:
 
 
 def _lacks_line_feed(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         if not size:
             return False
@@ -147,14 +154,13 @@ def _is_dropped(name: str, split: str, settings: DoctorSettings) -> bool:
     return settings.action_for(FINDING_KINDS[name], split) is Action.DROPPED
 
 
-def _add_examples(tally: FindingTally, name: str, indices: Sequence[int], stream: PairStream) -> None:
+def _add_examples(tally: FindingTally, examples: Mapping[int, Sequence[tuple[str, str]]], stream: PairStream) -> None:
     """Read the stream again up to the last index: storing the texts would take memory, storing indices does not."""
-    wanted = set(indices)
-    if not wanted:
+    if not examples:
         return
-    last = max(wanted)
+    last = max(examples)
     for index, pair in enumerate(stream.read()):
-        if index in wanted:
-            tally.add_example(name, FindingExample.from_pair(pair))
+        for name, detail in examples.get(index, ()):
+            tally.add_example(name, FindingExample.from_pair(pair, detail))
         if index == last:
             return

@@ -1,4 +1,4 @@
-"""The kinds of findings of the doctor, in the order in which a pair is checked."""
+"""The kinds of findings of the doctor, in the order in which they are reported."""
 
 import difflib
 from collections.abc import Iterable
@@ -74,13 +74,6 @@ _DROPPED = (
         "add the translation, or remove the pair",
     ),
     FindingKind(
-        "overlap",
-        Action.DROPPED,
-        "source occurs in dev or test",
-        "A sentence that was trained on is no test: its score measures memorization, not translation quality.",
-        "remove these sentences from one of the files",
-    ),
-    FindingKind(
         "identical",
         Action.DROPPED,
         "both sides the same sentence",
@@ -110,6 +103,15 @@ _DROPPED = (
         "The function words or the script of a side belong to another language. Short sentences are not checked.",
         "translate these sentences, swap their sides, or remove them",
     ),
+    FindingKind(
+        "overlap",
+        Action.DROPPED,
+        "source occurs in train and in dev or test",
+        "A sentence that was trained on is no test: its score measures memorization, not translation quality. Sources "
+        "are compared without case, blanks and compatibility forms (Unicode NFKC). The pairs are dropped from train; "
+        "dev and test stay as they are.",
+        "remove these sentences from one of the files",
+    ),
 )
 
 _NOTED = (
@@ -131,19 +133,19 @@ _NOTED = (
         droppable=False,
     ),
     FindingKind(
-        "seen",
+        "near_overlap",
         Action.NOTED,
-        "source also occurs in the training text",
-        "The score of these sentences measures memorization; the training pairs are dropped unless data.keep contains "
-        '"overlap".',
+        "source nearly the same in train and in dev or test",
+        "The two share three quarters of their sequences of four characters: what the model has memorized of one helps "
+        "it with the other. Sources that are the same are counted as overlap, not here.",
         "remove these sentences from one of the files",
-        droppable=False,
     ),
     FindingKind(
         "shared",
         Action.NOTED,
-        "source also occurs in the dev set",
-        "Dev selects the weights, so the score of these sentences is not that of unseen ones.",
+        "source occurs in dev and in test",
+        "Dev selects the weights, so the score of these sentences is not that of unseen ones. Sources are compared as "
+        "for overlap.",
         "remove these sentences from one of the files",
         droppable=False,
     ),
@@ -161,6 +163,15 @@ _NOTED = (
         "source with another translation earlier",
         "Often free translation; in a translation memory, an inconsistency.",
         "choose one translation where only one is right",
+    ),
+    FindingKind(
+        "near_duplicate",
+        Action.NOTED,
+        "source nearly the same as an earlier one",
+        "The two share three quarters of their sequences of four characters, or differ in case and blanks only. Many "
+        "come from templates or from crawling; dev and test that are held out of such text resemble what was "
+        "trained on. Compared are the first two million pairs.",
+        "remove all but the first",
     ),
     FindingKind(
         "same",
@@ -224,7 +235,8 @@ _NOTED = (
         "placeholder",
         Action.NOTED,
         "placeholders that differ between the sides",
-        "{name}, %s, %1$s or {{x}} on one side only: the model learns to drop them.",
+        "{name}, %s, %1$s, {{x}}, %name% or :name on one side only: the model learns to drop them. Their order may "
+        "differ.",
         "correct the translation",
     ),
 )

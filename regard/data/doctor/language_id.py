@@ -1,7 +1,6 @@
-"""Language identification by function words and script; no answer where it is uncertain.
+"""The language of a sentence, by function words, script and fastText's model; no answer where it is uncertain.
 
-The label of a language is a code that has a word list, or else the name of a script. There are two tasks:
-`identify_language` helps to find the majority of a corpus, where single errors do not matter;
+There are two tasks: `identify_language` helps to find the majority of a corpus, where single errors do not matter;
 `ExpectedLanguage.detect_other_language` decides about a single sentence, and needs strong evidence.
 """
 
@@ -9,7 +8,10 @@ import re
 from itertools import repeat
 from types import MappingProxyType
 
-from regard.data.doctor.languages import FUNCTION_WORDS, SCRIPT_BLOCKS, SCRIPT_OF
+from regard.data.doctor.languages import FUNCTION_WORDS
+from regard.languages import are_confusable, are_variants, normalize_code, rank_languages
+from regard.languages.identify import is_identifiable
+from regard.languages.scripts import DEFAULT_LANGUAGE, SCRIPT_BLOCKS, SCRIPT_OF_CHAR, UNIQUE_SCRIPTS, scripts_of
 
 MIN_WORDS = 6
 """Distinct words that a sentence needs to be identified by its words."""
@@ -19,8 +21,14 @@ MIN_SCRIPT_LETTERS = 8
 """Distinct letters of another script that a sentence needs to be reported."""
 MAX_WORDS = 200
 """Words of a sentence that are counted; more would not change the result, and each counter below is one byte."""
+MIN_MODEL_WORDS = 8
+"""Distinct lowercase words that a sentence needs for the model to accuse it: names are written alike everywhere."""
+MIN_PROBABILITY = 0.7
+"""Probability of the language of a sentence, to find the language of a corpus."""
+MIN_OTHER_PROBABILITY = 0.9
+"""Probability of another language that a sentence needs to be reported."""
+MAX_EXPECTED_PROBABILITY = 0.02
 
-_ALIASES = {"no": "nb", "cz": "cs", "ua": "uk", "jp": "ja", "cn": "zh", "kr": "ko", "iw": "he"}
 _WORD = re.compile(r"[^\W\d_]+")
 _NON_LATIN = re.compile(r"[\u0370-\u1dff\u2c80-\ua6ff\ua980-\ud7ff\uf900-\ufdff\ufe70-\ufefc\U00010000-\U0003ffff]")
 _BYTE_INDEX = MappingProxyType({code: lane for lane, code in enumerate(FUNCTION_WORDS)})
@@ -34,52 +42,40 @@ _PACKED_COUNTS = MappingProxyType(
 )
 
 
-def label_of_code(code: str) -> str:
-    """The label of a language code; "" for an unsupported language."""
-    short = re.split("[-_]", code.lower())[0]
-    short = _ALIASES.get(short, short)
-    return short if short in FUNCTION_WORDS else SCRIPT_OF.get(short, "")
-
-
-def labels_agree(one: str, other: str) -> bool:
-    """Whether two labels may mean the same language; a script agrees with every language written in it."""
-    if one == other:
-        return True
-    is_script_only = one not in FUNCTION_WORDS or other not in FUNCTION_WORDS
-    return is_script_only and SCRIPT_OF.get(one, one) == SCRIPT_OF.get(other, other)
+def known_code(code: str) -> str:
+    """The code of a language without its region; "" for a language that cannot be identified."""
+    short = normalize_code(code)
+    return short if is_identifiable(short) else ""
 
 
 def identify_language(text: str) -> str | None:
-    """The label of a sentence, "" if it is ambiguous, None if it is too short."""
+    """The code of a sentence's language, "" if it is ambiguous, None if it is too short."""
     script, letters = _dominant_script(text)
-    if script not in ("latin", "cyrillic"):
-        return script if letters >= MIN_SCRIPT_LETTERS // 2 else None
-    words = _distinct_words(text)
-    if len(words) < MIN_WORDS:
+    if script in ("latin", "cyrillic"):
+        if len(_distinct_words(text)) < MIN_WORDS:
+            return None
+    elif letters < MIN_SCRIPT_LETTERS // 2:
         return None
-    counts = _count_function_words(words).to_bytes(len(_CODES), "little")
-    best, second = sorted(counts)[:-3:-1]
-    return _CODES[counts.index(best)] if best >= 3 and best >= second + 2 else ""
+    for code, probability in rank_languages(text, 1):
+        return code if probability >= MIN_PROBABILITY and script in scripts_of(code) else ""
+    return ""
 
 
 class ExpectedLanguage:
     """The language that a side is expected to be in."""
 
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.script = SCRIPT_OF.get(label, label)
-        self.scripts = {"kana": ("kana", "han"), "hangul": ("hangul", "han")}.get(self.script, (self.script,))
-        expected_codes = [code for code in FUNCTION_WORDS if labels_agree(code, label)]
-        self._expected_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in expected_codes)
-        self._other_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in FUNCTION_WORDS if code not in expected_codes)
-        self._expected_words = frozenset[str]().union(*(FUNCTION_WORDS[code] for code in expected_codes))
-        self._other_words = frozenset[str]().union(
-            *(FUNCTION_WORDS[code] for code in FUNCTION_WORDS if code not in expected_codes)
-        )
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.scripts = scripts_of(code)
+        others = [other for other in FUNCTION_WORDS if not are_variants(code, other)]
+        self._expected_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in FUNCTION_WORDS if code not in others)
+        self._other_mask = sum(0xFF << 8 * _BYTE_INDEX[code] for code in others)
+        self._other_words = frozenset[str]().union(*(FUNCTION_WORDS[code] for code in others))
+        self._expected_words = FUNCTION_WORDS.get(code, frozenset())
         self._distinctive_words = self._expected_words - self._other_words
 
     def detect_other_language(self, text: str) -> str:
-        """The label of the other language that the sentence is in, or "" if it may be in the expected one."""
+        """The code of the other language that the sentence is in, or "" if it may be in the expected one."""
         tokens = text.split()
         expected_tokens = self._expected_words.intersection(tokens)
         # Fast path for most sentences: a quarter of their words are function words of the expected language, which
@@ -87,17 +83,22 @@ class ExpectedLanguage:
         if len(expected_tokens) * 4 > len(tokens) or len(expected_tokens & self._distinctive_words) >= 2:
             return ""
         script, letters = _dominant_script(text)
-        tokens = text.lower().split()
         # Names are written in Latin letters everywhere, so Latin letters alone are no evidence.
         if script not in self.scripts and script != "latin":
-            expected_letters = sum(1 for char in set(text) if _SCRIPT_OF_CHAR[char] in self.scripts)
+            expected_letters = sum(1 for char in set(text) if SCRIPT_OF_CHAR[char] in self.scripts)
+            has_evidence = letters >= MIN_SCRIPT_LETTERS and expected_letters * 5 <= letters
+            return _name_language(text, script) if has_evidence else ""
+        if script == "han":
+            # Text without kana may be Japanese as well, but a whole sentence rarely is.
             return (
-                identify_language(text) or script
-                if letters >= MIN_SCRIPT_LETTERS and expected_letters * 5 <= letters
-                else ""
+                self._detect_by_model(text, script) if "kana" in self.scripts and letters >= MIN_SCRIPT_LETTERS else ""
             )
-        has_evidence = len(tokens) >= MIN_WORDS and len(self._other_words.intersection(tokens)) >= MIN_FUNCTION_WORDS
-        return self._detect_by_words(text) if has_evidence else ""
+        if script in UNIQUE_SCRIPTS or len(tokens) < MIN_WORDS:
+            return ""
+        tokens = text.lower().split()
+        num_other_words = len(self._other_words.intersection(tokens)) if self._expected_words else 0
+        other = self._detect_by_words(text) if num_other_words >= MIN_FUNCTION_WORDS else ""
+        return other or (self._detect_in_sentence(text, script) if len(tokens) >= MIN_MODEL_WORDS else "")
 
     def _detect_by_words(self, text: str) -> str:
         words = _distinct_words(text)
@@ -114,6 +115,21 @@ class ExpectedLanguage:
         )
         return _CODES[other_counts.index(best)] if has_evidence else ""
 
+    def _detect_in_sentence(self, text: str, script: str) -> str:
+        """By the model, for a sentence of enough words that are no names, and hardly any of the expected language."""
+        words = frozenset(word for word in _WORD.findall(text)[:MAX_WORDS] if word == word.lower())
+        if len(words) < MIN_MODEL_WORDS or len(words & self._expected_words) * 8 > len(words):
+            return ""
+        return self._detect_by_model(text, script)
+
+    def _detect_by_model(self, text: str, script: str) -> str:
+        languages = rank_languages(text, 4)
+        if not languages or languages[0].probability < MIN_OTHER_PROBABILITY:
+            return ""
+        expected = sum(p for code, p in languages if are_confusable(self.code, code))
+        has_evidence = expected <= MAX_EXPECTED_PROBABILITY and script in scripts_of(languages[0].code)
+        return languages[0].code if has_evidence else ""
+
 
 class AnyLanguage(ExpectedLanguage):
     """A side whose language is unknown: every sentence is accepted."""
@@ -125,8 +141,14 @@ class AnyLanguage(ExpectedLanguage):
         return ""
 
 
-def expect_language(label: str) -> ExpectedLanguage:
-    return ExpectedLanguage(label) if label else AnyLanguage()
+def expect_language(code: str) -> ExpectedLanguage:
+    return ExpectedLanguage(code) if code else AnyLanguage()
+
+
+def _name_language(text: str, script: str) -> str:
+    """The most probable language of a text among those of its script."""
+    candidates = (code for code, _ in rank_languages(text) if script in scripts_of(code))
+    return next(candidates, DEFAULT_LANGUAGE[script])
 
 
 def _distinct_words(text: str) -> frozenset[str]:
@@ -137,26 +159,13 @@ def _count_function_words(words: frozenset[str]) -> int:
     return sum(map(_PACKED_COUNTS.get, words, repeat(0)))
 
 
-class _ScriptCache(dict[str, str]):
-    """The script of a character; "" for punctuation and digits."""
-
-    def __missing__(self, char: str) -> str:
-        code = ord(char)
-        matches = (name for name, blocks in SCRIPT_BLOCKS.items() if any(low <= code <= high for low, high in blocks))
-        self[char] = name = next(matches, "") if char.isalpha() else ""
-        return name
-
-
-_SCRIPT_OF_CHAR = _ScriptCache()
-
-
 def _dominant_script(text: str) -> tuple[str, int]:
     """The script of most distinct letters, and their number; purely Latin text is not counted."""
     if text.isascii() or not _NON_LATIN.search(text):
         return "latin", 0
     counts = dict.fromkeys(SCRIPT_BLOCKS, 0)
     for char in set(text):
-        if name := _SCRIPT_OF_CHAR[char]:
+        if name := SCRIPT_OF_CHAR[char]:
             counts[name] += 1
     # Japanese is recognized by its kana, even if most characters are Chinese.
     script = "kana" if counts["kana"] >= 3 else max(counts, key=lambda name: counts[name])

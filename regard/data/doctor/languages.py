@@ -1,4 +1,4 @@
-"""Function words of twenty languages, and the Unicode blocks of scripts: enough to identify languages without a model.
+"""Function words of twenty languages: a quick sign that a sentence is in one of them, without a model.
 
 Function words are frequent in every text, independently of its subject. The lists were written by hand. They include
 closely related languages (Danish and Swedish, Catalan and Spanish), so that one is not mistaken for the other.
@@ -35,7 +35,7 @@ _WORD_LISTS = {
     "vad eller du ut sig efter då vid nu här man mycket alla skulle sin över där mig också dem",
     "da": "og at det i en som er på for med af den til ikke har de om et var jeg vi han så men hun fra kan når hvad "
     "eller du ud sig efter da ved nu her man meget alle skulle sin over der mig også dem være blev",
-    "nb": "og at det i en som er på for med av den til ikke har de om et var jeg vi han så men hun fra kan når hva "
+    "no": "og at det i en som er på for med av den til ikke har de om et var jeg vi han så men hun fra kan når hva "
     "eller du ut seg etter da ved nå her man mye alle skulle sin over der meg også dem være ble",
     "pl": "i w na z że się nie do to jest o jak po co a ale czy od dla za przez tak tym tego są był była było już "
     "ich jego jej które który która może tylko go być mnie ze gdy by oraz też bardzo my ja ten ta te",
@@ -56,33 +56,3 @@ _WORD_LISTS = {
 }
 
 FUNCTION_WORDS = MappingProxyType({code: frozenset(words.split()) for code, words in _WORD_LISTS.items()})
-
-SCRIPT_BLOCKS = MappingProxyType(
-    {
-        "latin": ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F), (0x1E00, 0x1EFF)),
-        "greek": ((0x370, 0x3FF), (0x1F00, 0x1FFF)),
-        "cyrillic": ((0x400, 0x52F),),
-        "armenian": ((0x530, 0x58F),),
-        "hebrew": ((0x590, 0x5FF),),
-        "arabic": ((0x600, 0x6FF), (0x750, 0x77F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC)),
-        "devanagari": ((0x900, 0x97F),),
-        "bengali": ((0x980, 0x9FF),),
-        "tamil": ((0xB80, 0xBFF),),
-        "thai": ((0xE00, 0xE7F),),
-        "georgian": ((0x10A0, 0x10FF), (0x1C90, 0x1CBF)),
-        "hangul": ((0x1100, 0x11FF), (0x3130, 0x318F), (0xAC00, 0xD7AF)),
-        "kana": ((0x3040, 0x30FF),),
-        "han": ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0x20000, 0x2FA1F)),
-    }
-)
-
-SCRIPT_OF = MappingProxyType(
-    dict.fromkeys(FUNCTION_WORDS, "latin")
-    | dict.fromkeys(("ru", "uk", "be", "bg", "kk", "mk", "ky", "mn", "tg"), "cyrillic")
-    | dict.fromkeys(("ar", "fa", "ur", "ps", "ug"), "arabic")
-    | dict.fromkeys(("he", "iw", "yi"), "hebrew")
-    | dict.fromkeys(("hi", "mr", "ne", "sa"), "devanagari")
-    | {"el": "greek", "hy": "armenian", "ka": "georgian", "bn": "bengali", "ta": "tamil", "th": "thai"}
-    | {"zh": "han", "ja": "kana", "ko": "hangul"}
-)
-"""The script that a language is written in; languages of other codes are never checked."""

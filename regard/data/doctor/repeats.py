@@ -10,7 +10,6 @@ The probability that any two different texts among 30 million pairs share a dige
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -29,14 +28,10 @@ MAX_BYTES_IN_MEMORY = 1_000_000 * ROW.itemsize
 Digests = NDArray[np.uint64]
 
 
-@lru_cache(maxsize=1)  # the same source is hashed twice in a row: for overlaps and for duplicates
-def digest(source: str) -> bytes:
+def digest(text: str, prefix: bytes = b"") -> bytes:
     """Eight bytes that depend only on the text; surrounding white space is ignored."""
-    return blake2b(_bytes(source.strip()), digest_size=8).digest()
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a JSON file may contain lone surrogates
+    raw = text.strip().encode("utf-8", "surrogatepass")  # a JSON file may contain lone surrogates
+    return blake2b(prefix + raw, digest_size=8).digest()
 
 
 class BitSet:
@@ -98,7 +93,7 @@ class DuplicateFinder:
 
     def add(self, source: str, target: str, index: int) -> None:
         source_digest = digest(source)
-        pair_digest = blake2b(source_digest + _bytes(target.strip()), digest_size=8).digest()
+        pair_digest = digest(target, source_digest)
         self._rows.append(source_digest + pair_digest + index.to_bytes(4, "little"))
         if len(self._rows) == self._rows_per_write:
             self._write()

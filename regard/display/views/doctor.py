@@ -22,7 +22,7 @@ ACTIONS = {Action.REFUSED: "refused", Action.DROPPED: "dropped", Action.NOTED: "
 
 def format_diagnosis(diagnosis: Diagnosis, width: int, verbose: bool = False) -> list[str]:
     """The diagnosis: a verdict, a table for each split, and what to do next; `verbose` explains every finding."""
-    lines = wrap(describe_verdict(diagnosis), width)
+    lines = wrap(f"{describe_verdict(diagnosis)} {diagnosis.describe_overlap()}".rstrip(), width)
     names = _shorten_files(diagnosis.findings)
     for summary in diagnosis.splits:
         findings = [finding for finding in diagnosis.findings if finding.split == summary.split]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.corpora import CORPORA, GoldPair, Link, algorithmic, split_words, word_spans
+from regard.data.corpora import CORPORA, GoldPair, Link, algorithmic
 from regard.data.corpora.algorithmic import TASKS, Task, alphabet, generate, make_dictionary
 from regard.data.corpora.gold import (
     LINK_KINDS,
@@ -21,6 +21,7 @@ from regard.data.corpora.gold import (
     write_rows,
 )
 from regard.errors import DataError
+from regard.languages import split_words, word_spans
 
 numbers = st.integers(0, 99)
 links = st.builds(Link, st.sampled_from(sorted(LINK_KINDS)), numbers, numbers)

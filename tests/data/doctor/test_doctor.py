@@ -27,6 +27,10 @@ CLEAN = [
     ("<Link>Read more</Link>", "<Link>En savoir plus</Link>"),
     ("<ada at example dot org>", "<ada chez example point org>"),
     ("R&D is fun & games.", "La R&D est un jeu."),
+    ("<tree-ish>", "<arbre-esque>"),
+    ("<repository> <refspec>", "<dépôt> <spéc-de-réf>"),
+    ("<url>", "<adresse>"),
+    ("%s has %d files.", "%2$d fichiers pour %1$s."),
 ]
 PLANTED = {
     "blank": [("There is something here.", " \u00a0"), ("", "Rien.")],
@@ -36,6 +40,7 @@ PLANTED = {
         ("<reviewer></reviewer>", '<translator href="http://a.org">Jean</translator>'),
         ('<doc id="7" lang="en">', '<doc id="7" lang="fr">'),
         ("</doc>", "</doc>"),
+        ("<p>", "<br>"),
         ("<foo>17</foo>", "<foo>17</foo>"),
         ("<foo>one thing</foo>", "<bar>autre chose</bar>"),
         ("A sentence.", "<description>Une description qui ne va pas.</description>"),
@@ -60,7 +65,7 @@ PLANTED = {
     "bom": [("\ufeffJoined files", "Fichiers joints")],
     "mojibake": [("A summer day", "Un jour d'Ã©tÃ©"), ("It\u2019s lost", "C'est per�u"), ("Itâ€™s", "C'est")],
     "unnormalized": [("Summer", "E\u0301te\u0301")],
-    "tokenized": [("a cat sleeps .", "un chat dort ."), ("A cat sleeps .", "Un chat dort.")],
+    "tokenized": [("a cat sleeps .", "un chat dort ."), ("The dog barks .", "Le chien aboie.")],
     "entity": [("Salt &amp; pepper", "Sel et poivre"), ("A cat", "L&#39;animal")],
     "placeholder": [
         ("Hello {name}", "Bonjour {nom}"),
@@ -105,7 +110,10 @@ def test_each_finding_is_seen_at_its_line(name: str):
 
 
 def test_every_pair_of_the_table_is_planted_somewhere():
-    elsewhere = {"swapped", "mislabeled", "no_newline", "seen", "shared", "overlap", "duplicate", "variant"}
+    elsewhere = {"swapped", "mislabeled", "no_newline", "shared", "overlap", "duplicate", "variant"} | {
+        "near_overlap",
+        "near_duplicate",
+    }
     assert FINDING_KINDS.keys() == PLANTED.keys() | elsewhere
 
 
@@ -129,11 +137,55 @@ def test_training_pairs_that_the_test_holds_are_dropped_from_training():
     diagnosis = Doctor().examine(stream(CLEAN), stream(dev, "dev"), stream(test, "test"))
     assert seen(diagnosis) == {"overlap": 3}
     assert [example.note for example in diagnosis.findings[0].examples] == ["train:1", "train:2", "train:4"]
-    assert seen(diagnosis, "dev") == {"seen": 1}
-    assert seen(diagnosis, "test") == {"seen": 3, "duplicate": 1}
+    assert seen(diagnosis, "dev") == {"overlap": 1}
+    assert seen(diagnosis, "test") == {"overlap": 3, "duplicate": 1}
     assert len(list(diagnosis.clean(stream(test).read(), "test"))) == 3
     sources = {pair.source.strip() for pair in diagnosis.clean(stream(CLEAN).read())}
     assert not sources & {source.strip() for source, _ in dev + test}
+    assert diagnosis.describe_overlap() == (
+        "Train shares 1 of 2 dev sources and 3 of 3 test sources (compared without case and blanks): the 3 training "
+        "pairs with them are dropped, so that none of these sources is trained on."
+    )
+
+
+TWINS = ["  go! ", "GO!", "Ｇｏ!", "g\u00ado!", "\ufeffGo!", "Go\u200b!"]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_twin_of_a_held_out_source_is_the_same_source(twin: str):
+    diagnosis = Doctor().examine(stream([*CLEAN, (twin, "Vas-y, donc !")]), test=stream([("Go!", "Va !")], "test"))
+    assert seen(diagnosis)["overlap"] == 2 and seen(diagnosis, "test") == {"overlap": 1}
+    assert "Train shares 1 of 1 test sources" in str(diagnosis)
+
+
+def test_a_pair_that_is_dropped_for_another_reason_overlaps_with_nothing():
+    odd = ("You can read it.", "Il est écrit ici " + "que tout le monde doit venir boire le thé " * 4)
+    half = ("We were at the house of a friend.", " ")  # not in test: it has no translation
+    diagnosis = Doctor().examine(stream([*CLEAN, odd]), test=stream([(odd[0], "Lis-le."), half], "test"))
+    assert seen(diagnosis) == {"ratio": 1} and seen(diagnosis, "test") == {"blank": 1}
+    assert diagnosis.describe_overlap() == "No source of test occurs in train (compared without case and blanks)."
+    kept = Doctor(DoctorSettings(keep=frozenset({"overlap"}), drop=frozenset({"same"})))
+    diagnosis = kept.examine(stream([*CLEAN, ("OK", "OK")]), test=stream([("ok", "d'accord"), CLEAN[0]], "test"))
+    assert seen(diagnosis) == {"overlap": 1, "same": 1} and seen(diagnosis, "test") == {"overlap": 1}
+    assert "the training pair with them is kept, so that their scores measure memorization" in str(diagnosis)
+
+
+def test_near_duplicates_are_counted_apart_from_the_same_source():
+    train = [
+        *CLEAN,
+        ("The dogs lay in all the gardens.", "Les chiens dorment."),
+        ("the  dog IS sleeping.", "Dort."),
+    ]
+    test = [("The dog is sleeping in the gardens.", "Un chien dort."), ("The dog is sleeping.", "Le chien dort.")]
+    diagnosis = Doctor().examine(stream(train), test=stream(test, "test"))
+    assert seen(diagnosis) == {"overlap": 1, "near_overlap": 1}
+    assert seen(diagnosis, "test") == {"overlap": 1, "near_overlap": 1}
+    near = {f.split: f.examples[0] for f in diagnosis.findings if f.kind.name == "near_overlap"}
+    assert (near["train"].note, near["train"].detail) == ("train:1", "test has “the dog is sleeping in the gardens.”")
+    assert near["test"].detail == "train has “The dog is sleeping in the garden.” (train:1)"
+    assert "Nearly the same as a source of train: 1 of 2 test sources." in str(diagnosis)
+    dropped = Doctor(DoctorSettings(drop=frozenset({"near_overlap"}))).examine(stream(train), test=stream(test, "test"))
+    assert [p.source for p in dropped.clean(stream(train).read())] == [s for s, _ in train[1:-1]]
 
 
 def test_a_test_set_that_dev_holds_too_is_told():
@@ -175,16 +227,17 @@ def test_duplicates_are_counted_and_dropped_only_on_demand():
 def test_where_copying_is_the_task_copies_stay():
     texts = [(f"copy all of this text {n}", f"copy all of this text {n}") for n in range(40)]
     diagnosis = Doctor().examine(stream(texts))
-    assert seen(diagnosis) == {"identical": 40} and diagnosis.pairs_kept == 40
+    assert seen(diagnosis) == {"identical": 40, "near_duplicate": 39} and diagnosis.pairs_kept == 40
 
 
 def test_lengths_are_compared_with_what_is_usual():
     usual = [(f"A long abstract number {n} of a paper. " * 12, f"Its one line is {n}.") for n in range(60)]
-    assert seen(Doctor().examine(stream(usual))) == {}
+    near = {"near_duplicate": 59}
+    assert seen(Doctor().examine(stream(usual))) == near
     odd = ("One line.", "And its abstract is far longer than that. " * 9)
     diagnosis = Doctor().examine(stream([*usual[:30], odd, *usual[30:]]))
-    assert seen(diagnosis) == {"ratio": 1} and diagnosis.findings[0].examples[0].note == "train:31"
-    assert seen(Doctor(DoctorSettings(ratio=1000)).examine(stream([*usual, odd]))) == {}
+    assert seen(diagnosis) == {"ratio": 1} | near and diagnosis.findings[0].examples[0].note == "train:31"
+    assert seen(Doctor(DoctorSettings(ratio=1000)).examine(stream([*usual, odd]))) == near
 
 
 def test_files_without_a_last_line_feed_are_named(tmp_path: Path):
@@ -239,7 +292,9 @@ CHOICES = {name: kind.action for name, kind in FINDING_KINDS.items()}
     PAIRS,
     PAIRS,
     st.frozensets(st.sampled_from([name for name, action in CHOICES.items() if action is Action.DROPPED])),
-    st.frozensets(st.sampled_from(["duplicate", "variant", "entity", "separator", "same"])),
+    st.frozensets(
+        st.sampled_from(["duplicate", "variant", "entity", "separator", "same", "near_duplicate", "near_overlap"])
+    ),
 )
 def test_what_is_kept_is_what_came_without_the_dropped(train, test, keep, drop):
     doctor = Doctor(DoctorSettings(keep=keep, drop=drop))
@@ -267,21 +322,21 @@ def test_people_read_one_line_a_finding_and_programs_json():
     texts = [*CLEAN, *PLANTED["metadata"], *PLANTED["entity"], ("OK", "OK"), ("OK", "OK")]
     diagnosis = english_french(drop=frozenset({"duplicate"})).examine(stream(texts))
     lines = diagnosis.format_lines()
-    assert lines[0] == f"train: {len(texts)} pairs read, {len(texts) - 9} kept"
+    assert lines[0] == f"train: {len(texts)} pairs read, {len(texts) - 10} kept"
     assert lines[1] == (
-        "train: metadata: 8 pairs, 32.0%: a line of markup or metadata instead of a sentence (train:14, train:15, "
-        'train:16, …). Dropped; to keep them, add "metadata" to data.keep.'
+        "train: metadata: 9 pairs, 30.0%: a line of markup or metadata instead of a sentence (train:18, train:19, "
+        'train:20, …). Dropped; to keep them, add "metadata" to data.keep.'
     )
-    assert lines[2].endswith('(train:25). Dropped; to keep them, remove "duplicate" from data.drop.')
+    assert lines[2].endswith('(train:30). Dropped; to keep them, remove "duplicate" from data.drop.')
     assert lines[-1].endswith(
         'Kept. To fix it: decode them once on both sides, unless they are intended; or add "entity" to data.drop.'
     )
     assert any(line.endswith('Kept; usually harmless; add "same" to data.drop to drop it.') for line in lines)
     assert len(lines) == 5 and not any("\n" in line for line in lines)
     data = json.loads(json.dumps(diagnosis.as_dict()))
-    assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 8
-    assert data["findings"][0]["examples"][0]["note"] == "train:14"
-    assert data["splits"] == [{"split": "train", "pairs_read": 25, "pairs_kept": 16, "source": "", "target": ""}]
+    assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 9
+    assert data["findings"][0]["examples"][0]["note"] == "train:18"
+    assert data["splits"] == [{"split": "train", "pairs_read": 30, "pairs_kept": 20, "source": "", "target": ""}]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +344,7 @@ def test_people_read_one_line_a_finding_and_programs_json():
     [
         ({"keep": frozenset({"metadat"})}, "did you mean 'metadata'"),
         ({"keep": frozenset({"entity"})}, "data.keep does not apply to 'entity', which is noted by default"),
-        ({"drop": frozenset({"seen"})}, "data.drop does not apply to 'seen', which is noted by default"),
+        ({"drop": frozenset({"shared"})}, "data.drop does not apply to 'shared', which is noted by default"),
         ({"drop": frozenset({"xyzzy"})}, "data.drop: unknown finding 'xyzzy'; expected one of"),
         ({"max_chars": 0}, "max_chars=0"),
         ({"ratio": 1.0}, "ratio=1.0"),

@@ -1,12 +1,16 @@
-"""Languages are identified by function words and scripts; in doubt, not at all."""
+"""Languages are identified by function words, script and a model; in doubt, not at all."""
+
+from dataclasses import replace
 
 import pytest
 
 from regard.data.doctor import Action, Diagnosis, Doctor, DoctorSettings, PairStream
-from regard.data.doctor.language_id import expect_language, identify_language, label_of_code, labels_agree
-from regard.data.doctor.languages import FUNCTION_WORDS, SCRIPT_BLOCKS, SCRIPT_OF
+from regard.data.doctor.language_id import expect_language, identify_language, known_code
+from regard.data.doctor.languages import FUNCTION_WORDS
 from regard.errors import DataError
 from regard.formats import Pair
+from regard.languages import are_variants
+from regard.languages.scripts import SCRIPT_BLOCKS, scripts_of
 
 SENTENCES = {
     "en": "They said that it was the best book they had read in years, and I think so too.",
@@ -30,6 +34,10 @@ SENTENCES = {
     "he": "הוא אמר שהספר על השולחן ושהוא לא יכול למצוא אותו",
     "ar": "قال إن الكتاب على الطاولة وإنه لا يستطيع أن يجده",
     "hi": "उसने कहा कि किताब मेज पर है और वह उसे नहीं ढूंढ सकता",
+    "fa": "او گفت که کتاب روی میز است و نمی‌تواند آن را پیدا کند",
+    "vi": "Anh ấy nói rằng quyển sách ở trên bàn và anh ấy không thể tìm thấy nó ở đâu cả.",
+    "id": "Dia mengatakan bahwa buku itu ada di atas meja dan dia tidak dapat menemukannya lagi di sana.",
+    "th": "เขาบอกว่าหนังสืออยู่บนโต๊ะแต่เขาหามันไม่เจอ",
     "zh": "他说那本书在桌子上，但是他找不到它。",
     "ja": "彼は本が机の上にあると言いましたが、見つけることができません。",
     "ko": "그는 책이 탁자 위에 있다고 말했지만 찾을 수 없었다.",
@@ -41,19 +49,24 @@ def corpus(source: str, target: str, count: int = 40) -> list[Pair]:
 
 
 def examine(pairs: list[Pair], **codes: str) -> Diagnosis:
-    return Doctor(DoctorSettings(**codes)).examine(PairStream(lambda: pairs))  # type: ignore[arg-type]
+    return about_languages(Doctor(DoctorSettings(**codes)).examine(PairStream(lambda: pairs)))  # type: ignore[arg-type]
+
+
+def about_languages(diagnosis: Diagnosis) -> Diagnosis:
+    """Without the near-duplicates: these corpora are one sentence, numbered."""
+    return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if f.kind.name != "near_duplicate"))
 
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_sentence_is_known_and_strange_everywhere_else(code: str):
     text = SENTENCES[code]
-    assert identify_language(text) == label_of_code(code)
+    assert identify_language(text) == code
     for other in SENTENCES:
-        stranger = expect_language(label_of_code(other)).detect_other_language(text)
-        assert stranger in ("", label_of_code(code)), other
+        stranger = expect_language(other).detect_other_language(text)
+        assert stranger in ("", code), other
         assert not (stranger and other == code)
-    far = "fr" if SCRIPT_OF[code] != "latin" else "ru"
-    assert expect_language(far).detect_other_language(text) == label_of_code(code) or SCRIPT_OF[code] == SCRIPT_OF[far]
+    far = "fr" if scripts_of(code) != ("latin",) else "ru"
+    assert expect_language(far).detect_other_language(text) == code
 
 
 @pytest.mark.parametrize(
@@ -66,10 +79,38 @@ def test_short_and_mixed_sentences_are_not_judged(text: str):
 def test_neighbours_do_not_accuse_each_other():
     danish = "Jeg har ikke set det, men han er i huset med de andre og kan komme ud når vi vil."
     assert (
-        expect_language("nb").detect_other_language(danish) == expect_language("da").detect_other_language(danish) == ""
+        expect_language("no").detect_other_language(danish) == expect_language("da").detect_other_language(danish) == ""
     )
     assert expect_language("ja").detect_other_language("東京都知事選挙管理委員会") == ""
-    assert expect_language("cyrillic").detect_other_language(SENTENCES["ru"]) == ""
+    # Chinese words that Japanese has too, Galician beside Portuguese, Afrikaans beside Dutch.
+    assert expect_language("zh").detect_other_language("進度列中所顯示的文字") == ""
+    galician = "preprocesado requirida, pero non está estabelecida, e non está no camiño que se indicou"
+    assert expect_language("gl").detect_other_language(galician) == ""
+    afrikaans = (
+        "Of die gebeurteniskassie sigbaar is, in plaas van onsigbaar en slegs gebruik word om gebeure vas te trek."
+    )
+    assert expect_language("af").detect_other_language(afrikaans) == ""
+
+
+def test_a_sentence_without_many_function_words_is_found_by_the_model():
+    caption = "Trendy girl talking on her cellphone while gliding slowly down the street"
+    assert expect_language("fr").detect_other_language(caption) == "en"
+    assert expect_language("en").detect_other_language(caption) == ""
+
+
+def test_languages_of_one_script_are_told_apart():
+    assert expect_language("ar").detect_other_language(SENTENCES["fa"]) == "fa"
+    assert expect_language("ja").detect_other_language(SENTENCES["zh"]) == "zh"
+
+
+def test_strings_of_latin_letters_are_not_japanese():
+    assert identify_language("pD KhF xASR kXuy Wihx vXIN Jhp LK") != "ja"
+
+
+def test_a_language_is_named_not_its_script():
+    diagnosis = examine(corpus("ja", "ar"))
+    assert (diagnosis.splits[0].source, diagnosis.splits[0].target) == ("ja", "ar")
+    assert expect_language("en").detect_other_language("Ευχαριστω και καληνυχτα") == "el"
 
 
 def test_names_in_latin_letters_are_no_other_language():
@@ -90,7 +131,7 @@ def test_swapped_files_are_refused_and_the_way_out_is_named():
 def test_swapped_files_may_be_kept():
     pairs = corpus("fr", "en")
     doctor = Doctor(DoctorSettings(source="en", target="fr", keep=frozenset({"swapped"})))
-    diagnosis = doctor.examine(PairStream(lambda: pairs))
+    diagnosis = about_languages(doctor.examine(PairStream(lambda: pairs)))
     assert [(f.kind.name, f.action) for f in diagnosis.findings] == [("swapped", Action.NOTED)]
     diagnosis.require_trainable()
 
@@ -125,23 +166,27 @@ def test_a_few_pairs_the_wrong_way_round_are_found_without_codes():
 
 
 def test_languages_that_are_not_known_here_are_not_judged():
-    assert examine(corpus("es", "fr"), source="gl", target="br").findings == ()
-    assert label_of_code("gl") == "" and expect_language("").detect_other_language(SENTENCES["fr"]) == ""
+    assert examine(corpus("es", "fr"), source="tlh", target="bm").findings == ()
+    assert known_code("tlh") == "" and expect_language("").detect_other_language(SENTENCES["fr"]) == ""
 
 
-def test_labels_agree_within_a_script_only_if_one_names_nothing_more():
-    assert (
-        labels_agree("cyrillic", "ru")
-        and labels_agree("ru", "ru")
-        and not labels_agree("uk", "ru")
-        and not labels_agree("greek", "ru")
-    )
+def test_a_declared_language_is_what_lines_are_compared_with():
+    pairs = corpus("en", "es")[:3]  # too few to tell a majority
+    assert examine(pairs).findings == ()
+    (finding,) = examine(pairs, source="en", target="de").findings
+    assert (finding.kind.name, finding.count) == ("language", 3) and "target looks like es" in finding.examples[
+        0
+    ].detail
+
+
+def test_variants_are_one_language_and_neighbours_two():
+    assert are_variants("no", "nn") and are_variants("ru", "ru") and not are_variants("uk", "ru")
 
 
 def test_the_tables_are_sound():
     assert all(word == word.lower() and word.isalpha() for words in FUNCTION_WORDS.values() for word in words)
     assert all(len(words) >= 30 for words in FUNCTION_WORDS.values())
-    assert FUNCTION_WORDS.keys() <= SCRIPT_OF.keys() and set(SCRIPT_OF.values()) <= SCRIPT_BLOCKS.keys()
     for code, words in FUNCTION_WORDS.items():
-        low_high = SCRIPT_BLOCKS[SCRIPT_OF[code]]
+        low_high = SCRIPT_BLOCKS[scripts_of(code)[0]]
+        assert known_code(code) == code
         assert all(any(low <= ord(c) <= high for low, high in low_high) for word in words for c in word), code

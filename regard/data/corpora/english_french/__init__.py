@@ -20,8 +20,9 @@ from random import Random
 
 from regard.data.corpora.english_french import english, lexicon
 from regard.data.corpora.english_french.sentences import draft_pair
-from regard.data.corpora.gold import GoldPair, split_words
+from regard.data.corpora.gold import GoldPair
 from regard.errors import DataError
+from regard.languages import split_words
 
 __all__ = ["Splits", "combinations", "generate", "is_reserved", "split"]
 

@@ -22,7 +22,8 @@ from regard.data.corpora.english_french import (
     tables,
 )
 from regard.data.corpora.english_french.sentences import MAX_WORDS, draft_pair
-from regard.data.corpora.gold import LINK_KINDS, GoldPair, split_words
+from regard.data.corpora.gold import LINK_KINDS, GoldPair
+from regard.languages import split_words
 
 VOWEL = "[aàâeéèêiîoôuûœAÀÂEÉÈÊIÎOÔUÛŒ]"
 # Written out here once more: a test that asked the code for its list could not find it wrong.

@@ -9,8 +9,8 @@ import pytest
 
 from regard.data.corpora import english_french
 from regard.data.corpora.english_french import Splits, combinations, generate, is_reserved, lexicon, split
-from regard.data.corpora.gold import split_words
 from regard.errors import DataError
+from regard.languages import split_words
 
 NOUNS = {form: noun for noun in lexicon.NOUNS for form in (noun.english, noun.english_plural)}
 
