@@ -6,8 +6,8 @@ PO, XLIFF and plain text, have a `Document` too. Error messages name file and li
 
 from regard.formats.document import Document, open_document
 from regard.formats.pair import Pair, Segment
-from regard.formats.placeholders import check_translation
 from regard.formats.reader import are_two_texts, read_lines, read_pairs
+from regard.formats.translation_check import check_translation
 
 __all__ = [
     "Document",

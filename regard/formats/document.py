@@ -13,7 +13,7 @@ Existing translations, comments, order and line ends are preserved byte for byte
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.errors import FormatError
 from regard.formats import files
@@ -21,6 +21,7 @@ from regard.formats.pair import Segment
 from regard.formats.po import PoDocument
 from regard.formats.registry import FORMATS
 from regard.formats.text import TextDocument
+from regard.formats.unsupported import require_text_suffix
 from regard.formats.xliff import SUFFIXES, XliffDocument
 
 
@@ -41,16 +42,29 @@ class Document(Protocol):
         """Write the document with its translations; the file that was opened may be overwritten."""
 
 
+@runtime_checkable
+class AnnotatedDocument(Protocol):
+    """A document whose format has a place for notes to the reviewer."""
+
+    def annotate(self, notes: Sequence[str]) -> None:
+        """Set the note of each segment, "" for none; it is written where the segment is translated."""
+
+
 DOCUMENTS: dict[str, Callable[[Path, str, str], Document]] = {
     ".po": PoDocument,
     ".pot": PoDocument,
     **dict.fromkeys(SUFFIXES, XliffDocument),
 }
+TRANSLATABLE_SUFFIXES = (".po", ".xlf")
 BILINGUAL_SUFFIXES = (".tsv", ".jsonl", ".tmx")
 
 
 def is_plain_text(path: Path) -> bool:
-    """Whether a file is translated line by line: its suffix, before .gz, is that of no other format."""
+    """Whether a file is translated line by line: its suffix, before .gz, is that of no other format.
+
+    A suffix that names what is not supported is refused.
+    """
+    require_text_suffix(path, TRANSLATABLE_SUFFIXES)
     suffix = files.format_suffix(path)
     return suffix not in (*DOCUMENTS, *BILINGUAL_SUFFIXES) and FORMATS.find(suffix) is None
 
@@ -68,4 +82,5 @@ def open_document(path: str | Path, source: str = "", target: str = "") -> Docum
         return registered.open_document(file, source, target)
     if registered or suffix in BILINGUAL_SUFFIXES:
         raise FormatError(f"{file}: {suffix} holds translated pairs; expected .po, .xlf or plain text to translate")
+    require_text_suffix(file, TRANSLATABLE_SUFFIXES)
     return DOCUMENTS.get(suffix, TextDocument)(file, source, target)

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FormatError
+from regard.files import MAX_LINE_BYTES
 from regard.formats import files, languages, text
 from regard.formats.pair import Pair
 
 
-def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
+def read(path: Path, source: str = "", target: str = "", max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Pair]:
     """The pair of every line."""
-    for number, line in enumerate(text.read_lines(path), start=1):
+    for number, line in enumerate(text.read_lines(path, max_line_bytes), start=1):
         if line.strip():
             where = f"{path}:{number}"
             row = _parse_object(line, where)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
 from lxml import etree
@@ -30,7 +30,21 @@ SAFE_PARSER_OPTIONS: Mapping[str, Any] = {
 }
 TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 ENCODING_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
-BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+FIRST_BYTES = {
+    b"<\0\0\0": "utf-32-le",
+    b"\0\0\0<": "utf-32-be",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+"""Of a document without a byte order mark, which begins with <."""
+MAX_BYTES_WITHOUT_ELEMENT = 1 << 24
 # XML 1.0, section 2.2: characters that a document cannot hold, not even as &#1;.
 FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPAIR_HINT = "Correct it there, or export the file again from the tool that wrote it."
@@ -53,14 +67,58 @@ def iter_elements(path: Path, root: str, tags: Sequence[str], containers: Sequen
 
 def _iterparse(path: Path, events: Sequence[str], tags: Sequence[str] | None = None) -> Iterator[Any]:
     with files.open_binary(path) as file:
+        reader = _PatientReader(file, path)
         parser: Any = etree.iterparse(
-            file, events, tag=tags, remove_comments=True, remove_pis=True, **SAFE_PARSER_OPTIONS
+            reader,
+            events,
+            tag=tags,
+            remove_comments=True,
+            remove_pis=True,
+            encoding=reader.encoding,
+            **SAFE_PARSER_OPTIONS,
         )
         try:
             for _, element in parser:
                 yield element
+                reader.restart()
         except etree.XMLSyntaxError as error:
             raise FormatError(_syntax_error_message(parser.error_log, error, path)) from None
+
+
+class _PatientReader:
+    """Hands a file to libxml2, as UTF-8 if it is UTF-32, which libxml2 takes for UTF-16; and not without end.
+
+    The parser keeps what is outside of the elements that are wanted, so it may read only so much without finding one.
+    """
+
+    def __init__(self, file: IO[bytes], path: Path):
+        self._file, self._path = file, path
+        self._head = file.read(4)
+        codec, bom = _detect_codec(self._head)
+        self._decoder = codecs.getincrementaldecoder(codec)() if codec.startswith("utf-32") else None
+        self._head = self._head[len(bom) :] if self._decoder else self._head
+        self.encoding = "utf-8" if self._decoder else None
+        self._patience = MAX_BYTES_WITHOUT_ELEMENT
+
+    def restart(self) -> None:
+        """An element was found."""
+        self._patience = MAX_BYTES_WITHOUT_ELEMENT
+
+    def read(self, size: int) -> bytes:
+        raw, self._head = self._head + self._file.read(size), b""
+        self._patience -= len(raw)
+        if self._patience < 0:
+            raise FormatError(
+                f"{self._path}: has more than {MAX_BYTES_WITHOUT_ELEMENT:,} bytes without a complete translation unit. "
+                f"{REPAIR_HINT}"
+            )
+        if self._decoder is None:
+            return raw
+        try:
+            text = self._decoder.decode(raw, final=not raw)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self._path}: not valid UTF-32 ({error.reason}). {REPAIR_HINT}") from None
+        return text.encode()
 
 
 def local_name(element: Any) -> str:
@@ -246,9 +304,9 @@ def _detect_codec(raw: bytes) -> tuple[str, bytes]:
     for bom, codec in BYTE_ORDER_MARKS:
         if raw.startswith(bom):
             return codec, bom
-    utf16_codec = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(raw[:2])
+    wide_codec = next((codec for first, codec in FIRST_BYTES.items() if raw.startswith(first)), None)
     declaration = ENCODING_DECLARATION.match(raw)
-    return utf16_codec or (declaration[1].decode("ascii") if declaration else "utf-8"), b""
+    return wide_codec or (declaration[1].decode("ascii") if declaration else "utf-8"), b""
 
 
 def escape_text(text: str) -> str:

@@ -50,6 +50,8 @@ class PoEntry:
     flags: tuple[str, ...] = ()
     flags_line: int | None = None
     """The line of its first flags."""
+    comments_line: int | None = None
+    """The line of its first comment."""
 
     @property
     def is_header(self) -> bool:
@@ -74,8 +76,7 @@ class PoCatalog:
 
     def __init__(self, path: Path):
         self.path = path
-        with files.open_binary(path) as file:
-            raw = file.read()
+        raw = files.read_document(path)
         self.bom = BOM if raw.startswith(BOM) else b""
         self.charset, text = _decode(raw[len(self.bom) :], path)
         self.lines = text.split("\n")
@@ -142,6 +143,7 @@ class PoDocument:
             for text in self._source_texts(entry)
         ]
         self._translations: Sequence[str | None] = [None] * len(self.segments)
+        self._notes: Sequence[str] = [""] * len(self.segments)
 
     def _source_texts(self, entry: PoEntry) -> list[str]:
         if entry.plural is None:
@@ -156,6 +158,10 @@ class PoDocument:
                 raise FormatError(f"{segment.location}: its translation has {reason}")
         self._translations = translations
 
+    def annotate(self, notes: Sequence[str]) -> None:
+        """Set the note of each segment, which becomes a comment of the translator, or ""."""
+        self._notes = notes
+
     def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot be written here."""
         charset = self._catalog.charset
@@ -169,13 +175,15 @@ class PoDocument:
     def write(self, out: Path) -> None:
         """Write the document with its translations."""
         lines = list(self._catalog.lines)
-        translations = iter(self._translations)
+        translations, notes = iter(self._translations), iter(self._notes)
         edits: list[tuple[int, int, list[str]]] = []
         for entry in self._untranslated:
             texts = [next(translations) for _ in self._source_texts(entry)]
+            entry_notes = dict.fromkeys(note for _ in texts if (note := next(notes)))
             complete = [text for text in texts if text]
             if len(complete) == len(texts):
                 edits += self._edits(entry, complete)
+                edits += self._note_edits(entry, "; ".join(entry_notes))
         for first, stop, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
             line_end = "\r" if lines[min(first, len(lines) - 1)].endswith("\r") else ""
             lines[first:stop] = [line + line_end for line in new]
@@ -196,6 +204,13 @@ class PoDocument:
         for first, stop in sorted(entry.msgstr_lines.values()):
             yield first, stop, new
             new = []
+
+    def _note_edits(self, entry: PoEntry, note: str) -> Iterator[tuple[int, int, list[str]]]:
+        """A comment before all others of the entry, as those of translators are."""
+        if note:
+            line = entry.first_line if entry.comments_line is None else entry.comments_line
+            charset = self._catalog.charset
+            yield line, line, [f"# regard: {note}".encode(charset, "replace").decode(charset)]
 
 
 def _format_string(keyword: str, text: str) -> list[str]:
@@ -254,12 +269,14 @@ class _PoParser:
         self.form = 0
         self.flags: list[str] = []
         self.flags_line: int | None = None
+        self.comments_line: int | None = None
         self.previous_msgid_line: int | None = None
 
     def parse(self, lines: Sequence[str]) -> Iterator[PoEntry]:
         for self.number, line in enumerate(lines):
             body = line.strip(" \t\r\f\v")
             if not body:
+                self.comments_line = None if self.entry is None else self.comments_line
                 continue
             done = body[0] != '"' and self.entry is not None and self.entry.targets
             if done and not body.startswith("msgstr"):
@@ -279,7 +296,7 @@ class _PoParser:
         if not entry.targets:
             raise self._error(f"the entry of line {entry.line or entry.first_line + 1} has no msgstr")
         entry.flags = tuple(self.flags)
-        entry.flags_line = self.flags_line
+        entry.flags_line, entry.comments_line = self.flags_line, self.comments_line
         self._reset()
         return entry
 
@@ -287,7 +304,11 @@ class _PoParser:
         if body.startswith("#~"):
             # The comments above belong to the obsolete entry.
             self.flags, self.flags_line, self.previous_msgid_line = [], None, None
-        elif body.startswith(("#,", "#=")):
+            self.comments_line = None
+            return
+        if self.comments_line is None:
+            self.comments_line = self.number
+        if body.startswith(("#,", "#=")):
             self.flags += [flag.strip() for flag in body[2:].split(",") if flag.strip()]
             if body[1] == "," and self.flags_line is None:
                 self.flags_line = self.number

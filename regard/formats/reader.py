@@ -1,21 +1,27 @@
 """The format of each of several files, and the pairs of all of them in order."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from regard.errors import FormatError
-from regard.formats import files, text
+from regard.files import MAX_LINE_BYTES
+from regard.formats import files, jsonl, text, tsv
 from regard.formats.languages import closest_matches, match_score
 from regard.formats.pair import Pair
-from regard.formats.registry import FORMATS, find_reader
-
-COMMON_SUFFIXES = (".tsv", ".jsonl", ".po", ".tmx", ".xlf")
-"""Those that messages name, besides the ones of plug-ins."""
-read_lines = text.read_lines
+from regard.formats.registry import find_reader
+from regard.formats.unsupported import list_supported, require_text_suffix
 
 
-def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") -> Iterator[Pair]:
+def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES, streams: bool = False) -> Iterator[str]:
+    """The lines of a UTF-8 file without their line ends; a file whose suffix names another format is refused."""
+    require_text_suffix(path)
+    return text.read_lines(path, max_line_bytes, streams)
+
+
+def read_pairs(
+    paths: Sequence[str | Path], source: str = "", target: str = "", max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Pair]:
     """The pairs of any number of files and folders.
 
     A file with a known suffix (before .gz) is read by its format; the others are aligned text files, two by two in the
@@ -33,7 +39,7 @@ def read_pairs(paths: Sequence[str | Path], source: str = "", target: str = "") 
         raise FormatError(
             f"{_expected_files()}, got {_format_paths(input_paths)}{_language_hint(input_paths, source, target)}"
         )
-    return _read_groups(groups, _format_paths(input_paths), source, target)
+    return _read_groups(groups, _format_paths(input_paths), source, target, max_line_bytes)
 
 
 def are_two_texts(paths: Sequence[str | Path]) -> bool:
@@ -43,15 +49,23 @@ def are_two_texts(paths: Sequence[str | Path]) -> bool:
     )
 
 
-def _read_groups(groups: list[list[Path]], names: str, source: str, target: str) -> Iterator[Pair]:
+def _read_groups(groups: list[list[Path]], names: str, source: str, target: str, max_line_bytes: int) -> Iterator[Pair]:
     empty = True
     for group in groups:
-        read = find_reader(files.format_suffix(group[0]))
-        for pair in text.read(*group) if len(group) == 2 or read is None else read(group[0], source, target):
+        for pair in _read_group(group, source, target, max_line_bytes):
             empty = False
             yield pair
     if empty:
         raise FormatError(f"{names}: no translated pairs; expected at least one that is complete and not fuzzy")
+
+
+def _read_group(group: list[Path], source: str, target: str, max_line_bytes: int) -> Iterable[Pair]:
+    read = find_reader(files.format_suffix(group[0]))
+    if len(group) == 2 or read is None:
+        return text.read(group[0], group[1], max_line_bytes)
+    if read in (tsv.read, jsonl.read):
+        return read(group[0], source, target, max_line_bytes)
+    return read(group[0], source, target)
 
 
 def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[list[Path]]:
@@ -63,8 +77,10 @@ def _group_files(input_paths: list[Path], source: str, target: str) -> Iterator[
         elif find_reader(files.format_suffix(file)):
             yield [file]
         elif unpaired is None:
+            require_text_suffix(file)
             unpaired = file
         else:
+            require_text_suffix(file)
             yield [unpaired, file]
             unpaired = None
     if unpaired is not None:
@@ -99,7 +115,7 @@ def _find_partner(path: Path, folder_files: list[Path], language: str) -> Path:
 
 
 def _expected_files() -> str:
-    *others, last = (*COMMON_SUFFIXES, *(suffix for suffix, _ in FORMATS.parts()))
+    *others, last = list_supported()
     return (
         f"expected two aligned text files or one {', '.join(others)} or {last} file (or several, or a folder of them)"
     )

@@ -9,23 +9,26 @@ from itertools import zip_longest
 from pathlib import Path
 
 from regard.errors import FormatError
+from regard.files import MAX_LINE_BYTES, iter_lines
 from regard.formats import files
+from regard.formats.binary import identify_binary
 from regard.formats.pair import Pair, Segment
 
 BOM = "\ufeff"
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES, streams: bool = False) -> Iterator[str]:
     """The lines of a UTF-8 file without their line ends; the last one may lack its line feed."""
-    with files.open_binary(path) as file:
-        for number, raw in enumerate(file, start=1):
+    with files.open_binary(path, streams) as file:
+        for number, raw in enumerate(iter_lines(file, max_line_bytes), start=1):
             yield _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
 
 
-def read(source: Path, target: Path) -> Iterator[Pair]:
+def read(source: Path, target: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Pair]:
     """The pairs of two aligned files: line n of one is the translation of line n of the other."""
     number = 0
-    for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), start=1):
+    sides = (read_lines(path, max_line_bytes) for path in (source, target))
+    for number, (left, right) in enumerate(zip_longest(*sides), start=1):
         if left is None or right is None:
             short, long = (source, target) if left is None else (target, source)
             raise FormatError(
@@ -59,8 +62,7 @@ class TextDocument:
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
-        with files.open_binary(path) as file:
-            self._lines = file.read().split(b"\n")
+        self._lines = files.read_document(path).split(b"\n")
         texts = [_decode(raw.removesuffix(b"\r"), path, number) for number, raw in enumerate(self._lines, start=1)]
         self._line_indices = [index for index, text in enumerate(texts) if text.strip()]
         self.segments = [Segment(texts[index], f"{path}:{index + 1}") for index in self._line_indices]
@@ -88,6 +90,8 @@ class TextDocument:
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
+    if number == 1 and (kind := identify_binary(raw)):
+        raise FormatError(f"{path}: {kind}; expected plain text in UTF-8, with one sentence per line")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -96,4 +100,9 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
             f"{path}:{number}: not UTF-8: byte {error.start + 1} of the line is 0x{raw[error.start]:02x}. "
             f"Convert the file first, for instance with `iconv -f {likely_encoding} -t utf-8`."
         ) from None
+    if "\x00" in text:
+        raise FormatError(
+            f"{path}:{number}: has a NUL byte, as binary files and UTF-16 do; expected plain text in UTF-8, with one "
+            f"sentence per line"
+        )
     return text.removeprefix(BOM) if number == 1 else text

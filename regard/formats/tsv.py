@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from regard.errors import FormatError
+from regard.files import MAX_LINE_BYTES
 from regard.formats import text
 from regard.formats.pair import Pair
 
@@ -17,10 +18,10 @@ ESCAPE_TABLE = {ord(character): escape for character, escape in ESCAPES.items()}
 ORIGINALS = {escape: character for character, escape in ESCAPES.items()}
 
 
-def read(path: Path, source: str = "", target: str = "") -> Iterator[Pair]:
+def read(path: Path, source: str = "", target: str = "", max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Pair]:
     """The first two columns of every row. A row names no languages, so the codes are ignored."""
     number = 0
-    for number, line in enumerate(text.read_lines(path), start=1):
+    for number, line in enumerate(text.read_lines(path, max_line_bytes), start=1):
         if not line.strip(" "):  # a last line without content
             continue
         columns = line.split("\t")

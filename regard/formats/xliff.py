@@ -10,6 +10,7 @@ Reading takes units whose target has text and needs no work:
 Writing fills targets that are empty, or that 1.2 calls `new` or `needs-translation` and 2.0 `initial`, and marks them
 as not yet reviewed: `state="needs-review-translation"` in 1.2; in 2.0, which has no such state, `state="translated"`
 with `subState="regard:unreviewed"`. So a machine translation is not read as a translation until it has been reviewed.
+A note to the reviewer becomes a `<note>`.
 
 A unit that is split into segments (`<mrk mtype="seg">` in seg-source and in an empty target) is translated segment by
 segment, each in its own `<mrk>`.
@@ -100,8 +101,7 @@ class XliffDocument:
 
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
-        with files.open_binary(path) as file:
-            text, self._codec, self._bom = markup.decode_document(file.read(), path)
+        text, self._codec, self._bom = markup.decode_document(files.read_document(path), path)
         self._raw = text.encode()
         self._root = markup.parse_tree(self._raw, path)
         if self._root.name != "xliff":
@@ -115,6 +115,7 @@ class XliffDocument:
             if node.name in ("segment", "trans-unit") and node.inherited_attribute("translate", "yes") != "no":
                 self._add_unit(node)
         self._translations: Sequence[str | None] = [None] * len(self.segments)
+        self._notes: Sequence[str] = [""] * len(self.segments)
 
     def _check_languages(self, source: str, target: str) -> None:
         keys = ("srcLang", "trgLang") if self._is_version_2 else ("source-language", "target-language")
@@ -156,6 +157,10 @@ class XliffDocument:
                 _render_translation(text, slot.tags, segment.location)
         self._translations = translations
 
+    def annotate(self, notes: Sequence[str]) -> None:
+        """Set the note of each segment, which becomes a <note> of its unit, or ""."""
+        self._notes = notes
+
     def check_segment(self, number: int, text: str) -> str:
         """Why a text cannot be written here."""
         try:
@@ -172,8 +177,9 @@ class XliffDocument:
                 edits += self._edits(slot, _render_translation(text, slot.tags, segment.location))
         if edits and self._target:
             edits += self._target_language_edits()
+        edits = merge_insertions([*edits, *self._note_edits()])
         chunks, position = [], 0
-        for start, end, new in sorted(set(edits), key=lambda edit: edit[:2]):
+        for start, end, new in edits:
             chunks += [self._raw[position:start], new]
             position = end
         text = b"".join([*chunks, self._raw[position:]]).decode()
@@ -207,6 +213,40 @@ class XliffDocument:
         new = _set_attributes(b"<" + name + b">", state) + content + b"</" + name + b">"
         yield insert_at, insert_at, _indent(raw, source.start) + new
 
+    def _note_edits(self) -> Iterator[tuple[int, int, bytes]]:
+        """The notes of units whose translations have one: after the target (1.2), or in <notes> (2.0)."""
+        notes: dict[int, list[bytes]] = {}
+        units: dict[int, tuple[XmlNode, bytes]] = {}
+        for slot, text, note in zip(self._slots, self._translations, self._notes, strict=True):
+            if text and note:
+                opening = self._raw[slot.holder.start + 1 : slot.holder.content_start]
+                prefix = re.split(rb"[\s/>]", opening, maxsplit=1)[0].removesuffix(slot.holder.name.encode())
+                unit = slot.holder if slot.holder.name == "trans-unit" else slot.holder.parent or slot.holder
+                attribute = b'category="regard"' if self._is_version_2 else b'from="regard"'
+                content = markup.escape_text(note).encode()
+                element = b"<" + prefix + b"note " + attribute + b">" + content + b"</" + prefix + b"note>"
+                units[unit.start] = (unit, prefix)
+                notes.setdefault(unit.start, []).append(element)
+        for start, (unit, prefix) in units.items():
+            elements = b"".join(dict.fromkeys(notes[start]))
+            yield (
+                self._insert_notes_20(unit, prefix, elements)
+                if self._is_version_2
+                else _insert_notes_12(unit, elements)
+            )
+
+    def _insert_notes_20(self, unit: XmlNode, prefix: bytes, elements: bytes) -> tuple[int, int, bytes]:
+        """At the end of <notes>, or of a new one where the schema has its place: before the data and the segments."""
+        existing = next(iter(unit.children_named("notes")), None)
+        if existing is not None and existing.content_end > existing.content_start:
+            return existing.content_end, existing.content_end, elements
+        new = b"<" + prefix + b"notes>" + elements + b"</" + prefix + b"notes>"
+        if existing is not None:
+            return existing.start, existing.end, new
+        following = [node for name in ("originalData", "segment", "ignorable") for node in unit.children_named(name)]
+        first = min(following, key=lambda node: node.start).start
+        return first, first, new + _indent(self._raw, first)
+
     def _target_language_edits(self) -> Iterator[tuple[int, int, bytes]]:
         key = "trgLang" if self._is_version_2 else "target-language"
         for node in [self._root] if self._is_version_2 else self._root.children_named("file"):
@@ -216,6 +256,21 @@ class XliffDocument:
                     node.content_start,
                     _set_attributes(self._raw[node.start : node.content_start], {key: self._target}),
                 )
+
+
+def _insert_notes_12(unit: XmlNode, elements: bytes) -> tuple[int, int, bytes]:
+    """After the target, or where a new one is inserted."""
+    before = [node for name in ("source", "seg-source", "target") for node in unit.children_named(name)]
+    end = max(node.end for node in before)
+    return end, end, elements
+
+
+def merge_insertions(edits: Sequence[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+    """Edits in order, each once. What is inserted at one position is joined in the order of the edits."""
+    merged: dict[tuple[int, int], bytes] = {}
+    for start, end, new in dict.fromkeys(edits):
+        merged[start, end] = merged.get((start, end), b"") + new
+    return [(start, end, new) for (start, end), new in sorted(merged.items())]
 
 
 def _is_blank(target: XmlNode) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from regard.errors import FormatError
 from regard.formats import Segment, open_document, read_lines
 
-LINE = st.text(st.characters(exclude_characters="\n\r\ufeff", exclude_categories=["Cs"]), min_size=1)
+LINE = st.text(st.characters(exclude_characters="\0\n\r\ufeff", exclude_categories=["Cs"]), min_size=1)
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from regard.errors import FormatError
 from regard.formats import Pair, read_lines, read_pairs
 
-LINE = st.text(st.characters(exclude_characters="\n\r\ufeff", exclude_categories=["Cs"]))
+LINE = st.text(st.characters(exclude_characters="\0\n\r\ufeff", exclude_categories=["Cs"]))
 
 
 @settings(max_examples=100, deadline=None)

@@ -12,7 +12,7 @@ from regard.formats.placeholders import iter_placeholders
 
 
 def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
-    return Counter(token for _, token in iter_placeholders(text, flags))
+    return Counter(placeholder.text for placeholder in iter_placeholders(text, flags))
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,38 @@ def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
         ("see :func:`len` and :ref:`the docs <intro>`", [":func:`len`", ":ref:`intro`"]),
         (":py:class:`~a.B`", [":py:class:`~a.B`"]),
         ("50 % de 100% d'eau, a < b, c > d, {a b}, : `x`, 5 $", []),
+        ("%count% files of %user.name%", ["%count%", "%user.name%"]),
+        (":count files, :Name", [":count", ":Name"]),
+        ("@count files by @user-name.", ["@count", "@user-name"]),
+        ("$name has $_n files", ["$name", "$_n"]),
+        ("%1 of %2, %L3", ["%1", "%2", "%L3"]),
+        ("&File and E&xit", ["&F"]),
+        ("see https://a.org/x?y=1&z=%20. Or (ftp://b.org)", ["https://a.org/x?y=1&z=%20", "ftp://b.org"]),
+        (
+            "{count, plural, =0 {none} one {# file of {name}} other {# files of {name}}}",
+            ["{count, plural, …}", "{name}"],
+        ),
+        ("{n, number} {d, date, short}", ["{n, number}", "{d, date}"]),
+        ("{who, select, male {he} other {they}}", ["{who, select, …}"]),
     ],
 )
 def test_placeholders_are_found(text, found):
     assert count_placeholders(text) == Counter(found)
+
+
+PROSE = [
+    "50% off", "50 % off", "50%off", "a 100%discount", "5% or 10%", "50%, or %", "%-formatting", "100% sure",
+    "e.g. : this", "e.g. :", "It is 10:30.", "Note: see a:b", "a ratio of 1:2", "std::vector", ":-) :)", "le verbe :",
+    "R&D", "AT&T", "salt & pepper", "&amp; &#39; &eacute;", "Q&A", "a && b", "M&Ms",
+    "me@example.com", "5 @ $3", "@example.com", "a @ b",
+    "$5", "US$5", "5 $", "$1,000", "a $ b", "$(x)",
+    "10 %1.5", "{a b}", "{ }", "{, }", "{count, two}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_ordinary_prose_has_no_placeholders(text: str):
+    assert count_placeholders(text) == Counter()
 
 
 def test_flags_settle_what_a_percent_sign_is():
@@ -66,6 +94,29 @@ def test_flags_settle_what_a_percent_sign_is():
         ("<b>a</b>", "</b>a<b>", (), "it closes </b> in the wrong place"),
         ("<b>a</b> <i>b</i>", "<b>a <i>b</b></i>", (), "it closes </b> in the wrong place"),
         ("%d", "%d à 100 %", ("python-format",), "it has a % that is not written %%"),
+        ("%d", "%d à 100 %1", ("c-format",), "it has a % that is not written %%"),
+        ("%s has %d", "%2$s a %1$d", ("c-format",), "it lacks %s %d"),
+        ("%s has %d", "%2$d : %1$s", ("python-format",), "it lacks %s %d"),
+        ("%s has %d", "%2$d : %s", ("c-format",), "it mixes placeholders with and without numbers"),
+        ("%count% files", "%nombre% fichiers", (), "it lacks %count%"),
+        (":count files", ":nombre fichiers", (), "it lacks :count"),
+        ("@count files", "@nombre fichiers", (), "it lacks @count"),
+        ("$count files", "$ count fichiers", (), "it lacks $count"),
+        ("%1 of %2", "%1 de", (), "it lacks %2"),
+        ("%1 of it", "%1 de %2", (), "it adds %2"),
+        ("&File", "Fichier", (), "it lacks &F"),
+        ("see https://a.org/x", "voir https://a.org/y", (), "it lacks https://a.org/x"),
+        ("see this", "voir https://a.org", (), "it adds https://a.org"),
+        ("{n, plural, one {# a} other {# b}}", "{m, plural, one {#} other {#}}", (), "it lacks {n, plural, …}"),
+        ("{n, plural, one {# a} other {# b}}", "{n, plural, one {#}}", (), "its {n, plural, …} has no branch 'other'"),
+        ("{n, plural, one {# a} other {# b}}", "{n, plural, one {#} other {#}", (), "it lacks {n, plural, …}"),
+        ("{n, plural, one {{x}} other {{x} b}}", "{n, plural, one {y} other {z}}", (), "it lacks {x}"),
+        (
+            "{w, select, male {he} other {they}}",
+            "{w, select, homme {il} other {ils}}",
+            (),
+            "its {w, select, …} has other branches than the source: homme male",
+        ),
         (
             "{} a",
             "{} a }",
@@ -90,6 +141,24 @@ def test_a_broken_translation_is_named(source, translation, flags, reason):
         (":ref:`the docs <intro>`", ":ref:`la documentation <intro>`", ()),
         ("<b>a</b> <i>b</i>", "<i>b</i> <b>a</b>", ()),
         ("a<br>b</p>", "b<br>a</p>", ()),
+        ("%s has %d", "%2$d : %1$s", ("c-format",)),
+        ("%s has %d", "%2$d : %1$s", ()),
+        ("{} has {:d}", "{1:d} : {0}", ("python-brace-format",)),
+        ("%Y-%m-%d", "%d/%m/%Y", ()),
+        ("%count% of %total%", "%total%, dont %count%", ()),
+        ("note: see it", "note :voir cela @ici pour $rien, %1", ()),
+        ("&File", "&Datei", ()),
+        ("&File", "ファイル(&F)", ()),
+        ("R&D", "R & D", ()),
+        ("see https://a.org/en/x", "voir https://www.a.org/fr/x", ()),
+        ("<https://en.wikipedia.org/wiki/Cat>", "<https://fr.wikipedia.org/wiki/Chat>", ()),
+        (":dfn:`a word` :term:`cat`", ":dfn:`un mot` :term:`chat`, le 1\\ :sup:`er`", ()),
+        (
+            "{n, plural, one {# file} other {# files}}",
+            "{n, plural, one {# soubor} few {# soubory} other {# souborů}}",
+            (),
+        ),
+        ("{n, number} {name}", "{name} {n,number}", ()),
         ("{}", "{}}", ()),
         ("bell\a", "cloche\a", ()),
         ("", "", ()),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.errors import FormatError
+from regard.errors import FormatError, WriteError
 from regard.formats import Pair, Segment, open_document, read_pairs
 from regard.formats.po import PoCatalog
 
@@ -289,10 +289,10 @@ def test_a_document_is_filled_whole_and_in_its_direction(tmp_path):
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     document = open_document(written(tmp_path, EMPTY))
     (tmp_path / "taken").write_text("")
-    with pytest.raises(FormatError, match=r"taken/x.po: cannot be written \(\w.*\)"):
+    with pytest.raises(WriteError, match=r"taken/x.po: could not be written \(\w.*\)"):
         document.write(tmp_path / "taken" / "x.po")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FormatError, match=r"folder: cannot be written \(Is a directory\)"):
+    with pytest.raises(WriteError, match=r"folder: is a folder; give the name of a file"):
         document.write(tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "taken", "x.po"]
 

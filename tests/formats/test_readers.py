@@ -130,7 +130,7 @@ def test_what_is_not_whole_gzip_is_refused(tmp_path):
 def test_what_the_disk_refuses_is_a_sentence(tmp_path):
     with pytest.raises(FormatError, match=r"missing: no such file"):
         list(read_lines(tmp_path / "missing"))
-    with pytest.raises(FormatError, match=r"cannot be read \(Is a directory\)"):
+    with pytest.raises(FormatError, match=r"cannot be read \(is a folder; expected a regular file\)"):
         list(read_lines(tmp_path))
 
 

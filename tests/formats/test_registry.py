@@ -36,8 +36,8 @@ def test_files_compressed_files_and_folders_are_read(folder: Path, example_plugi
     assert select_line_files([folder / "a.csv", folder / "c.en"]) == [folder / "c.en"]
 
 
-def test_without_the_plugin_the_file_is_text_without_a_partner(folder: Path, registries):
-    with pytest.raises(FormatError, match=r"\.tmx or \.xlf file .*a.csv has no partner"):
+def test_without_the_plugin_the_file_is_not_supported(folder: Path, registries):
+    with pytest.raises(FormatError, match=r"a.csv: a spreadsheet \(\.csv\), which is not supported; .*\.tmx or \.xlf"):
         read(folder / "a.csv")
 
 
