@@ -1,14 +1,16 @@
 """Translation by CTranslate2 instead of torch."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from regard.atomic import sha256
+from regard.exchange import stage_folder
+from regard.files import read_json
 from regard.hardware import count_cores
 from regard.interchange.ctranslate2 import max_positions_for
 from regard.interchange.engine import CTranslate2Translator
-from regard.jobs.convert import export_run
+from regard.jobs.convert import write_model
 from regard.jobs.load import load_tokenizers
 from regard.run import Run, open_run
 
@@ -20,9 +22,11 @@ def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Transla
     run = open_run(folder)
     config, path = run.load_config(), run.ctranslate2_model(quantize)
     if not _is_current(run, path):
-        shutil.rmtree(path, ignore_errors=True)
-        export_run(folder, "ctranslate2", path, quantize)
-        run.write_json(path / PROVENANCE_FILE, _describe_best_weights(run))
+        with stage_folder(path, replace=True) as staged:
+            provenance = _describe_best_weights(run)  # before the weights are read: training may write better ones
+            write_model(folder, "ctranslate2", staged.path, quantize)
+            run.write_json(staged.path / PROVENANCE_FILE, provenance | {"files": _checksums(staged.path)})
+            staged.commit()
     decoder_positions = config.model.decoder.positions or config.model.positions
     max_length = min(max_positions_for(config), decoder_positions.max_positions or sys.maxsize)
     return CTranslate2Translator(path, load_tokenizers(run, config), workers or count_cores(), max_length)
@@ -30,14 +34,21 @@ def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Transla
 
 def _describe_best_weights(run: Run) -> dict[str, Any]:
     """The name and checksum of the best weights."""
-    name = run.read_best().weights
-    return {"weights": name, "checksum": run.read_json(run.checksums).get(name)}
+    path = run.best_weights()
+    return {"weights": path.relative_to(run.folder).as_posix(), "checksum": sha256(run.verify(path))}
+
+
+def _checksums(path: Path) -> dict[str, str]:
+    """Of every file of a conversion: CTranslate2 itself reads them without a check."""
+    return {file.name: sha256(file) for file in sorted(path.iterdir()) if file.name != PROVENANCE_FILE}
 
 
 def _is_current(run: Run, path: Path) -> bool:
-    """Whether the conversion is complete and made from the best weights."""
-    return (
-        (path / PROVENANCE_FILE).exists()
-        and run.best.exists()
-        and run.read_json(path / PROVENANCE_FILE) == _describe_best_weights(run)
-    )
+    """Whether the conversion is complete, as it was written, and made from the best weights."""
+    if not (path / PROVENANCE_FILE).exists() or not run.best.exists():
+        return False
+    try:
+        provenance = read_json(path / PROVENANCE_FILE)
+        return bool(provenance == _describe_best_weights(run) | {"files": _checksums(path)})
+    except (OSError, ValueError):  # damaged: it is converted again
+        return False

@@ -1,18 +1,24 @@
 """Translation of streams of lines of any length, and of whole documents."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from regard.data.remapped_sentencepiece import LANGUAGE_TAG, RemappedSentencePiece
+from regard.data.sentences import fit_blank
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import Document, check_translation, tsv
+from regard.formats.document import AnnotatedDocument
+from regard.jobs.translate.quality import QualityCheck
+from regard.jobs.translate.sentence_splitting import SentenceSplitting
 from regard.jobs.translate.stream import read_chunks
 from regard.jobs.translate.worker_pool import TranslationBackend
 from regard.progress import track
 from regard.run import write_text
-from regard.tasks.translate import Translation
+from regard.tasks.translate import Translation, TranslationIssue
 
 CHUNK_LINES = 2048
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
@@ -56,11 +62,53 @@ class LengthLimit:
         return len(translator.tokenizers.source.encode([text])[0]) < self.max_tokens
 
 
+@dataclass(frozen=True)
+class LinePipeline:
+    """What is done with a line around its translation: it is split, joined with its own blanks, and checked."""
+
+    length_limit: LengthLimit
+    splitting: SentenceSplitting = field(default_factory=SentenceSplitting)
+    quality: QualityCheck | None = None
+
+    def without_quality(self) -> "LinePipeline":
+        """The same without checks, where references show more."""
+        return replace(self, quality=None)
+
+    def split(self, translator: TranslationBackend, line: str, location: str) -> "LineParts":
+        """The sentences of a line, split further where they are too long."""
+        if self.length_limit.refuse:
+            self.length_limit.split(translator, line, location)
+        tag = LANGUAGE_TAG.match(line) if isinstance(translator.tokenizers.source, RemappedSentencePiece) else None
+        prefix = tag[0] if tag else ""
+        texts: list[str] = []
+        blanks: list[str] = []
+        for sentence in self.splitting.split(line[len(prefix) :]):
+            parts = self.length_limit.split(translator, prefix + sentence.text, location)
+            texts += [part if part.startswith(prefix) else prefix + part for part in parts]
+            blanks += [" "] * (len(parts) - 1) + [sentence.blank]
+        return LineParts(line[len(prefix) :], texts, blanks[:-1])
+
+    def join(self, line: "LineParts", candidates: Iterator[list[Translation]]) -> list[Translation]:
+        """The candidates of a line from those of its parts, with their issues."""
+        joined = join_candidates([next(candidates) for _ in line.texts], line.blanks)
+        return joined if self.quality is None else [self.quality.check(line.source, one) for one in joined]
+
+
+@dataclass(frozen=True)
+class LineParts:
+    """The texts that are translated for a line, and the blanks between them."""
+
+    source: str
+    """The line without the tag of a target language."""
+    texts: list[str]
+    blanks: list[str]
+
+
 def translate_lines(
     translator: TranslationBackend,
     lines: Iterable[str],
     search: Search,
-    length_limit: LengthLimit,
+    pipeline: LinePipeline,
     describe_line: Callable[[int], str],
 ) -> Iterator[list[Translation]]:
     """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file.
@@ -69,37 +117,37 @@ def translate_lines(
     """
     first = 1
     for chunk in read_chunks(lines, CHUNK_LINES):
-        parts = [length_limit.split(translator, line, describe_line(first + i)) for i, line in enumerate(chunk)]
-        numbers = [first + i for i, line in enumerate(parts) for _ in line]
-        candidates = iter(translator.candidates([part for line in parts for part in line], search, numbers))
+        parts = [pipeline.split(translator, line, describe_line(first + i)) for i, line in enumerate(chunk)]
+        numbers = [first + i for i, line in enumerate(parts) for _ in line.texts]
+        candidates = iter(translator.candidates([text for line in parts for text in line.texts], search, numbers))
         for line in parts:
-            yield _join_candidates([next(candidates) for _ in line])
+            yield pipeline.join(line, candidates)
         first += len(chunk)
 
 
 def translate_texts(
-    translator: TranslationBackend, texts: Sequence[str], search: Search, length_limit: LengthLimit
+    translator: TranslationBackend, texts: Sequence[str], search: Search, pipeline: LinePipeline
 ) -> list[list[Translation]]:
     """The candidates of each text. The lines of a text are translated one by one, and joined by its line ends."""
-    lines = [text.split("\n") for text in texts]
     parts = [
-        [length_limit.split(translator, line, f"text {i}") for line in text] for i, text in enumerate(lines, start=1)
+        [pipeline.split(translator, line, f"text {i}") for line in text.split("\n")]
+        for i, text in enumerate(texts, start=1)
     ]
-    flat = [part for text in parts for line in text for part in line]
-    candidates = iter(translator.candidates(flat, search))
+    candidates = iter(translator.candidates([part for text in parts for line in text for part in line.texts], search))
     return [
-        _join_candidates([_join_candidates([next(candidates) for _ in line]) for line in text], separator="\n")
-        for text in parts
+        join_candidates([pipeline.join(line, candidates) for line in text], ["\n"] * (len(text) - 1)) for text in parts
     ]
 
 
 @dataclass(frozen=True)
 class DocumentResult:
-    """How many segments of a document were translated, and which were left empty and why."""
+    """How many segments of a document were translated, which were left empty and why, and which may be wrong."""
 
     num_translated: int
     skipped_segments: tuple[tuple[str, str], ...] = ()
     """The location of each segment that was left empty, and the reason."""
+    issues: tuple[tuple[str, TranslationIssue], ...] = ()
+    """The location of each translation that has probably lost something, and what; one may have several."""
 
     def write_skipped(self, path: Path) -> None:
         """Write the location and the reason of every skipped segment, as TSV."""
@@ -117,34 +165,58 @@ def translate_document(
     document: Document,
     out: Path,
     search: Search,
-    length_limit: LengthLimit,
+    pipeline: LinePipeline,
     check: Callable[[str, str, Sequence[str]], str] = check_translation,
 ) -> DocumentResult:
-    """Translate a PO, XLIFF or text file; translations that would break their entry are skipped and counted."""
+    """Translate a PO, XLIFF or text file; translations that would break their entry are skipped and counted.
+
+    Those that have probably lost something are written, with a note where the format has a place for one.
+    """
     lines = [(line, segment.location) for segment in document.segments for line in segment.source.split("\n")]
-    candidates = translate_lines(
-        translator, (line for line, _ in lines), search, length_limit, lambda n: lines[n - 1][1]
-    )
+    candidates = translate_lines(translator, (line for line, _ in lines), search, pipeline, lambda n: lines[n - 1][1])
     translations: list[str | None] = []
     skipped_segments: list[tuple[str, str]] = []
+    segment_issues: list[tuple[TranslationIssue, ...]] = []
     for number, segment in enumerate(track(document.segments, "translating segments")):
-        text = "\n".join(next(candidates)[0].text for _ in segment.source.split("\n"))
+        translated_lines = [next(candidates)[0] for _ in segment.source.split("\n")]
+        text = "\n".join(line.text for line in translated_lines)
         reason = check(segment.source, text, segment.flags) or document.check_segment(number, text)
         translations.append(None if reason else text)
+        segment_issues.append(() if reason else tuple(issue for line in translated_lines for issue in line.issues))
         if reason:
             skipped_segments.append((segment.location, reason))
     document.fill(translations)
+    if isinstance(document, AnnotatedDocument):
+        document.annotate(["; ".join(issue.message for issue in issues) for issues in segment_issues])
     document.write(out)
-    return DocumentResult(len(translations) - len(skipped_segments), tuple(skipped_segments))
+    located = zip((segment.location for segment in document.segments), segment_issues, strict=True)
+    issues = tuple((location, issue) for location, its_issues in located for issue in its_issues)
+    return DocumentResult(len(translations) - len(skipped_segments), tuple(skipped_segments), issues)
 
 
-def _join_candidates(parts: Sequence[list[Translation]], separator: str = " ") -> list[Translation]:
-    """Candidates of a line from those of its parts, or of a text from those of its lines; scores are averaged."""
-    if len(parts) == 1:
-        return parts[0]
-    num_candidates = min((len(part) for part in parts if part[0].text.strip()), default=1)  # a blank part has only one
-    ranked = ([part[min(rank, len(part) - 1)] for part in parts] for rank in range(num_candidates))
-    return [
-        Translation(separator.join(part.text for part in row), sum(part.score for part in row) / len(row))
-        for row in ranked
-    ]
+def join_candidates(parts: Sequence[list[Translation]], blanks: Sequence[str]) -> list[Translation]:
+    """Candidates of a line from those of its parts, or of a text from those of its lines; scores are averaged.
+
+    They are the best combinations: as many as the longest list of a part has, all with different texts.
+    """
+    joined, count = parts[0], max(map(len, parts))
+    for blank, part in zip(blanks, parts[1:], strict=True):
+        joined = _best_combinations(joined, blank, part, count)
+    return joined if len(parts) == 1 else [replace(one, score=one.score / len(parts)) for one in joined]
+
+
+def _best_combinations(
+    left: Sequence[Translation], blank: str, right: Sequence[Translation], count: int
+) -> list[Translation]:
+    """The best combinations of the candidates of two parts, those without a truncated part first; scores are added."""
+    combinations = list(itertools.product(left, right))
+    if count > 1:
+        combinations.sort(key=lambda pair: (pair[0].truncated + pair[1].truncated, -pair[0].score - pair[1].score))
+    best: dict[str, Translation] = {}
+    for one, other in combinations:
+        text = one.text + fit_blank(blank, one.text, other.text) + other.text
+        truncated = one.truncated or other.truncated
+        best.setdefault(text, Translation(text, one.score + other.score, truncated, one.issues + other.issues))
+        if len(best) == count:
+            break
+    return list(best.values())

@@ -5,11 +5,16 @@ from pathlib import Path
 import pytest
 
 from regard.config import ModelConfig
+from regard.config import build as build_config
+from regard.data.sentences import rules_for
+from regard.data.text_statistics import TextStatistics
 from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.decode import GreedySearch
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.formats import open_document
-from regard.jobs.translate.text import LengthLimit, translate_document, translate_lines
+from regard.jobs.translate.quality import QualityCheck
+from regard.jobs.translate.sentence_splitting import SentenceSplitting, choose_splitting
+from regard.jobs.translate.text import LengthLimit, LinePipeline, join_candidates, translate_document, translate_lines
 from regard.model.build import build
 from regard.tasks.translate import Translation, Translator
 
@@ -29,13 +34,13 @@ class Echo:
         return [[Translation(text.upper(), -1.0)] for text in texts]
 
 
-def lines(echo: Echo, texts: list[str], longest: LengthLimit) -> list[str]:
+def lines(echo: Echo, texts: list[str], longest: LinePipeline) -> list[str]:
     return [found[0].text for found in translate_lines(echo, texts, GreedySearch(), longest, lambda n: f"x:{n}")]
 
 
 def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
     echo, long = Echo(), (TEXT * 20).strip()
-    assert lines(echo, ["a", long, "", "  ", "b"], LengthLimit(37)) == ["A", long.upper(), "", "  ", "B"]
+    assert lines(echo, ["a", long, "", "  ", "b"], LinePipeline(LengthLimit(37))) == ["A", long.upper(), "", "  ", "B"]
     assert len(echo.asked) > 10
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 37 for text in echo.asked)
     assert all(text.endswith((".", "!", "?")) for text in echo.asked[1:-3])
@@ -43,19 +48,19 @@ def test_long_lines_are_cut_at_sentence_ends_and_put_together_again():
 
 def test_a_sentence_without_end_is_cut_between_words():
     echo, long = Echo(), "the cat sees " * 50 + "dogs"
-    assert lines(echo, [long], LengthLimit(31)) == [long.upper()]
+    assert lines(echo, [long], LinePipeline(LengthLimit(31))) == [long.upper()]
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 31 for text in echo.asked)
-    assert lines(echo, ["x" * 500], LengthLimit(31))[0].replace(" ", "") == "X" * 500
+    assert lines(echo, ["x" * 500], LinePipeline(LengthLimit(31)))[0].replace(" ", "") == "X" * 500
 
 
 def test_long_lines_can_be_refused_with_their_number():
     with pytest.raises(DataError, match=r"x:2: longer than 31 tokens; .*--long split"):
-        lines(Echo(), ["short", TEXT * 9], LengthLimit(31, refuse=True))
+        lines(Echo(), ["short", TEXT * 9], LinePipeline(LengthLimit(31, refuse=True)))
 
 
 def test_more_lines_than_a_chunk_keep_their_order():
     texts = [f"line {i}" if i % 7 else "" for i in range(1301)]
-    assert lines(Echo(), texts, LengthLimit(256)) == [text.upper() for text in texts]
+    assert lines(Echo(), texts, LinePipeline(LengthLimit(256))) == [text.upper() for text in texts]
 
 
 def test_a_model_in_training_translates_without_dropout_and_goes_on_training():
@@ -81,7 +86,7 @@ def test_a_unit_that_was_cut_is_translated_segment_by_segment(tmp_path: Path):
     (tmp_path / "in.xlf").write_text(before, encoding="utf-8")
     document = open_document(tmp_path / "in.xlf", "en", "fr")
     assert [segment.location.rpartition(":")[2] for segment in document.segments] == ["3", "3"]
-    filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), LengthLimit(256))
+    filled = translate_document(Echo(), document, tmp_path / "out.xlf", GreedySearch(), LinePipeline(LengthLimit(256)))
     assert (filled.num_translated, filled.skipped_segments) == (2, ())
     marked, two = ' state="needs-review-translation"', '<mrk mtype="seg" mid="2">TWO DOGS.</mrk>'
     after = SEGMENTED.format(codes=' target-language="fr"', state=marked, one="ONE CAT.", second=two)
@@ -99,7 +104,11 @@ def test_a_letter_that_the_file_cannot_hold_costs_its_entry_alone(tmp_path: Path
             return [[Translation(text.replace("oe", "œ"), -1.0)] for text in texts]
 
     filled = translate_document(
-        Ligature(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(256)
+        Ligature(),
+        open_document(tmp_path / "in.po"),
+        tmp_path / "out.po",
+        GreedySearch(),
+        LinePipeline(LengthLimit(256)),
     )
     assert filled.num_translated == 1 and len(filled.skipped_segments) == 1
     assert "which ISO-8859-1 lacks" in filled.skipped_segments[0][1] and filled.skipped_segments[0][0].endswith(":4")
@@ -111,7 +120,11 @@ def test_a_segment_that_is_too_long_is_refused_with_its_own_line(tmp_path: Path)
     line = len(PO.splitlines()) + 2
     with pytest.raises(DataError, match=rf"in.po:{line}: longer than 31 tokens"):
         translate_document(
-            Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(31, refuse=True)
+            Echo(),
+            open_document(tmp_path / "in.po"),
+            tmp_path / "out.po",
+            GreedySearch(),
+            LinePipeline(LengthLimit(31, refuse=True)),
         )
 
 
@@ -141,7 +154,7 @@ msgstr ""
 def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
     (tmp_path / "in.po").write_text(PO, encoding="utf-8")
     filled = translate_document(
-        Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LengthLimit(256)
+        Echo(), open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), LinePipeline(LengthLimit(256))
     )
     out = (tmp_path / "out.po").read_text(encoding="utf-8")
     assert out.startswith(PO[: PO.index('msgid "the cat"')])
@@ -155,6 +168,80 @@ def test_a_po_file_comes_back_translated_for_review(tmp_path: Path):
 
 def test_a_script_without_spaces_is_cut_too():
     echo, long = Echo(), "猫は犬を見る。" * 30
-    out = lines(echo, [long], LengthLimit(37))[0]
+    out = lines(echo, [long], LinePipeline(LengthLimit(37)))[0]
     assert out.replace(" ", "") == long and len(echo.asked) > 5
     assert all(len(echo.tokenizers.source.encode([text])[0]) < 37 for text in echo.asked)
+
+
+SENTENCES = LinePipeline(LengthLimit(256), SentenceSplitting(rules_for("en")))
+
+
+def test_lines_are_translated_sentence_by_sentence_and_keep_their_blanks():
+    echo, line = Echo(), "One cat.  Mr. Two sees it!\tThree? "
+    assert lines(echo, [line, "", "one"], SENTENCES) == [line.upper(), "", "ONE"]
+    assert echo.asked == ["One cat.", "Mr. Two sees it!", "Three? ", "", "one"]
+
+
+def test_combinations_of_candidates_are_ranked_and_distinct():
+    first = [Translation("a", -1.0), Translation("b", -3.0), Translation("c", -0.5, truncated=True)]
+    second = [Translation("x", -1.0), Translation("y", -1.5), Translation("z", -5.0)]
+    joined = join_candidates([first, second], [" "])
+    assert [one.text for one in joined] == ["a x", "a y", "b x"]
+    assert [one.score for one in joined] == [-1.0, -1.25, -2.0]
+    assert [one.text for one in join_candidates([[Translation("你好。", 0.0)], second[:1]], [" "])] == ["你好。x"]
+    assert [one.text for one in join_candidates([second[:1], second[:1]], [""])] == ["x x"]
+
+
+def test_a_run_that_knows_several_sentences_translates_lines_whole():
+    config = build_config({"data": {"source": "en"}})
+    assert choose_splitting("auto", config, TextStatistics()).rules is not None
+    whole = choose_splitting("auto", config, TextStatistics(multi_sentence_share=0.5))
+    assert whole.rules is None and whole.reason == "50% of the training lines hold several sentences"
+    assert choose_splitting("always", config, TextStatistics(multi_sentence_share=0.5)).rules is not None
+    assert choose_splitting("never", config, TextStatistics()).reason == ""
+    concatenated = build_config({"data": {"source": "en", "concat_augment": 1.0}})
+    assert choose_splitting("auto", concatenated, TextStatistics()).rules is None
+    with pytest.raises(ConfigError, match=r"--split-sentences x: expected auto, always or never"):
+        choose_splitting("x", config, TextStatistics())
+
+
+class Forgetful(Echo):
+    """A translator that loses numbers."""
+
+    def candidates(self, texts, search, first):
+        return [[Translation(text.replace("3", "").upper(), -1.0)] for text in texts]
+
+
+def test_what_was_lost_is_noted_in_po(tmp_path: Path):
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n#: a.c\nmsgid "3 cats"\nmsgstr ""\n'
+    (tmp_path / "in.po").write_text(text, encoding="utf-8")
+    echo = Forgetful()
+    pipeline = LinePipeline(LengthLimit(256), quality=QualityCheck(echo.tokenizers.source, TextStatistics()))
+    result = translate_document(echo, open_document(tmp_path / "in.po"), tmp_path / "out.po", GreedySearch(), pipeline)
+    assert ("numbers", "it lacks 3") in [(issue.kind, issue.message) for _, issue in result.issues]
+    out = (tmp_path / "out.po").read_text(encoding="utf-8")
+    assert "\n# regard: it lacks 3" in out and out.index("# regard") < out.index("#: a.c") < out.index("#, fuzzy")
+
+
+V12 = """<xliff version="1.2"><file source-language="en" target-language="fr"><body>
+<trans-unit id="1"><source>3 cats</source></trans-unit></body></file></xliff>"""
+V20 = """<xliff version="2.0" srcLang="en" trgLang="fr"><file><unit id="1"><segment><source>3 cats</source></segment>
+<segment><source>cats</source></segment></unit></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("before", "note"),
+    [
+        (V12, '</target><note from="regard">it lacks 3'),
+        (V20, '<unit id="1"><notes><note category="regard">it lacks 3'),
+    ],
+)
+def test_what_was_lost_is_noted_in_xliff(tmp_path: Path, before: str, note: str):
+    (tmp_path / "in.xlf").write_text(before, encoding="utf-8")
+    echo = Forgetful()
+    pipeline = LinePipeline(LengthLimit(256), quality=QualityCheck(echo.tokenizers.source, TextStatistics()))
+    document = open_document(tmp_path / "in.xlf", "en", "fr")
+    translate_document(echo, document, tmp_path / "out.xlf", GreedySearch(), pipeline)
+    out = (tmp_path / "out.xlf").read_text(encoding="utf-8")
+    assert note in out and out.count("</note>") == 1
+    assert open_document(tmp_path / "out.xlf", "en", "fr").segments == []

@@ -1,0 +1,98 @@
+"""What a translation has probably lost, found by comparing it with its source: no model, no reference."""
+
+import functools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from regard.data.text_statistics import TextStatistics, length_ratio
+from regard.data.tokenizer import Tokenizer
+from regard.formats.placeholders import PLACEHOLDER
+from regard.tasks.translate import Translation, TranslationIssue
+
+DIGITS = re.compile(r"\d+")
+# Groups of three digits after a comma, a full stop, an apostrophe or a blank, and decimals: 1,000.5 and 1 000,5.
+NUMBER = re.compile(r"\d{1,3}(?:[.,'’٬\u0020\u00a0\u2009\u202f]\d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫]\d+)?")
+UNKNOWN_TOKEN = "\u2047"
+"""What SentencePiece shows for a token without text."""
+MAX_SHOWN = 5
+CUT_MESSAGE = "it was cut at the maximum length, or where it began to repeat itself"
+
+
+class QualityCheck:
+    """The issues of translations by one model."""
+
+    def __init__(self, tokenizer: Tokenizer, statistics: TextStatistics):
+        """The tokenizer of the source, and the statistics of the training text."""
+        self._tokenizer = tokenizer
+        self._statistics = statistics
+        self._is_known = functools.cache(self._is_known_character)
+
+    def check(self, source: str, translation: Translation) -> Translation:
+        """The translation with its issues. Placeholders and tags are left out: they have a check of their own."""
+        if not source.strip():
+            return translation
+        origin, text = (PLACEHOLDER.sub(" ", side) for side in (source, translation.text))
+        omissions = self._omissions(origin, text, translation.truncated)
+        issues = (*omissions, *_lost_numbers(origin, text), *self._unseen(origin, text))
+        return replace(translation, issues=issues)
+
+    def _omissions(self, source: str, text: str, truncated: bool) -> Iterator[TranslationIssue]:
+        ratio, minimum = length_ratio(source, text), self._statistics.min_length_ratio
+        if truncated:
+            yield TranslationIssue("omission", CUT_MESSAGE)
+        elif ratio < minimum:
+            sizes = f"{len(text.strip())} characters for {len(source.strip())}"
+            yield TranslationIssue("omission", f"it is far too short: {sizes}")
+
+    def _unseen(self, source: str, text: str) -> Iterator[TranslationIssue]:
+        unseen = [character for character in dict.fromkeys(source) if not self._is_known(character)]
+        if unseen:
+            shown = ", ".join(map(_show_character, unseen[:MAX_SHOWN])) + (" …" if len(unseen) > MAX_SHOWN else "")
+            yield TranslationIssue("characters", f"its source has {shown}, which the model has never seen")
+        if UNKNOWN_TOKEN in text and UNKNOWN_TOKEN not in source:
+            yield TranslationIssue("characters", f"it has {text.count(UNKNOWN_TOKEN)} unknown tokens ({UNKNOWN_TOKEN})")
+
+    def _is_known_character(self, character: str) -> bool:
+        characters = self._statistics.source_characters
+        if characters is None:
+            return character == " " or self._tokenizer.covers(character)
+        return character == " " or character in characters
+
+
+def _lost_numbers(source: str, text: str) -> Iterator[TranslationIssue]:
+    """Numbers of the source that the translation lacks; how their digits are grouped does not matter."""
+    if not DIGITS.search(source):
+        return
+    lost = [_missing(pattern, source, text) for pattern in (DIGITS, NUMBER)]
+    if all(lost):
+        extra = _missing(NUMBER, text, source)
+        missing = ", ".join(lost[1][:MAX_SHOWN])
+        message = f"it has {', '.join(extra[:MAX_SHOWN])} instead of {missing}" if extra else f"it lacks {missing}"
+        yield TranslationIssue("numbers", message)
+
+
+def _missing(pattern: re.Pattern[str], source: str, text: str) -> list[str]:
+    """The numbers of one text that another lacks, as they are written."""
+    available = Counter(map(_digits, pattern.findall(text)))
+    missing = []
+    for number in pattern.findall(source):
+        if available[_digits(number)]:
+            available[_digits(number)] -= 1
+        else:
+            missing.append(number)
+    return missing
+
+
+def _digits(number: str) -> str:
+    """The digits of a number in any script as ASCII, without zeros at the beginning."""
+    digits = "".join(str(unicodedata.decimal(character)) for character in number if character.isdecimal())
+    return digits.lstrip("0") or "0"
+
+
+def _show_character(character: str) -> str:
+    """A character, or its code point if it is invisible."""
+    is_visible = character.isprintable() and not character.isspace() and not unicodedata.combining(character)
+    return character if is_visible else f"U+{ord(character):04X}"
