@@ -13,6 +13,7 @@
     report.html  charts/          how training went, for people
     heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
     tensorboard/                  event files of training curves, if train.track asks for them
+    text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
     scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
@@ -22,25 +23,30 @@ Files are written atomically. A checkpoint counts only once latest.json names it
 
 import contextlib
 import json
+import os
 import platform
-import shutil
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import regard
+from regard import atomic, files
 from regard import config as settings
-from regard.atomic import TEMPORARY_SUFFIX, sha256
 from regard.atomic import atomic_write as atomic_write
+from regard.atomic import sha256
 from regard.atomic import write_text as write_text
 from regard.config import Config
 from regard.errors import BusyError, RunError
+from regard.exchange import recover
+from regard.files import Count, Finite
 
+BEST_WEIGHTS = re.compile(r"(weights/\d{1,20}|average|initial)\.safetensors")
+STEP = re.compile(r"[0-9]{8,16}")  # the name of a checkpoint
 RUN_FORMAT = 1  # raised by every incompatible change to the files of a run; other formats are refused
-STAGING_SUFFIX = ".regard-staging"  # which no file of the user has
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
@@ -50,8 +56,8 @@ class BestWeights:
     """best.json: the weights to translate with."""
 
     weights: str  # the file, relative to the run folder
-    step: int
-    cost: float | None  # on dev: the loss, or BLEU with its sign changed; None if never validated
+    step: Count
+    cost: Finite | None  # on dev: the loss, or BLEU with its sign changed; None if never validated
     metric: str
 
 
@@ -59,7 +65,7 @@ class BestWeights:
 class LatestCheckpoint:
     """latest.json: the checkpoint to resume from."""
 
-    step: int
+    step: Count
     finished: bool = False
 
 
@@ -125,6 +131,11 @@ class Run:
         return self.folder / "doctor.json"
 
     @property
+    def text_statistics(self) -> Path:
+        """Lengths, characters and sentences of the training text."""
+        return self.folder / "text_statistics.json"
+
+    @property
     def pruning(self) -> Path:
         return self.folder / "pruning.json"
 
@@ -160,8 +171,11 @@ class Run:
 
     def tokenizer_files(self) -> list[Path]:
         """All files of tokenizers that exist."""
+        return [path for path in self._tokenizer_paths() if path.exists()]
+
+    def _tokenizer_paths(self) -> list[Path]:
         files = [name(side) for name in (self.tokenizer, self.vocab) for side in ("", "source", "target")]
-        return [path for path in (*files, self.wordpiece) if path.exists()]
+        return [*files, self.wordpiece]
 
     def weights(self, step: int) -> Path:
         return self.folder / "weights" / f"{step:08d}.safetensors"
@@ -181,129 +195,124 @@ class Run:
     def ctranslate2_model(self, kind: str) -> Path:
         return self.folder / "ctranslate2" / kind
 
-    def existing_paths(self) -> list[Path]:
-        """All files and folders of the run that exist; anything else in its folder belongs to the user."""
+    def paths(self) -> list[Path]:
+        """The files and folders of a run, whether they exist or not; anything else in its folder is the user's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
+        files += [self.text_statistics]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
         folders += [self.store, self.charts, self.tensorboard]
-        return [path for path in (*files, *self.tokenizer_files(), *folders) if path.exists()]
+        return [*files, *self._tokenizer_paths(), *folders]
+
+    def require_no_links(self) -> None:
+        """Refuse a run with links in place of its files or folders: what they lead to would be written or deleted."""
+        for path in self.paths():
+            if path.is_symlink():
+                raise RunError(f"{path}: is a link, and is not followed. Put the file or folder itself in its place.")
 
     def saved_steps(self) -> list[int]:
         """The checkpoints whose weights are on disk, oldest first."""
-        return sorted(int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors"))
+        return sorted(
+            int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors") if STEP.fullmatch(path.stem)
+        )
 
     def finished(self) -> bool:
         """Whether training has ended."""
         return self.latest.exists() and self.read_latest().finished
 
     def read_latest(self) -> LatestCheckpoint:
-        return self._read_record(LatestCheckpoint, self.latest)
+        return self.read_json(self.latest, LatestCheckpoint)
 
     def write_latest(self, latest: LatestCheckpoint) -> None:
         self.write_json(self.latest, asdict(latest))
 
     def read_best(self) -> BestWeights:
-        return self._read_record(BestWeights, self.best)
+        return self.read_json(self.best, BestWeights)
 
     def write_best(self, best: BestWeights) -> None:
         self.write_json(self.best, asdict(best))
 
     def best_weights(self) -> Path:
         """The file of the weights to translate with."""
-        return self.folder / self.read_best().weights
+        name = self.read_best().weights
+        if not BEST_WEIGHTS.fullmatch(name):
+            raise RunError(f"{self.best}: damaged: {name!a:.80} is not a weight file of the run. {self._remedy()}")
+        return self.folder / name
 
     def load_config(self) -> Config:
         """The settings this run was trained with."""
         return settings.load(self.config)
 
-    def read_json(self, path: Path) -> Any:
-        """A JSON file of the run; a missing or damaged one is a RunError that names it."""
+    @overload
+    def read_json(self, path: Path, shape: type[Record]) -> Record: ...
+    @overload
+    def read_json(self, path: Path, shape: Any = dict[str, Any]) -> Any: ...
+    def read_json(self, path: Path, shape: Any = dict[str, Any]) -> Any:
+        """A JSON file of the run, of this shape; a missing or damaged one is a RunError that names it."""
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return files.read_json(path, shape)
         except FileNotFoundError:
             raise RunError(f"{path}: missing. {self._remedy()}") from None
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except OSError as error:
+            raise RunError(f"{path}: damaged ({error.strerror or error}). {self._remedy()}") from None
+        except ValueError as error:
             raise RunError(f"{path}: damaged ({error}). {self._remedy()}") from None
+
+    def read_bytes(self, path: Path) -> bytes:
+        """The content of a file whose checksum is verified."""
+        try:
+            return files.read_bytes(self.verify(path))
+        except OSError as error:
+            raise RunError(f"{path}: damaged ({error.strerror or error}). {self._remedy()}") from None
 
     def write_json(self, path: Path, value: Any) -> None:
         write_text(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
     def record_checksums(self, *paths: Path) -> None:
         """Record the checksums of files, so that damage is detected when they are read."""
-        checksums = self.read_json(self.checksums) if self.checksums.exists() else {}
+        checksums = self._read_checksums() if self.checksums.exists() else {}
         checksums = {name: value for name, value in checksums.items() if (self.folder / name).exists()}
         checksums.update({self._relative_name(path): sha256(path) for path in paths})
         self.write_json(self.checksums, checksums)
 
     def has_checksum(self, path: Path) -> bool:
         """Whether a file was written completely: a kill may come between the file and its checksum."""
-        return path.exists() and self.checksums.exists() and self._relative_name(path) in self.read_json(self.checksums)
+        return path.exists() and self.checksums.exists() and self._relative_name(path) in self._read_checksums()
 
     def verify(self, path: Path) -> Path:
         """The path, if the file exists and is as it was written."""
         if not path.exists():
             raise RunError(f"{path}: missing. {self._remedy()}")
-        if self.read_json(self.checksums).get(self._relative_name(path)) != sha256(path):
+        try:
+            checksum = sha256(path)
+        except OSError as error:
+            raise RunError(f"{path}: damaged ({error.strerror or error}). {self._remedy()}") from None
+        if self._read_checksums().get(self._relative_name(path)) != checksum:
             raise RunError(f"{path}: damaged: its checksum is not the one it was written with. {self._remedy()}")
         return path
 
     def remove_temporary_files(self) -> None:
         """Remove the incomplete files of a killed process."""
-        for path in self.folder.rglob(f"*{TEMPORARY_SUFFIX}"):
-            path.unlink(missing_ok=True)
+        for folder, _, _ in os.walk(self.folder):
+            atomic.remove_temporary_files(Path(folder))
 
     def _relative_name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
-    def _read_record(self, record: type[Record], path: Path) -> Record:
-        try:
-            return record(**self.read_json(path))
-        except TypeError as error:
-            raise RunError(f"{path}: damaged ({error}). {self._remedy()}") from None
+    def _read_checksums(self) -> dict[str, str]:
+        return self.read_json(self.checksums, dict[str, str])
 
     def _remedy(self) -> str:
         return f"Restore it from a copy, or train again with --overwrite --out {self.folder}."
-
-
-def require_free(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something else, or a run that is not to be overwritten."""
-    occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-    if not occupied and folder.resolve() == Path.cwd():
-        raise RunError(f"{folder}: is the current folder. Choose a folder of its own with --out.")
-    if occupied and not is_run(folder):
-        raise RunError(f"{folder}: already exists and is not a run. Choose another folder with --out.")
-    if occupied and not overwrite:
-        raise RunError(
-            f"{folder}: already holds a run. Continue it with --resume {folder}, replace it with --overwrite, "
-            f"or choose another folder with --out."
-        )
-    if occupied:
-        with lock(Run(folder)):  # or another process is training there at this moment
-            pass
 
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run, of whichever format: a config.toml alone may belong to any program."""
     run = Run(folder)
     try:
-        return run.config.exists() and "regard" in json.loads(run.versions.read_text(encoding="utf-8"))
+        return run.config.exists() and "regard" in files.read_json(run.versions, dict[str, Any])
     except (OSError, ValueError):
         return False
-
-
-def stage(folder: Path, config: Config) -> Run:
-    """A new run beside the folder it is meant for: until it is committed, nothing there is changed."""
-    target = folder.resolve()
-    run = Run(target.with_name(target.name + STAGING_SUFFIX))
-    try:
-        shutil.rmtree(run.folder, ignore_errors=True)  # of a killed process
-        run.folder.mkdir(parents=True)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written ({error.strerror}). Choose another with --out.") from None
-    write_text(run.config, settings.dump(config, only_explicit=True))  # the rest is chosen once the data is known
-    write_versions(run)
-    return run
 
 
 def write_versions(run: Run, launch: str = "") -> None:
@@ -313,28 +322,11 @@ def write_versions(run: Run, launch: str = "") -> None:
     run.write_json(run.versions, {"format": RUN_FORMAT, **software} | ({"launch": launch} if launch else {}))
 
 
-def commit(staged_run: Run, folder: Path) -> Run:
-    """Move a complete run to its folder. Of an old run there, only the files of a run are removed."""
-    if not folder.exists() or not any(folder.iterdir()):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staged_run.folder.replace(folder)
-        return Run(folder)
-    for path in Run(folder).existing_paths():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in sorted(staged_run.folder.iterdir(), key=lambda path: path != staged_run.config):
-        path.replace(folder / path.name)
-    staged_run.folder.rmdir()
-    return Run(folder)
-
-
-def discard(staged_run: Run) -> None:
-    """Remove a staged run that failed."""
-    shutil.rmtree(staged_run.folder, ignore_errors=True)
-
-
 def open_run(folder: Path) -> Run:
     """An existing run of the format that this version reads."""
     run = Run(folder)
+    if not folder.exists():
+        recover(folder)  # a process may have been killed while it replaced the run
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run. Train one with `regard train … --out {folder}`.")
     if not run.config.exists():
@@ -353,20 +345,18 @@ def open_run(folder: Path) -> Run:
 def lock(run: Run) -> Iterator[None]:
     """Exclusive use of a run: two processes that train in one folder would overwrite each other's checkpoints.
 
-    The system releases the lock when the process ends, however it ends. Without file locks, nothing is locked.
+    The system releases the lock when the process ends, however it ends. Without file locks, nothing is locked. The lock
+    moves with its folder: while a run is replaced, both the old one and the new one are locked.
     """
     try:
-        import fcntl
-    except ImportError:  # Windows
+        descriptor = atomic.acquire_lock(run.lock_file)
+    except BlockingIOError:
+        raise BusyError(
+            f"{run.folder}: another process is training there. Wait until it ends, or choose another with --out."
+        ) from None
+    except OSError as error:
+        raise RunError(f"{run.lock_file}: cannot be locked ({error.strerror or error}).") from None
+    try:
         yield
-        return
-    with run.lock_file.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(
-                f"{run.folder}: another process is training there. Wait until it ends, or choose another with --out."
-            ) from None
-        except OSError:  # a file system without locks
-            pass
-        yield
+    finally:
+        os.close(descriptor)

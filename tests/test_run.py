@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from regard import run as runs
+from regard.atomic import TEMPORARY_SUFFIX
 from regard.config import Config
 from regard.errors import BusyError, RunError
 from regard.run import (
@@ -14,9 +15,7 @@ from regard.run import (
     LatestCheckpoint,
     Run,
     atomic_write,
-    commit,
     open_run,
-    require_free,
     stage,
     write_text,
 )
@@ -24,9 +23,9 @@ from regard.run import (
 
 def create(folder, config, overwrite=False):
     """A run as training makes one."""
-    require_free(folder, overwrite)
-    staged = stage(folder, config)
-    return commit(staged, folder)
+    with stage(folder, overwrite) as staged:
+        staged.write_settings(config)
+        return staged.commit()
 
 
 def test_a_fresh_run_holds_its_settings(tmp_path):
@@ -79,9 +78,9 @@ def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
 def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
     run = create(tmp_path / "x", Config())
     write_text(run.log, "old")
-    staged = stage(tmp_path / "x", Config())
-    assert run.log.read_text() == "old" and staged.folder != run.folder
-    runs.discard(staged)
+    with stage(tmp_path / "x", overwrite=True) as staged:
+        staged.write_settings(Config())
+        assert run.log.read_text() == "old" and staged.run.folder != run.folder
     assert [path.name for path in tmp_path.iterdir()] == ["x"] and run.log.read_text() == "old"
 
 
@@ -101,7 +100,7 @@ def test_a_folder_that_is_no_run_is_never_overwritten(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(RunError, match=r"file/x: cannot be written \(Not a directory\). Choose another with --out"):
+    with pytest.raises(RunError, match=r"file/x: cannot be written \(Not a directory\). Choose another folder"):
         create(tmp_path / "file" / "x", Config())
 
 
@@ -149,7 +148,7 @@ def test_broken_json_is_named(tmp_path):
     with pytest.raises(RunError, match=r"best.json: damaged"):
         run.read_best()
     run.best.write_text('{"step": 3}')
-    with pytest.raises(RunError, match=r"best.json: damaged .*missing 3 required .*Restore it from a copy"):
+    with pytest.raises(RunError, match=r"best.json: damaged .*weights: field required.*Restore it from a copy"):
         run.read_best()
     with pytest.raises(RunError, match=r"latest.json: missing"):
         run.read_latest()
@@ -169,11 +168,14 @@ def test_what_is_written_is_read(tmp_path):
 
 def test_leftovers_are_swept(tmp_path):
     run = create(tmp_path / "x", Config())
-    left = run.weights(3).with_name("00000003.safetensors" + runs.TEMPORARY_SUFFIX)
+    left = run.weights(3).with_name(f".00000003.safetensors.0123456789abcdef{TEMPORARY_SUFFIX}")
     left.parent.mkdir()
     left.touch()
-    run.remove_temporary_files()
-    assert not left.exists() and run.config.exists()
+    own = run.weights(3).with_name(f"notes{TEMPORARY_SUFFIX}")  # which the user has named so
+    own.touch()
+    with atomic_write(run.scores("test")) as live:  # of another command
+        run.remove_temporary_files()
+        assert live.exists() and own.exists() and not left.exists() and run.config.exists()
     assert Run(run.folder).saved_steps() == []
 
 

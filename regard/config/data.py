@@ -5,9 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from regard.config.base import Settings
+from regard.files import MAX_LINE_BYTES
 
 BYTE_TOKENS = 256
 MIN_VOCAB_SIZE = BYTE_TOKENS + 24  # byte fallback, four special tokens, and a few letters
+MAX_LENGTH = 1_000_000
 
 
 class DataConfig(Settings):
@@ -35,5 +37,7 @@ class DataConfig(Settings):
     """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
     concat_augment: float = Field(default=0.0, ge=0, le=4)
     """Extra training pairs per epoch, each the concatenation of two random ones, as a fraction of the corpus."""
-    max_length: int = Field(default=256, ge=2)
+    max_length: int = Field(default=256, ge=2, le=MAX_LENGTH)
     """Longest side, in tokens, of a training pair; longer pairs are left out and counted."""
+    max_line_bytes: int = Field(default=MAX_LINE_BYTES, ge=1_000, le=100_000_000)
+    """Longest line of a text, .tsv, .jsonl or .po file, in bytes; a longer one is refused by its number."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from regard.config.base import Settings
+from regard.config.base import MAX_DIM, MAX_HEADS, MAX_LAYERS, MAX_POSITIONS, Settings
 from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES, NameIn
 
 
@@ -40,29 +40,29 @@ class Head(NamedTuple):
 class PositionsConfig(Settings):
     kind: Annotated[str, NameIn(POSITION_SCHEMES)] = "sinusoidal"
     """Position encoding."""
-    length: int = Field(default=512, ge=1)
+    length: int = Field(default=512, ge=1, le=MAX_POSITIONS)
     """Longest sentence, in tokens, that a learned table can hold; longer input is refused (learned, bias)."""
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=MAX_POSITIONS)
     """In training, each sentence starts at a random position up to this one (sinusoidal, learned, concatenated)."""
     sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
     """Sines and cosines interleaved as in Vaswani et al., or in halves as in Marian (sinusoidal, concatenated)."""
-    width: int = Field(default=32, ge=1)
+    width: int = Field(default=32, ge=1, le=MAX_DIM)
     """Dimensions reserved for the position beside the token embedding (concatenated)."""
     table: Literal["sinusoidal", "learned"] = "sinusoidal"
     """What these dimensions hold (concatenated)."""
-    max_relative: int = Field(default=16, ge=1)
+    max_relative: int = Field(default=16, ge=1, le=MAX_POSITIONS)
     """Largest relative distance with an embedding of its own; larger ones are clipped to it (relative)."""
     values: bool = False
     """Also add relative embeddings to the values (relative)."""
-    buckets: int = Field(default=32, ge=4)
+    buckets: int = Field(default=32, ge=4, le=MAX_POSITIONS)
     """Buckets of relative distances (t5)."""
-    max_distance: int = Field(default=128, ge=2)
+    max_distance: int = Field(default=128, ge=2, le=MAX_POSITIONS)
     """Distances from this one on share the last bucket (t5)."""
     sides: Literal["symmetric", "two-sided"] = "symmetric"
     """In an encoder: all heads attend both ways, or half of them to the left and half to the right (alibi)."""
     rotary_layout: Literal["halves", "interleaved"] = "halves"
     """Dimensions rotated together: t and t + K/2 as in LLaMA, or 2t and 2t + 1 as published (rotary)."""
-    base: float = Field(default=10_000.0, gt=1)
+    base: float = Field(default=10_000.0, gt=1, le=1e12)
     """Base of the wavelengths (rotary)."""
     partial_rotary_factor: float = Field(default=1.0, gt=0, le=1)
     """Fraction of a head's dimensions that is rotated (rotary)."""
@@ -99,17 +99,17 @@ class StackConfig(Settings):
 class ModelConfig(Settings):
     architecture: Literal["encoder-decoder", "encoder"] = "encoder-decoder"
     """Stacks of the model. An encoder without a decoder comes from `regard import`; it embeds text."""
-    dim: int = Field(default=192, ge=1)
+    dim: int = Field(default=192, ge=1, le=MAX_DIM)
     """Model width: dimensions of the hidden states."""
-    layers: int = Field(default=4, ge=1)
+    layers: int = Field(default=4, ge=1, le=MAX_LAYERS)
     """Layers of the encoder and of the decoder."""
-    encoder_layers: int | None = Field(default=None, ge=1)
+    encoder_layers: int | None = Field(default=None, ge=1, le=MAX_LAYERS)
     """Layers of the encoder; unset: model.layers."""
-    decoder_layers: int | None = Field(default=None, ge=1)
+    decoder_layers: int | None = Field(default=None, ge=1, le=MAX_LAYERS)
     """Layers of the decoder; unset: model.layers."""
-    heads: int = Field(default=4, ge=1)
+    heads: int = Field(default=4, ge=1, le=MAX_HEADS)
     """Attention heads; must divide model.dim."""
-    ffn: int = Field(default=768, ge=1)
+    ffn: int = Field(default=768, ge=1, le=16 * MAX_DIM)
     """Inner width of the feed-forward layers."""
     activation: Annotated[str, NameIn(ACTIVATIONS)] = "relu"
     """Activation function of the feed-forward layers."""
@@ -119,7 +119,7 @@ class ModelConfig(Settings):
     """Pre-norm, or post-norm as in Vaswani et al. 2017."""
     norm_kind: Literal["layer", "rms"] = "layer"
     """LayerNorm or RMSNorm."""
-    norm_epsilon: float = Field(default=1e-5, gt=0)
+    norm_epsilon: float = Field(default=1e-5, gt=0, le=1)
     """Term added to the variance for numerical stability."""
     bias: bool = True
     """Whether linear layers have a bias."""
@@ -139,7 +139,7 @@ class ModelConfig(Settings):
     """Normalize embeddings before the first layer, as in BERT."""
     output_bias: bool = False
     """Bias of the output projection, as in Marian."""
-    token_types: int = Field(default=0, ge=0)
+    token_types: int = Field(default=0, ge=0, le=MAX_DIM)
     """Token types of an encoder, as in BERT. 0: none."""
     pooler: bool = False
     """BERT's pooler: a dense layer over the first token (encoder only)."""

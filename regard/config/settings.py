@@ -17,6 +17,7 @@ from regard.config.model import ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
 from regard.config.train import TrainConfig
 from regard.errors import ConfigError
+from regard.files import read_text
 from regard.plugins import HOW_TO_LOAD
 
 
@@ -45,6 +46,10 @@ class Config(Settings):
         return self
 
 
+MAX_TOML_BYTES = 1 << 20
+MAX_VALUE_CHARACTERS = 80  # of a wrong value in a message
+
+
 class Setting(NamedTuple):
     """One line of `regard settings`."""
 
@@ -62,13 +67,23 @@ def load(path: Path) -> Config:
 def read_toml(path: Path, example: str) -> dict[str, Any]:
     """The table of a TOML file; `example` is where the user finds a valid one."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(read_text(path, MAX_TOML_BYTES))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: cannot be read: not UTF-8 ({error.reason} at byte {error.start + 1})") from None
+    except ValueError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}. See {example} for an example.") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text; any mistake in it is a ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def dump(config: Config, only_explicit: bool = False) -> str:
@@ -181,8 +196,8 @@ def _settings_class(annotation: Any) -> type[Settings] | None:
 def parse_value(text: str) -> Any:
     """A value as TOML writes it, or else the text itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text  # bare words need no quotes: --set model.norm=post
 
 
@@ -196,7 +211,16 @@ def format_error(error: Any) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:].replace("True", "true").replace("False", "false")  # as TOML
-    return f"{name}={error['input']!r}: {message}{_suggest_value(error)}"
+    return f"{name}={format_input(error['input'])}: {message}{_suggest_value(error)}"
+
+
+def format_input(value: object) -> str:
+    """A wrong value in a message, shortened."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or tables in tables
+        text = "a value"
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
 
 
 def _suggest_name(name: str) -> str:

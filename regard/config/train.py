@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from regard.config.base import Settings
+from regard.config.base import MAX_EPOCHS, MAX_MINUTES, MAX_STEPS, MAX_THREADS, MAX_TOKENS, Settings
 
 DEFAULT_STEPS = 20_000
 
@@ -14,61 +14,61 @@ UnitInterval = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TrainConfig(Settings):
-    steps: int | None = Field(default=None, ge=1)
+    steps: int | None = Field(default=None, ge=1, le=MAX_STEPS)
     """Optimizer steps; unset: as many as train.minutes allows, or 20,000."""
-    minutes: float | None = Field(default=None, gt=0)
+    minutes: float | None = Field(default=None, gt=0, le=MAX_MINUTES)
     """Minutes to train for, validation included; also the end of the learning-rate schedule."""
-    epochs: float | None = Field(default=None, gt=0)
+    epochs: float | None = Field(default=None, gt=0, le=MAX_EPOCHS)
     """Passes over the training pairs, converted to steps at the start."""
-    tokens: float | None = Field(default=None, ge=1)
+    tokens: float | None = Field(default=None, ge=1, le=MAX_TOKENS)
     """Target tokens to train on, converted like epochs. Of several limits, the first one reached counts."""
-    batch_tokens: int = Field(default=1024, ge=16)
+    batch_tokens: int = Field(default=1024, ge=16, le=100_000_000)
     """Tokens of a batch: sentences times the longest side, padding included."""
-    accumulate_batches: int = Field(default=1, ge=1)
+    accumulate_batches: int = Field(default=1, ge=1, le=1_000_000)
     """Batches whose gradients are accumulated for one optimizer step."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices and AdamW for the rest."""
-    learning_rate: float = Field(default=2e-3, gt=0)
+    learning_rate: float = Field(default=2e-3, gt=0, le=1e30)
     """Peak learning rate (of AdamW)."""
-    muon_learning_rate: float = Field(default=0.02, gt=0)
+    muon_learning_rate: float = Field(default=0.02, gt=0, le=1e30)
     """Peak learning rate of Muon."""
     betas: tuple[UnitInterval, UnitInterval] = (0.9, 0.98)
     """Coefficients of AdamW for the running averages of the gradient and its square."""
-    epsilon: float = Field(default=1e-9, gt=0)
+    epsilon: float = Field(default=1e-9, gt=0, le=1)
     """Term added to AdamW's denominator for numerical stability."""
-    weight_decay: float = Field(default=0.01, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0, le=1_000)
     """Decoupled weight decay, on matrices only."""
-    warmup: int = Field(default=300, ge=0)
+    warmup: int = Field(default=300, ge=0, le=MAX_STEPS)
     """Steps over which the learning rate rises to its peak."""
     schedule: Literal["inverse-sqrt", "cosine", "constant"] = "cosine"
     """Learning-rate schedule after the warm-up."""
-    clip_grad_norm: float = Field(default=1.0, ge=0)
+    clip_grad_norm: float = Field(default=1.0, ge=0, le=1e9)
     """Maximum gradient norm (clipping); 0 disables it."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Probability mass spread uniformly over the vocabulary."""
-    rdrop: float = Field(default=0.0, ge=0)
+    rdrop: float = Field(default=0.0, ge=0, le=1e6)
     """R-Drop: weight of the KL divergence between two passes with different dropout. 0: off."""
-    guided_alignment: float = Field(default=0.0, ge=0)
+    guided_alignment: float = Field(default=0.0, ge=0, le=1e6)
     """Guided alignment: weight of the loss that aligns one cross-attention head with IBM model 1. 0: off."""
-    validate_every: int = Field(default=400, ge=1)
+    validate_every: int = Field(default=400, ge=1, le=MAX_STEPS)
     """Steps between two validations."""
-    validation_sentences: int = Field(default=200, ge=0)
+    validation_sentences: int = Field(default=200, ge=0, le=MAX_STEPS)
     """Dev sentences translated (greedily) for BLEU at each validation. 0: none."""
-    save_every: int = Field(default=200, ge=1)
+    save_every: int = Field(default=200, ge=1, le=MAX_STEPS)
     """Steps between two checkpoints."""
     metric: Literal["loss", "bleu"] = "loss"
     """Validation metric that selects the best checkpoint and decides on early stopping."""
-    patience: int = Field(default=8, ge=0)
+    patience: int = Field(default=8, ge=0, le=MAX_STEPS)
     """Validations without improvement before training stops early. 0: never."""
-    average_checkpoints: int = Field(default=5, ge=1)
+    average_checkpoints: int = Field(default=5, ge=1, le=10_000)
     """Checkpoints averaged at the end (the last ones). 1: no averaging."""
     ema: float = Field(default=0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights, which is then validated and saved. 0: off."""
-    head_stats_every: int = Field(default=0, ge=0)
+    head_stats_every: int = Field(default=0, ge=0, le=MAX_STEPS)
     """Steps between two measurements of all attention heads, saved in heads.jsonl; about a second each. 0: never."""
     track: tuple[Literal["tensorboard"], ...] = ()
     """Trackers of training curves; tensorboard: event files in the run folder (extra `track`)."""
-    track_histograms: int = Field(default=0, ge=0)
+    track_histograms: int = Field(default=0, ge=0, le=MAX_STEPS)
     """Steps between two histograms of every weight and gradient in TensorBoard. 0: never."""
     init_from: str = ""
     """Run folder whose tokenizer, sizes and weights this run is initialized from; `--from` sets it."""
@@ -80,8 +80,8 @@ class TrainConfig(Settings):
     """Shard weights, gradients and optimizer state over the processes of torchrun (FSDP)."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps …"""
-    threads: int = Field(default=0, ge=0)
-    """CPU threads. 0: one per core."""
+    threads: int = Field(default=0, ge=0, le=MAX_THREADS)
+    """CPU threads. 0: OMP_NUM_THREADS, or one per core; fewer where the machine is busy and fewer are faster."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Random seed: same seed, same machine, same result."""
 
