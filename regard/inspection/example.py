@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from regard.data.corpora import GoldPair, Link, word_spans
+from regard.data.corpora import GoldPair, Link
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
+from regard.languages import is_unspaced, word_spans
 
 MAX_TOKENS = 512
 """Tokens of a sentence that can be inspected at most: every head has a square matrix of them."""
@@ -125,6 +126,20 @@ def whitespace_word_ids(side: TokenizedText) -> list[int]:
     if len(side.words) == len(spans):
         return list(range(len(spans)))
     return [next(n for n, (a, b) in enumerate(spans) if a <= start < b) for start, _ in word_spans(side.text)]
+
+
+def count_pharaoh_words(sides: Sequence[TokenizedText]) -> list[list[int]]:
+    """The number that each word of each text has in a Pharaoh file: words are split at whitespace.
+
+    Text of a script without spaces is counted by the words of the segmenter, unless it was segmented before.
+    """
+    unspaced_sides = [side for side in sides if is_unspaced(side.text)]
+    num_chunks = sum(len(side.text.split()) for side in unspaced_sides)
+    is_segmented = num_chunks * 2 >= sum(len(side.words) for side in unspaced_sides)
+    return [
+        list(range(len(side.words))) if is_unspaced(side.text) and not is_segmented else whitespace_word_ids(side)
+        for side in sides
+    ]
 
 
 def token_positions(side: TokenizedText, word: str) -> list[int]:

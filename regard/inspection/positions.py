@@ -1,5 +1,6 @@
 """Position encodings: their tables, and their effect on attention when all tokens are the same."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -75,13 +76,13 @@ class PositionTable:
 
     @property
     def distance_share(self) -> float:
-        """The share of the Gram matrix's variance that depends on distance alone; 1 for sinusoids."""
+        """The share of the Gram matrix's variance that depends on distance alone; 1 for sinusoids. NaN: no variance."""
         gram = self.gram
         within_diagonals = sum(
             float(np.square(d - d.mean()).sum()) for d in map(gram.diagonal, range(1 - len(gram), len(gram)))
         )
         total = float(np.square(gram - gram.mean()).sum())
-        return 1 - within_diagonals / total if total > 0 else 1.0
+        return 1 - within_diagonals / total if total > 0 else math.nan
 
 
 class PreferredOffset(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from regard.atomic import atomic_write, write_text
 from regard.errors import RegardError
 from regard.report.table import Value
 from regard.report.text import replace_forbidden, slugify
@@ -68,10 +69,10 @@ class Chart:
 
     def save(self, folder: Path) -> tuple[Path, Path]:
         """Write `<name>.png` and `<name>.svg` into the folder; returns their paths."""
-        folder.mkdir(parents=True, exist_ok=True)
         png, svg = folder / f"{self.name}.png", folder / f"{self.name}.svg"
-        png.write_bytes(self.to_png())
-        svg.write_text(self.to_svg(), encoding="utf-8", newline="\n")
+        with atomic_write(png) as temporary:
+            temporary.write_bytes(self.to_png())
+        write_text(svg, self.to_svg())
         return png, svg
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
 
+from regard.atomic import write_text
 from regard.report.chart import Chart
 from regard.report.table import Table, Value
 from regard.report.text import escape_html, format_column
@@ -198,8 +199,7 @@ def render_fragment(parts: Sequence[PagePart]) -> str:
 
 def write_page(path: Path, html: str) -> None:
     """Write the page as UTF-8, and create its folder if needed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html, encoding="utf-8", newline="\n")
+    write_text(path, html)
 
 
 def read_stylesheet() -> str:

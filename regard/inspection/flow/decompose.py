@@ -7,7 +7,8 @@ the tenth.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,9 @@ PARTS = ("content", "position", "constant")
 TERM_NAMES = ("content·content", "content·position", "position·content", "position·position", "constant", "distance")
 """The ten terms, grouped: the five with a constant are one; with rotary positions constant·constant joins distance."""
 MASKED_SCORE_DIVISOR = 8  # scores below the lowest number divided by this are masked
+MIN_POSITION_SENTENCES = 12
+"""Sentences that must reach a position for its mean to be known: the mean of fewer would be their content. Of a corpus
+with fewer than 48 sentences it is a quarter, but at least two."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,10 @@ class PositionMeans:
     overall: Tensor
     """(D,)"""
     by_position: Tensor
-    """(positions, D)"""
+    """(positions, D): the first positions, which enough sentences reach."""
 
     def split(self, x: Tensor) -> VectorDecomposition:
-        """h = μ + pos_t + content.  Song and Zhong 2023. Positions without a mean count as content."""
+        """h = μ + pos_t + content.  Song and Zhong 2023. Without a mean the position is unknown, and in the content."""
         position = torch.zeros_like(x)
         num_known = min(len(x), len(self.by_position))
         position[:num_known] = (self.by_position[:num_known] - self.overall).to(x)
@@ -79,26 +83,41 @@ class CorpusMeans:
     keys: dict[str, PositionMeans]
 
 
-def compute_corpus_means(model: Model, traces: Sequence[Trace]) -> CorpusMeans:
+class _PositionSums:
+    """Sums of vectors by position, sentence by sentence: no sentence stays in memory."""
+
+    def __init__(self) -> None:
+        self.sums, self.counts, self.sentences = torch.zeros(0, 0), torch.zeros(0), 0
+
+    def add(self, stream: Tensor) -> None:
+        """Add the vectors (T, D) of a sentence."""
+        length, dim = stream.shape
+        if (missing := length - len(self.sums)) > 0:
+            more = stream.new_zeros(missing, dim, dtype=torch.float64)
+            self.sums = torch.cat((self.sums.to(more).reshape(-1, dim), more))
+            self.counts = torch.cat((self.counts.to(more), more[:, 0]))
+        self.sums[:length] += stream
+        self.counts[:length] += 1
+        self.sentences += 1
+
+    def means(self) -> PositionMeans:
+        min_sentences = min(MIN_POSITION_SENTENCES, max(2, self.sentences // 4))
+        known = self.counts >= min_sentences  # a prefix: no sentence skips a position
+        by_position = self.sums[known] / self.counts[known, None]
+        return PositionMeans(self.sums.sum(dim=0) / self.counts.sum(), by_position)
+
+
+def compute_corpus_means(model: Model, traces: Iterable[Trace]) -> CorpusMeans:
     """The means of the residual stream before each attention, over these sentences."""
-    names = list(traces[0].attentions)
-    query_means = {
-        name: _position_means([trace.attentions[name].residual_stream for trace in traces]) for name in names
-    }
-    key_means = {
-        name: _position_means([_key_stream(model, trace, trace.attentions[name])[0] for trace in traces])
-        for name in names
-    }
-    return CorpusMeans(query_means, key_means)
-
-
-def _position_means(streams: Sequence[Tensor]) -> PositionMeans:
-    overall = torch.cat(list(streams)).mean(dim=0)
-    min_sentences = max(2, len(streams) // 4)  # the mean of few sentences would be their content
-    max_length = max(map(len, streams))
-    vectors_by_position = [[s[t] for s in streams if len(s) > t] for t in range(max_length)]
-    means = [torch.stack(vectors).mean(dim=0) for vectors in vectors_by_position if len(vectors) >= min_sentences]
-    return PositionMeans(overall, torch.stack(means) if means else overall.new_zeros(0, len(overall)))
+    queries: dict[str, _PositionSums] = defaultdict(_PositionSums)
+    keys: dict[str, _PositionSums] = defaultdict(_PositionSums)
+    for trace in traces:
+        for name, attn in trace.attentions.items():
+            queries[name].add(attn.residual_stream)
+            keys[name].add(_key_stream(model, trace, attn)[0])
+    return CorpusMeans(
+        {name: sums.means() for name, sums in queries.items()}, {name: sums.means() for name, sums in keys.items()}
+    )
 
 
 @dataclass(frozen=True)
@@ -111,6 +130,21 @@ class ScoreTerms:
     """(H, 6, Tq, Tk): the same in the groups of `TERM_NAMES`."""
     attn_mask: Tensor
     """(H, Tq, Tk): True where a query may attend to a key."""
+    known_queries: int
+    """Queries, from the first one on, whose position can be separated from their content."""
+    known_keys: int
+
+    @property
+    def known_mask(self) -> Tensor:
+        """(H, Tq, Tk): True where a query may attend to a key and the terms of both are known."""
+        mask = self.attn_mask.clone()
+        mask[:, self.known_queries :], mask[:, :, self.known_keys :] = False, False
+        return mask
+
+    @property
+    def shares(self) -> Tensor:
+        """`term_shares` of the grouped terms, over the cells whose terms are known: (H, 6)."""
+        return term_shares(self.grouped_terms, self.known_mask)
 
 
 @torch.no_grad()
@@ -127,7 +161,24 @@ def decompose_scores(model: Model, trace: Trace, attn: AttentionTrace, means: Co
     score_terms = {f"{a}·{b}": (getattr(q, a) @ getattr(k, b).mT / scale)[0] for a in PARTS for b in PARTS}
     bias = positions.bias(q.sum(), attn.query_position_ids, attn.key_position_ids)
     score_terms["distance"] = torch.zeros_like(attn.scores) if bias is None else bias[0].expand_as(attn.scores)
-    return ScoreTerms(score_terms, _group_terms(score_terms, _rotates(positions)), head_attn_mask(attn))
+    grouped_terms = _group_terms(score_terms, _rotates(positions))
+    return ScoreTerms(score_terms, grouped_terms, head_attn_mask(attn), *_count_known_positions(attn, means))
+
+
+def _count_known_positions(attn: AttentionTrace, means: CorpusMeans | None) -> tuple[int, int]:
+    """The first queries and keys whose position is known: all of them if the embedding gives it."""
+    num_queries, num_keys = attn.scores.shape[1:]
+    if _is_first_layer(attn):
+        return num_queries, num_keys
+    if means is None:
+        return 0, 0
+    query_means, key_means = means.queries[attn.site.name], means.keys[attn.site.name]
+    return min(num_queries, len(query_means.by_position)), min(num_keys, len(key_means.by_position))
+
+
+def _is_first_layer(attn: AttentionTrace) -> bool:
+    """Whether queries and keys are embeddings, which are sums of token and position."""
+    return attn.site.layer == 0 and attn.site.kind != "cross"
 
 
 def can_decompose(attn: AttentionTrace, means: CorpusMeans | None) -> bool:
@@ -135,8 +186,7 @@ def can_decompose(attn: AttentionTrace, means: CorpusMeans | None) -> bool:
 
     Rotary positions need the corpus means there, too.
     """
-    is_first_layer = attn.site.layer == 0 and attn.site.kind != "cross"
-    return means is not None or (is_first_layer and not _rotates(attn.site.attention.positions))
+    return means is not None or (_is_first_layer(attn) and not _rotates(attn.site.attention.positions))
 
 
 def _rotates(positions: Positions) -> bool:
@@ -155,7 +205,7 @@ def term_shares(terms: Tensor, attn_mask: Tensor) -> Tensor:
     """The share of each term in the variance of the scores: (H, terms, Tq, Tk) -> (H, terms), which sum to 1.
 
     Each row is centered over its keys, since a softmax is invariant to a shift of the row; then share = <term, total>
-    / <total, total>. A share below 0 is a term that works against the rest.
+    / <total, total>. A share below 0 is a term that works against the rest. NaN for a head whose scores do not vary.
     """
     mask = attn_mask[:, None].to(terms.dtype)
     masked_terms = terms.masked_fill(~attn_mask[:, None], 0.0)
@@ -164,7 +214,7 @@ def term_shares(terms: Tensor, attn_mask: Tensor) -> Tensor:
     ) * mask
     total = centered.sum(dim=1, keepdim=True)
     squares = (total * total).sum(dim=(-1, -2))
-    return (centered * total).sum(dim=(-1, -2)) / squares.clamp(min=1e-30)
+    return (centered * total).sum(dim=(-1, -2)) / squares.masked_fill(squares == 0, math.nan)
 
 
 @dataclass(frozen=True)
@@ -181,13 +231,16 @@ class ToeplitzFit:
 
     @property
     def adjusted_r2(self) -> NDArray[np.float64]:
-        """Adjusted R² of score = row + f(j - i), by head, clipped to 0 to 1."""
+        """Adjusted R² of score = row + f(j - i), by head, clipped to 0 to 1.
+
+        NaN where it is not defined: with as many distances as cells any scores fit, and equal scores do not vary.
+        """
         num_parameters = int(np.linalg.matrix_rank(self.gram)) if self.cells else 0
         if self.cells <= num_parameters:
-            return np.zeros_like(self.squares)
+            return np.full_like(self.squares, math.nan)
         explained = ((np.linalg.pinv(self.gram) @ self.rhs) * self.rhs).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            unexplained = np.where(self.squares > 0, 1 - explained / self.squares, 1.0)
+            unexplained = np.where(self.squares > 0, 1 - explained / self.squares, math.nan)
         return np.asarray(np.clip(1 - unexplained * self.cells / (self.cells - num_parameters), 0, 1))
 
 
@@ -256,7 +309,7 @@ def decompose_embedding(embedding: TokenEmbedding, ids: Tensor, position_ids: Te
 def _query_parts(model: Model, trace: Trace, attn: AttentionTrace, means: CorpusMeans | None) -> VectorDecomposition:
     position_means = means.queries[attn.site.name] if means else zero_means(attn.residual_stream)
     parts = position_means.split(attn.residual_stream)
-    if attn.site.layer == 0 and attn.site.kind != "cross":
+    if _is_first_layer(attn):
         parts = _embedding_parts(model, trace, attn, position_means)
     return normalize_parts(attn.site.residual.norm if isinstance(attn.site.residual, PreNorm) else nn.Identity(), parts)
 

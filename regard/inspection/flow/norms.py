@@ -3,7 +3,6 @@
 Norms do not add up; the signed share of each key in the output does.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -21,13 +20,31 @@ def value_contributions(attn: AttentionTrace) -> Tensor:
 
 
 def value_norms(attn: AttentionTrace) -> Tensor:
-    """||f_h(x_j)||: (H, Tk)."""
+    """||f_h(x_j)||: (H, Tk), without relative position embeddings of values, which depend on the query as well."""
     return value_contributions(attn).norm(dim=-1)
+
+
+@torch.no_grad()
+def head_contributions(attn: AttentionTrace, key: int) -> Tensor:
+    """α_ij f_h(x_j), what each query takes from one key, by head: (H, Tq, D). With the output bias their sum over heads
+    and keys is the attention output.
+
+    The relative position embedding of the value (Shaw et al. 2018) is part of it: α_ij (v_j + a_ij) W_O.
+    """
+    weights, positions = attn.weights[:, :, key], attn.site.attention.positions
+    values = weights[..., None] * attn.v[:, key, None]  # (H, Tq, K)
+    if positions.adds_to_values:
+        one_key = torch.zeros_like(attn.weights)
+        one_key[:, :, key] = weights
+        values = values + positions.value_bias(one_key[None], attn.query_position_ids, attn.key_position_ids)[0]
+    return values @ _output_projection(attn)
 
 
 def value_weighted_norms(attn: AttentionTrace) -> Tensor:
     """||α f(x)||: the norm of what each query takes from each key, by head: (H, Tq, Tk)."""
-    return attn.weights * value_norms(attn)[:, None, :]
+    if not attn.site.attention.positions.adds_to_values:
+        return attn.weights * value_norms(attn)[:, None, :]  # the same, without (H, Tq, Tk, D) numbers
+    return torch.stack([head_contributions(attn, key).norm(dim=-1) for key in _keys(attn)], dim=-1)
 
 
 @torch.no_grad()
@@ -36,22 +53,13 @@ def key_contributions(attn: AttentionTrace) -> Tensor:
 
     Relative position embeddings of values (Shaw et al. 2018) are attributed to their key.
     """
-    vectors = torch.einsum("hij,hjd->ijd", attn.weights, value_contributions(attn))
-    for j, positional in _positional_values(attn):
-        vectors[:, j] += torch.einsum("hik,hkd->id", positional, _output_projection(attn))
-    return vectors
+    if not attn.site.attention.positions.adds_to_values:
+        return torch.einsum("hij,hjd->ijd", attn.weights, value_contributions(attn))
+    return torch.stack([head_contributions(attn, key).sum(dim=0) for key in _keys(attn)], dim=1)
 
 
-def _positional_values(attn: AttentionTrace) -> Iterator[tuple[int, Tensor]]:
-    """The weighted relative value embeddings of each key: (H, Tq, K)."""
-    positions = attn.site.attention.positions
-    if positions.adds_to_values:
-        identity = torch.eye(attn.weights.shape[-1], device=attn.weights.device, dtype=attn.weights.dtype)
-        for j, one_hot in enumerate(identity):
-            yield (
-                j,
-                positions.value_bias((attn.weights * one_hot)[None], attn.query_position_ids, attn.key_position_ids)[0],
-            )
+def _keys(attn: AttentionTrace) -> range:
+    return range(attn.weights.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -111,9 +119,11 @@ def signed_shares(attn: AttentionTrace) -> Tensor:
     Over heads and keys it sums to 1 with the share of the output bias; a share below 0 works against the sum.
     """
     y = attn.out
-    projections = attn.weights * torch.einsum("hjd,id->hij", value_contributions(attn), y)
-    for j, positional in _positional_values(attn):
-        projections[:, :, j] += torch.einsum("hik,hkd,id->hi", positional, _output_projection(attn), y)
+    if attn.site.attention.positions.adds_to_values:
+        rows = [(head_contributions(attn, key) * y).sum(dim=-1) for key in _keys(attn)]
+        projections = torch.stack(rows, dim=-1)
+    else:
+        projections = attn.weights * torch.einsum("hjd,id->hij", value_contributions(attn), y)
     return projections / y.pow(2).sum(dim=-1)[:, None].clamp(min=1e-30)
 
 

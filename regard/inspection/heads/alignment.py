@@ -148,6 +148,10 @@ class AlignmentRanking:
     def best(self) -> tuple[Head, HeadAlignment]:
         return next(iter(self.heads.items()))
 
+    def best_without(self, trained: Head | None) -> tuple[Head, HeadAlignment] | None:
+        """The best head but for the one that guided alignment has trained; None if there is no other."""
+        return next(((head, alignment) for head, alignment in self.heads.items() if head != trained), None)
+
 
 def alignment_penalty(word_weights: Tensor) -> float:
     """Coverage and absentmindedness penalties of word weights (T, S); 0 if one-to-one.  Rikters and Fishel 2017."""

@@ -42,27 +42,31 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def head_divergences(attns: Sequence[AttentionTrace]) -> FloatArray:
-    """Pairwise Jensen-Shannon divergences of heads, mean over rows with more than one key: (heads, heads)."""
+    """Pairwise Jensen-Shannon divergences of heads, mean over rows with more than one key: (heads, heads).
+
+    NaN if no row has more than one key: the weights of all heads are then 1, and tell nothing of the heads.
+    """
     heads = torch.cat([attn.weights.double() for attn in attns])  # (heads, Tq, Tk)
     rows = heads[:, has_choice(attns[0].attn_mask)]
     if not rows.shape[1]:
-        return np.zeros((len(heads), len(heads)))
+        return np.full((len(heads), len(heads)), math.nan)
     return np.stack([jensen_shannon(head_rows, rows).mean(dim=-1).cpu().numpy() for head_rows in rows])
 
 
 def position_divergence(attn: AttentionTrace, terms: ScoreTerms) -> FloatArray:
-    """Divergence of each head's weights from those that the positional score terms alone would give: (H,)."""
+    """Divergence of each head's weights from those that the positional score terms alone would give: (H,).
+
+    Over the keys whose terms are known, mean over the rows with more than one of them; NaN if there is no such row.
+    """
     position_scores = (
         terms.grouped_terms[:, TERM_NAMES.index("position·position")]
         + terms.grouped_terms[:, TERM_NAMES.index("distance")]
     )
-    divergences = jensen_shannon(attn.weights.double(), masked_softmax(position_scores.double(), terms.attn_mask))
-    row_divergences = divergences[:, has_choice(attn.attn_mask)]
-    return (
-        np.asarray(row_divergences.mean(dim=-1).cpu().numpy())
-        if row_divergences.shape[1]
-        else np.zeros(len(divergences))
-    )
+    known_mask = terms.known_mask
+    known_weights = attn.weights.double() * known_mask
+    weights = known_weights / known_weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+    divergences = jensen_shannon(weights, masked_softmax(position_scores.double(), known_mask))
+    return np.asarray(divergences.masked_fill(~has_choice(known_mask), math.nan).nanmean(dim=-1).cpu().numpy())
 
 
 def rank_correlation(weights: Tensor, measure: Tensor, attn_mask: Tensor) -> float | None:

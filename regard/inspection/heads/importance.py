@@ -15,8 +15,9 @@ from torch import Tensor
 from regard.config import Head
 from regard.errors import DataError, ModelError
 from regard.inspection.example import Example
-from regard.inspection.heads.statistics import MIN_SENTENCES, FloatArray, bootstrap_counts
+from regard.inspection.heads.statistics import FloatArray
 from regard.inspection.trace import AttentionSite, Model, attention_sites, batch_by_length, model_inputs, pad_sequences
+from regard.metrics.intervals import UNBOUNDED, ratio_interval
 from regard.model.modules import evaluation_mode
 from regard.model.taps import alter, record
 from regard.model.transformer import EncoderDecoder
@@ -160,7 +161,7 @@ def _ablation_costs(
         ablated_losses = loss_by_sentence(
             model, examples, make_intervention(site, site.heads.index(head)), min_batch_size
         )
-        costs.append(AblationCost(head, ablation, *paired_bootstrap(ablated_losses - full_losses, token_counts)))
+        costs.append(AblationCost(head, ablation, *estimate_cost(ablated_losses - full_losses, token_counts)))
     return costs
 
 
@@ -183,22 +184,21 @@ def loss_by_sentence(
     return loss_values
 
 
-class BootstrapEstimate(NamedTuple):
-    """An estimate with its 95% bootstrap interval; None with too few sentences."""
+class CostEstimate(NamedTuple):
+    """An estimate with its 95% interval over sentences; None with too few of them."""
 
     value: float
     low: float | None
     high: float | None
 
 
-def paired_bootstrap(differences: FloatArray, token_counts: FloatArray) -> BootstrapEstimate:
-    """Σ difference / Σ count over sentences, with a 95% interval by resampling sentences."""
+def estimate_cost(differences: FloatArray, token_counts: FloatArray) -> CostEstimate:
+    """Σ difference / Σ count over sentences, with its 95% interval."""
     value = float(differences.sum() / token_counts.sum())
-    if len(token_counts) < MIN_SENTENCES:
-        return BootstrapEstimate(value, None, None)
-    draws = bootstrap_counts(len(token_counts))
-    low, high = np.percentile((draws @ differences) / (draws @ token_counts), (2.5, 97.5)).tolist()
-    return BootstrapEstimate(value, low, high)
+    interval = ratio_interval(differences, token_counts, UNBOUNDED)
+    if interval is None:
+        return CostEstimate(value, None, None)
+    return CostEstimate(value, float(interval.low), float(interval.high))
 
 
 def mean_head_outputs(model: Model, examples: Sequence[Example]) -> dict[str, Tensor]:

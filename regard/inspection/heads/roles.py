@@ -218,7 +218,7 @@ def random_baseline(name: str, site: AttentionSite, model: Model, baseline: Patt
     upper_bounds: dict[int, float] = {}
     for other_site in attention_sites(model):
         interval = (
-            baseline.by_site[other_site.name][name].bootstrap_interval() if other_site.kind == site.kind else None
+            baseline.by_site[other_site.name][name].confidence_interval() if other_site.kind == site.kind else None
         )
         if interval is not None:
             for head_id, high in zip(other_site.attention.head_ids, interval[1].tolist(), strict=True):
@@ -361,7 +361,7 @@ def _score_roles(
     """The score of one pattern for each head of an attention; empty if the pattern never occurs."""
     if not fit.rows.sum():
         return []
-    lift, interval, argmax_rate = fit.lift(), fit.bootstrap_interval(), fit.argmax_rate()
+    lift, interval, argmax_rate = fit.lift(), fit.confidence_interval(), fit.argmax_rate()
     min_argmax_rate = OFFSET_MARGIN + best_offset_accuracy(examples, name, site.kind) if name in RELATIONS else 0.0
     nan_column = np.full(len(lift), math.nan)
     low, high = (nan_column, nan_column) if interval is None else interval

@@ -1,6 +1,5 @@
 """Statistics of attention matrices: entropy, confidence, distance, and the fit of a pattern."""
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -10,12 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.heads.patterns import Pattern
+from regard.metrics.intervals import ERROR_SHARE, ratio_interval
 from regard.metrics.statistical_tests import spearman_correlation
 
 FloatArray = NDArray[np.float64]
-BOOTSTRAP_RESAMPLES = 1000
-MIN_SENTENCES = 5
-"""Sentences below which no confidence interval is given."""
 SEED = 12345
 
 
@@ -70,15 +67,11 @@ class PatternFit:
         """Concatenate along the sentences."""
         return cls(*(np.concatenate([getattr(fit_, name) for fit_ in fits]) for name in cls.__annotations__))
 
-    def lift(self, sentence_weights: FloatArray | None = None) -> FloatArray:
-        """(mass - chance) / (1 - chance) of each head: 1 perfect, 0 chance level, below 0 the pattern is avoided.
-
-        `sentence_weights` (…, sentences): how often each sentence counts, for the bootstrap.
-        """
-        sentence_weights = np.ones(len(self.rows)) if sentence_weights is None else sentence_weights
-        rows, chance = sentence_weights @ self.rows, sentence_weights @ self.chance
+    def lift(self) -> FloatArray:
+        """(mass - chance) / (1 - chance) of each head: 1 perfect, 0 chance level, below 0 the pattern is avoided."""
+        rows, chance = self.rows.sum(), self.chance.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(((sentence_weights @ self.mass).T - chance) / (rows - chance)).T
+            return np.asarray((self.mass.sum(axis=0) - chance) / (rows - chance))
 
     def macro_lift(self) -> FloatArray:
         """The mean of the lift of each sentence: long sentences do not count more."""
@@ -94,23 +87,19 @@ class PatternFit:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((self.mass - self.chance[:, None]) / (self.rows - self.chance)[:, None])
 
-    def bootstrap_interval(self) -> tuple[FloatArray, FloatArray] | None:
-        """The 95% bootstrap interval of the lift, by head; None if too few sentences have the pattern."""
-        if (self.rows > 0).sum() < MIN_SENTENCES:
+    def confidence_interval(self) -> tuple[FloatArray, FloatArray] | None:
+        """The 95% interval of the lift, by head; None if too few sentences have the pattern.
+
+        It is that of 1 - lift, weight off the pattern over that of uniform attention, which is never below 0.
+        """
+        valid = self.rows > 0
+        rows, chance = self.rows[valid], self.chance[valid]
+        off_pattern = np.maximum(rows[:, None] - self.mass[valid], 0)
+        interval = ratio_interval(off_pattern, rows - chance, ERROR_SHARE)
+        if interval is None:
             return None
-        samples = self.lift(bootstrap_counts(len(self.rows)))
-        valid_samples = samples[~np.isnan(samples).any(axis=1)]  # a resampled corpus may lack the pattern
-        low, high = np.percentile(valid_samples, (2.5, 97.5), axis=0)
-        return low, high
-
-
-@functools.lru_cache(maxsize=8)
-def bootstrap_counts(num_sentences: int) -> FloatArray:
-    """How often each sentence occurs in each resampled corpus: (resamples, sentences)."""
-    rng = np.random.default_rng(SEED)
-    return rng.multinomial(num_sentences, np.full(num_sentences, 1 / num_sentences), size=BOOTSTRAP_RESAMPLES).astype(
-        np.float64
-    )
+        lowest = -chance.sum() / (rows - chance).sum()  # no weight at all on the pattern
+        return np.maximum(1 - interval.high, lowest), 1 - interval.low
 
 
 def fit_pattern(weights: Tensor, pattern: Pattern, attn_mask: Pattern) -> PatternFit:

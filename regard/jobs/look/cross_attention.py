@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import collate
-from regard.data.corpora import word_spans
 from regard.inspection.heads.alignment import merge_subwords_by_span
 from regard.inspection.trace import cross_attention_weights
+from regard.languages import word_spans
 from regard.tasks.translate import Translator
 
 BATCH_SIZE = 64

@@ -1,5 +1,6 @@
 """Faithfulness of each head's weights on the displayed sentence."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
@@ -46,7 +47,7 @@ def measure_faithfulness(
             by_head[head] = HeadFaithfulness(
                 most_similar_head=None if most_similar is None else names[most_similar],
                 most_similar_divergence=None if most_similar is None else float(divergences[row, most_similar]),
-                position_divergence=None if position_divergences is None else float(position_divergences[h]),
+                position_divergence=None if position_divergences is None else _none_if_nan(position_divergences[h]),
                 gradient_correlation=None
                 if weight_gradient is None
                 else faithfulness.rank_correlation(attention_trace.weights[h], weight_gradient[h], attn_mask[h]),
@@ -57,5 +58,9 @@ def measure_faithfulness(
 
 
 def _most_similar_head(divergences: FloatArray, head: int) -> int | None:
-    candidates = [other for other in range(len(divergences)) if other != head]
+    candidates = [other for other, value in enumerate(divergences[head]) if other != head and not math.isnan(value)]
     return min(candidates, key=lambda other: float(divergences[head, other]), default=None)
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.errors import ConfigError
-from regard.inspection.example import Example, whitespace_word_ids
+from regard.inspection.example import Example, count_pharaoh_words
 from regard.inspection.heads.alignment import AlignmentRanking, format_pharaoh, rank_alignment_heads
 from regard.inspection.heads.importance import AblationCost, ablate_all_but_one, ablate_heads, head_importance
 from regard.inspection.heads.patterns import NO_ROLE_LETTER, PROBE_ROLES, ROLE_LETTERS, TokenCounts
@@ -23,6 +23,7 @@ from regard.inspection.heads.roles import (
 )
 from regard.inspection.trace import Model, attention_sites, attention_weights
 from regard.jobs.look.inspected_run import (
+    DEFAULT_EXAMPLES,
     InspectedRun,
     load_aligned_examples,
     load_default_examples,
@@ -33,6 +34,8 @@ from regard.jobs.look.inspected_run import (
 from regard.model.transformer import EncoderDecoder
 from regard.progress import track
 from regard.report import Table, TableView, Value, render_fragment
+from regard.run import Run
+from regard.training.guided_alignment import guided_head
 
 ABLATION_SENTENCES = 60
 """Sentences on which each head is ablated: one forward pass per head and sentence."""
@@ -51,6 +54,8 @@ class HeadTable:
     """The number of sentences that costs were measured on, from the first; 0: no costs."""
     aligners: AlignmentRanking | None
     """Heads of cross-attention as aligners, best first; None for an encoder-only model."""
+    trained_aligner: Head | None
+    """The head that guided alignment has trained to align; None without guided alignment."""
     examples: list[Example]
     corpus_name: str
     """The source of the sentences, for display."""
@@ -99,15 +104,17 @@ class HeadTable:
         return self.aligners.heads[head].counts.aer
 
     def format_links(self) -> str:
-        """The links of the best alignment head in Pharaoh format, words split at spaces.
+        """The links of the best alignment head in Pharaoh format, words as `count_pharaoh_words` counts them.
 
         One line per pair of the files; empty for a pair that could not be measured.
         """
         assert self.aligners is not None
         links_by_line: dict[int, str] = {}
-        for example, links in zip(self.examples, self.aligners.best[1].links, strict=True):
+        sources = count_pharaoh_words([example.source for example in self.examples])
+        targets = count_pharaoh_words([example.target or example.source for example in self.examples])
+        rows = zip(self.examples, sources, targets, self.aligners.best[1].links, strict=True)
+        for example, source, target, links in rows:
             if example.line is not None and example.target is not None:
-                source, target = whitespace_word_ids(example.source), whitespace_word_ids(example.target)
                 links_by_line[example.line] = format_pharaoh({(source[s], target[t]) for s, t in links})
         return "".join(f"{links_by_line.get(line, '')}\n" for line in range(max(links_by_line, default=-1) + 1))
 
@@ -138,7 +145,7 @@ class HeadTable:
             "high": best.high if best else None,
             "macro lift": best.macro_lift if best else None,
             "argmax rate": best.argmax_rate if best else None,
-            "random": best.baseline if best else None,
+            "random lift": best.baseline if best else None,
             "runner-up": runner_up.name if runner_up else None,
             "margin": facts.margin,
             **facts.statistics._asdict(),
@@ -150,6 +157,7 @@ class HeadTable:
             "keep only low": keep_only_cost.low if keep_only_cost else None,
             "keep only high": keep_only_cost.high if keep_only_cost else None,
             "AER": self.error_rate(facts.head),
+            "trained to align": "yes" if facts.head == self.trained_aligner else "no",
             "copying": facts.copying_score,
         }
 
@@ -160,7 +168,7 @@ class HeadOptions:
 
     files: Sequence[str] = ()
     """Pairs to measure on; empty: the run's dev set."""
-    sentences: int = 200
+    sentences: int = DEFAULT_EXAMPLES
     grammar: bool = False
     """Whether sentences of the built-in corpus, whose grammar is known, are added."""
     ablation: str = "zero"
@@ -231,11 +239,24 @@ def measure_heads(
         else {},
         ablation_sentences=len(ablation_examples),
         aligners=rank_alignment_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
+        trained_aligner=find_trained_aligner(inspected_run.run),
         examples=examples,
         corpus_name=corpus_name,
         fits=pattern_fits,
         model=model,
     )
+
+
+def find_trained_aligner(run: Run) -> Head | None:
+    """The head that guided alignment has trained in this run, or in one that it was initialized from."""
+    folders: set[Path] = set()
+    while run.config.exists() and run.folder.resolve() not in folders:
+        config = run.load_config()
+        if (head := guided_head(config)) is not None or not config.train.init_from:
+            return None if head is None or str(head) in config.model.pruned else head
+        folders.add(run.folder.resolve())
+        run = Run(Path(config.train.init_from))
+    return None
 
 
 def role_letter(facts: HeadAnalysis) -> str:

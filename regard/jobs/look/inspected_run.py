@@ -26,8 +26,8 @@ from regard.run import Run, open_run
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
 
-DEFAULT_EXAMPLES = 100
-"""Sentences of the dev set that heads are measured on by default."""
+DEFAULT_EXAMPLES = 200
+"""Sentences of the dev set that heads are measured on by default, by `look` and by `heads`."""
 GRAMMAR_SEED = 20_260
 NumberedPair = tuple[int, Pair]
 """A line number, from 0, and its pair."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from regard.atomic import open_output
 from regard.errors import ConfigError
 from regard.hardware import configure_cpu
-from regard.inspection.heads.statistics import MIN_SENTENCES
 from regard.inspection.positions import StackPositions
 from regard.jobs.look.compare_attention import load_reference
 from regard.jobs.look.heads import HeadTable, measure_heads
 from regard.jobs.look.inspected_run import (
+    DEFAULT_EXAMPLES,
     InspectedRun,
     load_default_examples,
     load_file_examples,
@@ -35,7 +36,6 @@ from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
 from regard.report.look.export import flatten_arrays, tabulate_head
 from regard.report.text import escape_html
-from regard.run import atomic_write
 
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]{2,5}")  # a word with a suffix, which is no sentence
 SENTENCE_OPTIONS = ("--head", "--svg", "--png", "--csv", "--npz", "--no-measure", "--compare-with")
@@ -53,7 +53,7 @@ class LookOptions:
     run: Path
     texts: Sequence[str] = ()
     """A sentence, a sentence and its translation, or files; empty with `positions`."""
-    sentences: int = 100
+    sentences: int = DEFAULT_EXAMPLES
     measure: bool = True
     """Whether heads are measured on a corpus."""
     head: str | None = None
@@ -106,8 +106,8 @@ class Inspection:
         notes: list[str] = []
         for option, path in paths.items():
             output = self.outputs[option]()
-            with atomic_write(path) as temporary:
-                temporary.write_bytes(output.content)
+            with open_output(path) as file:
+                file.write(output.content)
             notes += output.notes
         return replace(self, notes=tuple(notes))
 
@@ -190,8 +190,7 @@ def _sentence_data(inspected_run: InspectedRun, request: LookOptions) -> tuple[L
     if not request.measure:
         return build_look_data(inspected_run, example, reference=reference), None
     examples, corpus_name = load_default_examples(inspected_run, request.sentences)
-    ablation_sentences = max(MIN_SENTENCES, request.sentences // 3)
-    table = measure_heads(inspected_run, examples, corpus_name, ablation_sentences=ablation_sentences)
+    table = measure_heads(inspected_run, examples, corpus_name)
     means = compute_common_means(inspected_run, examples)
     return build_look_data(inspected_run, example, table, means, reference), table
 

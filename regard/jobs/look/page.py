@@ -26,7 +26,7 @@ from regard.inspection.heads.roles import HeadAnalysis
 from regard.inspection.trace import AttentionTrace, Trace, trace_forward
 from regard.jobs.look.compare_attention import ReferenceAttention, compute_divergences
 from regard.jobs.look.faithfulness import measure_faithfulness
-from regard.jobs.look.heads import HeadTable, role_letter
+from regard.jobs.look.heads import HeadTable, find_trained_aligner, role_letter
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.train.head_history import HeadSnapshot, read_head_history
 from regard.progress import stage, track
@@ -52,8 +52,6 @@ from regard.run import Run
 
 SIDES = {"encoder": ("source", "source"), "decoder": ("decoder_input", "decoder_input"), "cross": ("target", "source")}
 """The sides of queries and keys of each kind of attention."""
-MEAN_SENTENCES = 50
-"""Sentences that the means of positions and contents are taken over."""
 CAVEATS = (
     "A weight shows where a head attends, not that the output depends on it: see Cost of removal.",
     "Roles are measured on a corpus; a sentence may be an exception, and a head may have several roles.",
@@ -90,11 +88,12 @@ def build_look_data(
 
 
 def compute_common_means(inspected_run: InspectedRun, examples: Sequence[Example]) -> decompose.CorpusMeans:
-    """The means over some sentences that separate position from content."""
-    examples = examples[:MEAN_SENTENCES]
-    traces = [trace_forward(inspected_run.model, example) for example in track(examples, "tracing sentences")]
-    with stage("averaging positions and contents"):
-        return decompose.compute_corpus_means(inspected_run.model, traces)
+    """The means over these sentences that separate position from content."""
+    traces = (
+        trace_forward(inspected_run.model, example)
+        for example in track(examples, "averaging positions and contents", len(examples))
+    )
+    return decompose.compute_corpus_means(inspected_run.model, traces)
 
 
 def _history_data(run: Run) -> list[HistoryRecord]:
@@ -138,6 +137,7 @@ class _AttentionDataBuilder:
     ):
         self.model, self.model_trace, self.weight_gradients = inspected_run.model, model_trace, weight_gradients
         self.table, self.means, self.reference = table, means, reference
+        self.trained_aligner = find_trained_aligner(inspected_run.run)
 
     def build(self, kind: str, traces: Sequence[AttentionTrace]) -> AttentionData:
         gradient = gradient_times_attention(self.model_trace, self.weight_gradients)
@@ -169,22 +169,28 @@ class _AttentionDataBuilder:
             else [_to_numpy(trace.weights - weights) for trace, weights in zip(traces, reference, strict=True)],
             head_divergence=divergences.astype(np.float32),
             toeplitz=None if kind == "cross" else [decompose.toeplitz_r2(trace).astype(np.float32) for trace in traces],
-            heads=[[_head_data(head, faithfulness[head], self.table) for head in trace.site.heads] for trace in traces],
+            heads=[
+                [_head_data(head, faithfulness[head], self.table, head == self.trained_aligner) for head in layer]
+                for layer in (trace.site.heads for trace in traces)
+            ],
         )
 
 
 def _term_arrays(terms: Sequence[decompose.ScoreTerms | None]) -> TermArrays:
     return TermArrays(
         names=list(decompose.TERM_NAMES),
-        values=[None if t is None else _to_numpy(_mask_with_nan(t.grouped_terms, t.attn_mask[:, None])) for t in terms],
-        shares=[None if t is None else _to_numpy(decompose.term_shares(t.grouped_terms, t.attn_mask)) for t in terms],
+        values=[
+            None if t is None else _to_numpy(_mask_with_nan(t.grouped_terms, t.known_mask[:, None])) for t in terms
+        ],
+        shares=[None if t is None else _to_numpy(t.shares) for t in terms],
+        known_positions=[None if t is None else (t.known_queries, t.known_keys) for t in terms],
     )
 
 
-def _head_data(head: Head, faithfulness: HeadFaithfulness, table: HeadTable | None) -> HeadData:
+def _head_data(head: Head, faithfulness: HeadFaithfulness, table: HeadTable | None, trained: bool) -> HeadData:
     facts = next((candidate for candidate in table.facts if candidate.head == head), None) if table else None
     if table is None or facts is None:
-        return HeadData(str(head), head.layer, head.number, faithfulness)
+        return HeadData(str(head), head.layer, head.number, faithfulness, trained_to_align=trained)
     best, runner_up, cost = facts.best, facts.runner_up, table.costs.get(head)
     return HeadData(
         str(head),
@@ -209,6 +215,7 @@ def _head_data(head: Head, faithfulness: HeadFaithfulness, table: HeadTable | No
         cost_low=cost.low if cost else None,
         cost_high=cost.high if cost else None,
         aer=table.error_rate(head),
+        trained_to_align=trained,
         copying=facts.copying_score,
         note=facts.describe(),
         evidence=_evidence(head, facts, table),
@@ -274,13 +281,21 @@ def _alignment_data(model_trace: Trace, table: HeadTable | None) -> AlignmentDat
     """The alignment of this sentence by the best head of cross-attention."""
     if not model_trace.of_kind("cross") or table is None or table.aligners is None:
         return None
-    best, alignment = table.aligners.best
+    best, _ = table.aligners.best
     attention_trace, example = model_trace.attentions[best.attention_name], model_trace.example
     assert example.target is not None
     weights = attention_trace.weights[attention_trace.site.heads.index(best)].float()
     links = sorted(extract_links(merge_subwords(weights, example.target, example.source)))
-    aer = alignment.counts.aer if table.aligners.judged_by_gold else None
-    return AlignmentData(str(best), links, format_pharaoh(links), aer)
+    untrained = table.aligners.best_without(table.trained_aligner)
+    return AlignmentData(
+        best=str(best),
+        links=links,
+        pharaoh=format_pharaoh(links),
+        aer=table.error_rate(best),
+        trained=str(table.trained_aligner) if table.trained_aligner else None,
+        best_untrained=str(untrained[0]) if untrained else None,
+        best_untrained_aer=table.error_rate(untrained[0]) if untrained else None,
+    )
 
 
 def _mask_with_nan(x: Tensor, attn_mask: Tensor) -> Tensor:

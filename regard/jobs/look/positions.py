@@ -1,5 +1,6 @@
 """Position encodings of a run: their tables and their effect on attention, for the terminal, figures and files."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,14 +33,14 @@ def tabulate_preferred_distances(stack_positions: Sequence[StackPositions]) -> T
     rows: list[dict[str, Value]] = []
     for effect in (effect for stack in stack_positions for effect in stack.effects):
         for h, head_id in enumerate(effect.head_ids):
-            distance, uniform_ratio = effect.preferred_offset(h)
+            (distance, uniform_ratio), share = effect.preferred_offset(h), float(effect.distance_share[h])
             rows.append(
                 {
                     "head": f"{effect.name}.{head_id}",
                     "preferred distance": describe_distance(distance) if uniform_ratio >= MIN_UNIFORM_RATIO else "none",
                     "times uniform": uniform_ratio,
-                    "explained by distance": float(effect.distance_share[h])
-                    if uniform_ratio >= MIN_UNIFORM_RATIO
+                    "explained by distance": share
+                    if uniform_ratio >= MIN_UNIFORM_RATIO and not math.isnan(share)
                     else None,
                 }
             )

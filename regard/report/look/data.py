@@ -30,9 +30,13 @@ class TermArrays:
 
     names: Sequence[str]
     values: Sequence[Array | None]
-    """(H, terms, Tq, Tk) per layer; NaN where masked. None: this layer needs the means of a corpus."""
+    """(H, terms, Tq, Tk) per layer; NaN where masked or unknown. None: this layer needs the means of a corpus."""
     shares: Sequence[Array | None]
-    """(H, terms) per layer: shares of the variance of the scores. They sum to 1 and may be negative."""
+    """(H, terms) per layer: shares of the variance of the scores, over known cells. They sum to 1 and may be negative;
+    NaN for a head whose scores do not vary."""
+    known_positions: Sequence[tuple[int, int] | None]
+    """Queries and keys per layer, from the first one on, whose terms are known. Too few sentences of the corpus reach
+    the others, whose position cannot be separated from their content."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class HeadData:
     lift: float | None = None
     """1 is perfect, 0 is chance."""
     low: float | None = None
-    """95% bootstrap interval over sentences; None below 5 sentences, and for `copy`."""
+    """95% interval over sentences; None below 10 sentences, and for `copy`."""
     high: float | None = None
     macro_lift: float | None = None
     """The mean of the lifts of single sentences."""
@@ -113,6 +117,8 @@ class HeadData:
     cost_high: float | None = None
     aer: float | None = None
     """Alignment error rate; cross-attention heads where gold alignments are known."""
+    trained_to_align: bool = False
+    """Whether guided alignment has trained it, so that aligning is no finding."""
     copying: float | None = None
     """OV eigenvalue score, -1..1."""
     note: str = "heads were not measured"
@@ -224,6 +230,11 @@ class AlignmentData:
     pharaoh: str
     aer: float | None
     """On the corpus; None without gold alignments."""
+    trained: str | None = None
+    """The head that guided alignment has trained to align; None without guided alignment."""
+    best_untrained: str | None = None
+    """The best of the other heads; None if there is no other."""
+    best_untrained_aer: float | None = None
 
 
 @dataclass(frozen=True)

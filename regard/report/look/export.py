@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ def page_facts(data: LookData, measures: Sequence[QuantizedMeasure], notes: Sequ
         "letters": _role_letters(data),
         "history": _history_facts(data.history),
         "aligner": data.alignment.best if data.alignment else None,
+        "alignment": None if data.alignment is None else replace(data.alignment, links=(), pharaoh=""),
         "corpus": _describe_corpus(data.corpus) if data.corpus else "",
         "sourceShare": data.flow.source_share,
         "mixing": data.flow.mixing,
@@ -160,7 +161,7 @@ def tabulate_head(data: LookData, kind: str, layer: int, head_index: int) -> Tab
             columns[column] = layers[layer][head_index]
     rows: list[dict[str, Value]] = []
     for i, j in np.argwhere(~np.isnan(columns["score"])).tolist():
-        numbers = {name: float(matrix[i, j]) for name, matrix in columns.items()}
+        numbers = {name: _none_if_nan(matrix[i, j]) for name, matrix in columns.items()}
         rows.append({"query": i, "key": j, "from": queries[i], "to": keys[j], **numbers})
     return Table.from_rows(rows)
 
@@ -215,6 +216,10 @@ def _history_facts(records: Sequence[HistoryRecord]) -> Facts:
     return {"steps": [record.step for record in sampled], "heads": heads, "roles": roles}
 
 
+def _none_if_nan(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
 def _round_or_none(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
@@ -256,7 +261,8 @@ def _head_facts(attention: AttentionData, layer: int, index: int, head: HeadData
     shares = attention.terms.shares[layer]
     return {key: value for key, value in vars(head).items() if key != "evidence"} | {
         "index": index,
-        "shares": None if shares is None else shares[index],
+        "shares": None if shares is None or np.isnan(shares[index]).all() else shares[index],
+        "knownPositions": attention.terms.known_positions[layer],
         "toeplitz": attention.toeplitz[layer][index] if attention.toeplitz is not None else None,
     }
 

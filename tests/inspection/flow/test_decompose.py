@@ -1,5 +1,6 @@
 """Decompositions add up: scores, outputs, layers and shares, for every position encoding, pre-norm and post-norm."""
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -153,3 +154,50 @@ def test_the_part_that_sees_distances_alone_is_told(kind, examples):
     attns = [trace_forward(model, example).attentions["encoder.0.self"] for example in examples]
     share = decompose.fit_toeplitz(attns).adjusted_r2
     assert (share > 0.999).all() if kind != "none" else (share < 0.5).all()
+
+
+def test_a_position_that_too_few_sentences_reach_is_unknown_and_in_no_share():
+    """Its terms would be 0, and all of its score content; the shares of the rest are those of a shorter sentence."""
+    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    torch.manual_seed(3)
+    short, long = ([torch.randint(4, 47, (n,)).tolist() for _ in range(count)] for n, count in ((5, 9), (11, 1)))
+    traces = [trace_forward(model, example_of(ids, ids)) for ids in (*short, *long)]
+    means = decompose.compute_corpus_means(model, traces)
+    for name, attn in traces[-1].attentions.items():
+        terms = decompose.decompose_scores(model, traces[-1], attn, means)
+        num_queries, num_keys = attn.scores.shape[1:]
+        if name in ("encoder.0.self", "decoder.0.self"):  # the embedding gives every position
+            assert (terms.known_queries, terms.known_keys) == (num_queries, num_keys)
+            continue
+        assert (terms.known_queries, terms.known_keys) == (6, 6), name  # five tokens and the mark of an end
+        assert torch.equal(terms.known_mask[:, :6, :6], terms.attn_mask[:, :6, :6])
+        assert not terms.known_mask[:, 6:].any() and not terms.known_mask[:, :, 6:].any()
+        shares = decompose.term_shares(terms.grouped_terms[:, :, :6, :6], terms.attn_mask[:, :6, :6])
+        assert_close(terms.shares, shares)
+        assert not torch.allclose(terms.shares, decompose.term_shares(terms.grouped_terms, terms.attn_mask))
+
+
+def test_means_are_those_of_all_vectors_and_of_those_at_each_position(examples):
+    model = model_of(config_of({"kind": "learned", "length": 64})).double()
+    traces = [trace_forward(model, example) for example in examples]
+    streams = [trace.attentions["decoder.1.cross"].residual_stream for trace in traces]
+    means = decompose.compute_corpus_means(model, iter(traces)).queries["decoder.1.cross"]
+    assert_close(means.overall, torch.cat(streams).mean(dim=0))
+    assert len(means.by_position) == sorted(map(len, streams))[-2]  # of five sentences two must reach it
+    for t, mean in enumerate(means.by_position):
+        assert_close(mean, torch.stack([stream[t] for stream in streams if len(stream) > t]).mean(dim=0))
+
+
+def test_twelve_sentences_that_reach_a_position_are_enough_in_a_large_corpus():
+    model = model_of(config_of({"kind": "sinusoidal"}))
+    traces = [trace_forward(model, example_of([5] * n, [9])) for n in [2] * 60 + [6] + [8] * 11]
+    assert len(decompose.compute_corpus_means(model, traces).queries["encoder.1.self"].by_position) == 7
+
+
+def test_shares_and_fits_that_are_not_defined_are_no_numbers():
+    """Scores that do not vary have no shares, and any scores of two keys depend on their distance alone."""
+    equal = torch.ones(2, 6, 5, 5)
+    assert decompose.term_shares(equal, torch.ones(2, 5, 5, dtype=torch.bool)).isnan().all()
+    model = model_of(config_of({"kind": "none"}))
+    short = trace_forward(model, example_of([5], [9])).attentions["encoder.0.self"]
+    assert len(short.query_input) == 2 and np.isnan(decompose.toeplitz_r2(short)).all()

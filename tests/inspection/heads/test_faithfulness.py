@@ -1,6 +1,7 @@
 """Faithfulness: closed forms of divergences, and heads whose weights matter or do not."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from regard.inspection.heads.importance import count_target_tokens, loss_by_sent
 from regard.inspection.heads.statistics import spearman
 from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.taps import alter, attention_path
-from tests.inspection.conftest import config_of, model_of
+from tests.inspection.conftest import config_of, example_of, model_of
 
 T, S = 7, 5
 
@@ -172,3 +173,19 @@ def test_the_gradient_is_that_of_each_weight_and_its_product_with_it_is_told_apa
     assert float(gradients[name][h, i, j]) == pytest.approx(slope, rel=1e-5)
     weight = float(trace.attentions[name].weights[h, i, j])
     assert float(gradient_times_attention(trace, gradients)[name][h, i, j]) == pytest.approx(weight * slope, rel=1e-5)
+
+
+def test_what_cannot_be_measured_is_not_nought(model, examples):
+    """One key leaves no head a choice; terms that are unknown say nothing of positions."""
+    lone = trace_forward(model, example_of([], [9, 10]))
+    assert np.isnan(faithfulness.head_divergences(lone.of_kind("cross"))).all()
+    trace = trace_forward(model, examples[0])
+    attn = trace.attentions["encoder.1.self"]
+    terms = decompose.decompose_scores(model, trace, attn, decompose.compute_corpus_means(model, [trace, trace]))
+    everywhere = faithfulness.position_divergence(attn, terms)
+    part = faithfulness.position_divergence(attn, replace(terms, known_queries=4, known_keys=4))
+    corner = replace(attn, weights=attn.weights[:, :4, :4] / attn.weights[:, :4, :4].sum(dim=-1, keepdim=True))
+    cut = {"grouped_terms": terms.grouped_terms[:, :, :4, :4], "attn_mask": terms.attn_mask[:, :4, :4]}
+    assert part == pytest.approx(faithfulness.position_divergence(corner, replace(terms, **cut)))
+    assert not np.allclose(part, everywhere)
+    assert np.isnan(faithfulness.position_divergence(attn, replace(terms, known_queries=0, known_keys=0))).all()

@@ -16,11 +16,11 @@ from regard.inspection.heads.importance import (
     ablate_all_but_one,
     ablate_heads,
     count_target_tokens,
+    estimate_cost,
     gate_heads,
     head_importance,
     loss_by_sentence,
     mean_head_outputs,
-    paired_bootstrap,
     sentence_losses,
 )
 from regard.inspection.pruning import gates
@@ -91,7 +91,9 @@ def test_a_dead_head_is_worth_nothing_and_costs_nothing(examples, positions):
     assert head_importance(model, examples)[dead] == 0
     for ablation in ("zero", "mean", "resample"):
         (cost,) = ablate_heads(model, examples, [dead], ablation)
-        assert (cost.cost, cost.low, cost.high) == (0, 0, 0)
+        assert (cost.cost, cost.low, cost.high) == (0, None, None)
+    (cost,) = ablate_heads(model, [*examples, *examples], [dead])
+    assert (cost.cost, cost.low, cost.high) == (0, 0, 0)
 
 
 def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
@@ -106,7 +108,7 @@ def test_importance_knows_neither_batches_nor_how_often_it_reads(examples):
 
 
 def test_a_head_that_is_taken_away_changes_the_loss_by_what_is_told(examples):
-    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    model, examples = model_of(config_of({"kind": "sinusoidal"})).double(), [*examples, *examples]
     head = Head.parse("decoder.0.cross.1")
     (cost,) = ablate_heads(model, examples, [head])
     ablated_losses = loss_by_sentence(model, examples, lambda _: mask_heads(model, [head]))
@@ -127,7 +129,7 @@ def test_copying_is_known_where_places_stand_beside_words():
 
 
 def test_a_head_alone_is_a_model_without_all_others_of_its_attention(examples):
-    model = model_of(config_of({"kind": "sinusoidal"})).double()
+    model, examples = model_of(config_of({"kind": "sinusoidal"})).double(), [*examples, *examples]
     head = Head.parse("decoder.0.cross.1")
     (cost,) = ablate_all_but_one(model, examples, [head])
     others = [Head.parse(f"decoder.0.cross.{n}") for n in (0, 2)]
@@ -167,12 +169,13 @@ def test_the_mean_of_a_head_is_taken_place_by_place_over_real_tokens(examples):
 def test_an_interval_pairs_the_same_sentences():
     rng = np.random.default_rng(1)
     count = np.full(40, 7.0)
-    value, low, high = paired_bootstrap(np.full(40, 0.7), count)
+    value, low, high = estimate_cost(np.full(40, 0.7), count)
     assert (value, low, high) == pytest.approx((0.1, 0.1, 0.1))
-    value, low, high = paired_bootstrap(rng.normal(0.7, 1, 40), count)
+    value, low, high = estimate_cost(rng.normal(0.7, 1, 40), count)
     assert low < value < high
-    assert paired_bootstrap(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
-    assert paired_bootstrap(np.full(5, 0.1), np.full(5, 2.0))[1] is not None
+    assert estimate_cost(np.array([0.1, 0.9, 0.2, 0.4]), np.full(4, 2.0)) == (pytest.approx(0.2), None, None)
+    assert estimate_cost(np.full(9, 0.1), np.full(9, 2.0))[1] is None
+    assert estimate_cost(np.full(10, 0.1), np.full(10, 2.0))[1] is not None
 
 
 def test_pruned_equals_masked(positions, norm, examples):

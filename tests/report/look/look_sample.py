@@ -69,7 +69,7 @@ def kind(name: str, rows: int, columns: int, layers: int, heads: int, rng: np.ra
         value_norms=_float32(lengths),
         norms=_float32(norms),
         output_share=_float32(output_share),
-        terms=TermArrays(TERMS, terms, list(shares)),
+        terms=TermArrays(TERMS, terms, list(shares), [(rows, columns)] * layers),
         head_divergence=np.zeros((layers * heads, layers * heads)),
         heads=[[head(name, layer, h, rng) for h in range(heads)] for layer in range(layers)],
         toeplitz=None if name == "cross" else _float32(rng.uniform(0, 1, (layers, heads))),
@@ -201,3 +201,22 @@ def _terms(name: str, rows: int, columns: int, heads: int, layer: int, rng: np.r
 
 def _float32(layers: Any) -> list[np.ndarray]:
     return [array.astype(np.float32) for array in layers]
+
+
+def with_unknown_positions(data: LookData, name: str, queries: int, keys: int) -> LookData:
+    """As if too few sentences of the corpus were longer: in all layers but the first, later positions are unknown."""
+    terms = data.kinds[name].terms
+    values = [values.copy() for values in terms.values]
+    for layer in values[1:]:
+        layer[:, :, queries:], layer[:, :, :, keys:] = np.nan, np.nan
+    known = [terms.known_positions[0], *[(queries, keys)] * (len(values) - 1)]
+    return with_kind(data, name, terms=replace(terms, values=values, known_positions=known))
+
+
+def with_trained_aligner(data: LookData, layer: int, number: int, best_untrained: str) -> LookData:
+    """As if guided alignment had trained a head of cross-attention."""
+    heads = [list(layer_heads) for layer_heads in data.kinds["cross"].heads]
+    heads[layer][number] = replace(heads[layer][number], trained_to_align=True)
+    trained = heads[layer][number].name
+    alignment = AlignmentData(trained, [(0, 0)], "0-0", 0.1, trained, best_untrained, 0.31)
+    return replace(with_kind(data, "cross", heads=heads), alignment=alignment)

@@ -11,7 +11,14 @@ import pytest
 from regard.report.look.data import LookData
 from regard.report.look.page import render_look_page
 from regard.report.page import write_page
-from tests.report.look.look_sample import look_data, prune, unmeasured, with_kind
+from tests.report.look.look_sample import (
+    look_data,
+    prune,
+    unmeasured,
+    with_kind,
+    with_trained_aligner,
+    with_unknown_positions,
+)
 
 DATA = look_data()
 DRAWN = "#map:has(button):not(:has(button:not([data-drawn])))"  # a wait by script would be eval, which the page forbids
@@ -191,6 +198,112 @@ def test_terms_add_up_to_the_score(visit):
     assert len(numbers) == 7
     assert sum(numbers[:6]) == pytest.approx(numbers[6], abs=6 * 0.0005 + 0.0005)
     assert numbers[6] == pytest.approx(DATA.kinds["encoder"].scores[1][3, 4, 6], abs=0.00051)
+
+
+@pytest.fixture(scope="module")
+def partly_known(tmp_path_factory) -> Path:
+    """A page whose corpus reaches ten positions of the source in all layers but the first."""
+    path = tmp_path_factory.mktemp("look") / "partly.html"
+    return write_look(path, with_unknown_positions(look_data(), "encoder", 10, 10))
+
+
+def saved_svg(page, path: Path) -> ElementTree.Element:
+    with page.expect_download() as coming:
+        page.locator("#svg").click()
+    coming.value.save_as(path)
+    return ElementTree.parse(path).getroot()
+
+
+def texts_of(svg: ElementTree.Element) -> list[str | None]:
+    return [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def hatches(svg: ElementTree.Element) -> int:
+    """Paths of straight lines; curves have a C."""
+    return sum("L" in element.get("d") for element in svg.iter("{http://www.w3.org/2000/svg}path"))
+
+
+def test_unknown_terms_are_hatched_counted_and_never_a_number(visit, partly_known, tmp_path):
+    address = "#kind=encoder&heads={}&view=heat&measure=term3&q=12&k=3"
+    page = visit(address.format("1.2"), path=partly_known)
+    assert now(page) == "–"
+    assert "unknown: too few sentences of the corpus reach this position" in page.locator("#now").inner_text()
+    counted = (
+        "unknown, and not counted: 4 of 14 queries and 4 of 14 keys; too few sentences of the corpus are that long"
+    )
+    assert counted in page.locator("#measure-help").inner_text()
+    explained = page.locator("#cell-explanation details", has_text="Terms of the score").inner_text()
+    assert (
+        "terms of this score are unknown" in explained and counted in explained and "content·content\n" not in explained
+    )
+    picture = saved_svg(page, tmp_path / "unknown.svg")
+    assert "unknown" in texts_of(picture) and hatches(picture) == 10 + 4 + 1  # the ends of 10 rows, 4 rows, the legend
+    first_layer = saved_svg(visit(address.format("0.2"), path=partly_known), tmp_path / "known.svg")
+    assert "unknown" not in texts_of(first_layer) and not hatches(first_layer)
+
+
+def test_a_word_with_an_unknown_token_is_unknown(visit, tmp_path):
+    """Of the word of the tokens 8 to 10 the first two are known: their mean is not that of the word."""
+    path = write_look(tmp_path / "half.html", with_unknown_positions(look_data(), "encoder", 10, 14))
+    page = visit("#kind=encoder&heads=1.2&view=table&measure=term0&words=1", path=path)
+    rows = page.locator("#matrix-table tbody tr").all()
+    known = {row.locator("th").inner_text(): row.locator("td").first.inner_text() != "–" for row in rows}
+    assert known == {
+        "I": True, "love": True, "dogs": True, ",": True, "but": True, "cats": True, "don't": False, "care": False,
+        ".": False, "</s>": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", ["rollout", "above_chance", "flow"])
+def test_what_belongs_to_all_heads_carries_the_name_of_none(visit, tmp_path, measure):
+    page = visit(f"#kind=encoder&heads=0.1,2.2&view=heat&measure={measure}")
+    assert page.locator("#head-title").inner_text().strip() == "Encoder · all layers, all heads"
+    texts = texts_of(saved_svg(page, tmp_path / "shared.svg"))
+    assert texts.count("all layers, all heads") == 1 and "L2 · H2" not in texts
+    assert any(text.startswith("Encoder · all layers, all heads: ") for text in texts)
+    page.keyboard.press("t")
+    settle(page)
+    assert page.locator("#matrix-table caption").inner_text().startswith("Encoder · all layers, all heads: ")
+
+
+def test_costs_of_all_heads_of_a_kind_are_drawn_on_one_axis(visit):
+    heads = [head for layer in DATA.kinds["encoder"].heads for head in layer]
+    widest = max(abs(end) for head in heads for end in (head.cost, head.cost_low, head.cost_high))
+    page = visit("#kind=encoder")
+    for head in heads[:3]:
+        page.locator(f"#map button[data-head='{head.layer}.{head.head}']").click()
+        settle(page)
+        low, zero, high = (
+            float(text.replace("−", "-")) for text in page.locator("svg.interval text").all_text_contents()
+        )
+        assert -low == high >= widest and zero == 0
+        dot = float(page.locator("svg.interval circle").get_attribute("cx"))
+        assert dot == pytest.approx(110 + 100 * head.cost / high, abs=0.01)
+
+
+def test_bars_of_every_row_have_the_scale_of_the_measure(visit):
+    """A row whose largest weight is small has short bars."""
+    weights = DATA.kinds["cross"].weights[0][1]
+    for row in (int(weights.max(axis=1).argmin()), int(weights.max(axis=1).argmax())):
+        bars = visit(f"#kind=cross&heads=0.1&q={row}").locator("#cell-explanation ol").first
+        width = float(bars.locator(".bar").first.get_attribute("style").split("width: ")[1].split("%")[0])
+        assert width == pytest.approx(100 * weights[row].max(), abs=0.1)
+        assert bars.locator(".ends span").all_inner_texts() == ["0", "1"]
+
+
+def test_a_head_that_was_trained_to_align_says_so_and_names_the_best_that_was_not(visit, tmp_path):
+    data = with_trained_aligner(look_data(), 0, 1, "decoder.2.cross.3")
+    page = visit("#kind=cross&heads=0.1", path=write_look(tmp_path / "trained.html", data))
+    assert page.locator("#map .badge.trained").all_inner_texts() == ["T"]
+    assert page.locator("#map button[data-head='0.1']").get_attribute("aria-label").endswith(", trained to align")
+    assert page.locator("#head-title").inner_text().startswith("Cross · layer 0 · head 1 trained to align; ")
+    panel = page.locator("#head-explanation details", has_text="This head").first
+    assert panel.locator(".badge.trained").inner_text() == "trained to align"
+    assert "The best alignment head that was not trained to align is decoder.2.cross.3, AER 0.31." in panel.inner_text()
+    page.keyboard.press(".")
+    settle(page)
+    assert "trained to align" not in panel.inner_text()
+    assert visit("#kind=cross").locator("#trained-note").is_hidden()
 
 
 def test_the_browser_itself_refuses_any_request(visit, said):
@@ -412,7 +525,7 @@ def test_pruned_heads_are_hatched_and_the_others_keep_their_numbers(visit, tmp_p
 def test_a_page_of_an_unmeasured_encoder_works(visit, tmp_path):
     """What may be missing is missing: other kinds, terms, gradients, a reference, a corpus, a history."""
     data = with_kind(unmeasured(look_data()), "encoder", gradient=None, reference_weights=None, weight_difference=None)
-    terms = replace(data.kinds["encoder"].terms, values=[None] * 3, shares=[None] * 3)
+    terms = replace(data.kinds["encoder"].terms, **dict.fromkeys(("values", "shares", "known_positions"), [None] * 3))
     data = with_kind(data, "encoder", terms=terms)
     agreement = replace(data.flow.agreement, correlation=np.full((5, 5), np.nan))
     flow = replace(data.flow, source=None, target=None, source_share=None, max_flow=None, agreement=agreement)

@@ -2,6 +2,8 @@
 
 import { facts, kindOf, matrix, measureOf } from "./data.js";
 
+export const UNKNOWN_POSITION = "unknown: too few sentences of the corpus reach this position";
+
 const MAX_CACHED = 400; // a moving pointer requests the same matrix many times per second
 const matrixCache = new Map();
 
@@ -46,7 +48,39 @@ export function entryOf(side, token) {
 export function displayedMatrix(state, head, measure = state.measure) {
   const tokenMatrix = matrix(state.kind, measure, head);
   const name = `${head.name}/${measure}/${state.words}/${state.specialTokens}`;
-  return tokenMatrix && cached(name, () => mergeTokens(tokenMatrix, axesOf(state), measureOf(measure).keys === "sum"));
+  if (!tokenMatrix) return null;
+  return cached(name, () => {
+    const merged = mergeTokens(tokenMatrix, axesOf(state), measureOf(measure).keys === "sum");
+    const unknown = unknownOf(state, head, measure);
+    merged.values.forEach((_, i) => {
+      if (unknown(Math.floor(i / merged.columns), i % merged.columns)) merged.values[i] = NaN; // not the mean of the rest
+    });
+    return merged;
+  });
+}
+
+/** A predicate for cells: whether the terms of a score are unknown there, since too few sentences are that long. */
+export function unknownOf(state, head, measure = state.measure) {
+  const known = facts.terms.includes(measure) ? head.knownPositions : null;
+  if (!known) return () => false;
+  const { rows, columns } = axesOf(state);
+  const masked = maskOf(state);
+  const isBeyond = (entry, count) => entry.parts.some((token) => token >= count);
+  return (row, column) => {
+    const beyond = isBeyond(rows.entries[row], known[0]) || isBeyond(columns.entries[column], known[1]);
+    return beyond && !masked(row, column);
+  };
+}
+
+/** Queries and keys of a head's sentence whose terms are unknown, in words; empty where all are known. */
+export function describeUnknown(state, head) {
+  if (!head.knownPositions) return "";
+  const kind = kindOf(state.kind);
+  const counts = [["queries", kind.rows], ["keys", kind.columns]].map(([name, side], i) => {
+    const total = facts.sides[side].tokens.length;
+    return head.knownPositions[i] < total ? `${total - head.knownPositions[i]} of ${total} ${name}` : null;
+  }).filter(Boolean);
+  return counts.length ? `unknown, and not counted: ${counts.join(" and ")}; too few sentences of the corpus are that long` : "";
 }
 
 function mergeTokens(tokenMatrix, axes, summed) {

@@ -1,16 +1,17 @@
 // The panel on the right: what is known about the head, and what the value in focus is made of.
 
-import { axesOf, entryOf, displayedMatrix } from "./axes.js";
+import { UNKNOWN_POSITION, axesOf, describeUnknown, entryOf, displayedMatrix, unknownOf } from "./axes.js";
 import { barList, interval, sparkline, split } from "./bars.js";
-import { facts, kindOf, measureOf } from "./data.js";
+import { facts, headsOf, measureOf } from "./data.js";
 import { evidence } from "./evidence.js";
 import { byId, fill, make, note } from "./page.js";
 import { focus, mainHead, pins, state } from "./state.js";
 import { agreement, caveats, faithfulness, limits } from "./faithfulness.js";
-import { decimalsOf, formatNumber, formatSigned, roleName } from "./format.js";
+import { decimalsOf, formatNumber, formatSigned, roleName, roundAbove } from "./format.js";
 
 const MAX_KEYS = 7;
 const HINT = "Point at a query on the left, or at a cell, to see what it attends to and why.";
+const COST_AXIS = "Axis: nats per target token, the same for all heads of this kind.";
 const closed = new Set(["What each measure shows"]); // titles of closed sections; the long one starts closed
 
 export function drawExplanation({ pointing }) {
@@ -75,7 +76,8 @@ function keys(head, { axes, row }) {
   const { signed: hasSign } = measureOf(state.measure);
   const title = heading(axes.rows.entries[row].label, ` · ${measureOf(state.measure).label.toLowerCase()}`);
   const decimals = decimalsOf(state.measure, state.kind);
-  return [title, barList(items, { top: Math.abs(items[0]?.value ?? 1), hasSign, decimals })];
+  if (!items.length) return [title, hint(`No key has a value${unknownOf(state, head)(row, 0) ? `; ${UNKNOWN_POSITION}` : ""}.`)];
+  return [title, barList(items, { top: measureOf(state.measure).top, hasSign, decimals })];
 }
 
 /** The terms that add up to the score before softmax. */
@@ -92,19 +94,26 @@ function score(head, { axes, row, column }) {
   const prefix = state.words ? "weight, summed over tokens:" : "softmax over the row: weight";
   const weight = make("p", { class: "equation" }, `${prefix} ${formatNumber(cellOf(displayedMatrix(state, head, "weight"), row, column))}`);
   const all = complete ? [...items, { label: "sum = score", value: total }] : [{ label: "score", value: total }];
-  const top = Math.max(...all.map(({ value }) => Math.abs(value)));
-  const reason = head.shares ? "are left out to keep the page small" : "are unknown: this layer needs a corpus";
-  const missing = complete ? null : note(`The terms of this score ${reason}.`);
+  const { top } = measureOf("score"); // its terms have the same scale
+  const missing = complete ? null : note(missingTerms(head, names, row, column));
   return [pair, barList(all, { top, hasSign: true, decimals, strong: all.length - 1 }), missing, weight, shares(head)];
 }
 
+function missingTerms(head, names, row, column) {
+  if (!head.knownPositions) return "The terms of this score are unknown: this layer needs a corpus.";
+  const isUnknown = names.length > 0 && unknownOf(state, head, names[0])(row, column);
+  return `The terms of this score are ${isUnknown ? UNKNOWN_POSITION : "left out to keep the page small"}.`;
+}
+
 function shares(head) {
-  if (!head.shares) return null;
+  const unknown = describeUnknown(state, head);
+  if (!head.shares) return unknown ? note(`Terms ${unknown}.`) : null;
   const summary = head.shares.map((share, i) => ({ share, name: facts.termLabels[i] }))
     .filter(({ share }) => share !== null && Math.abs(share) >= 0.005)
     .sort((a, b) => b.share - a.share)
     .map(({ share, name }) => `${name} ${formatSigned(100 * share, 0)} %`);
-  return note(`Share of the variance of this head's scores: ${summary.join(", ")}.`);
+  const leftOut = unknown ? ` Terms ${unknown}.` : "";
+  return note(`Share of the variance of this head's scores: ${summary.join(", ")}.${leftOut}`);
 }
 
 /** A large weight on a short value vector contributes little. */
@@ -136,8 +145,8 @@ function flow({ axes, row }) {
   const mixing = facts.mixing[state.kind]?.[mainHead().layer];
   const percentage = mixing ? formatNumber(100 * mean(mixing), 0) : "";
   const mixingNote = mixing ? note(`Mixing ratio of this layer: ${percentage}% of the output comes from other tokens.`) : null;
-  const title = heading(axes.rows.entries[row].label, " · rollout");
-  return [title, share, barList(items, { top: items[0]?.value ?? 1 }), mixingNote, contrast()];
+  const title = heading(axes.rows.entries[row].label, " · rollout, all layers, all heads");
+  return [title, share, barList(items, { top: measureOf("rollout").top }), mixingNote, contrast()];
 }
 
 /** Depth alone makes rows similar, so their difference is shown next to that of permuted weights. */
@@ -153,30 +162,47 @@ function about(head) {
   const noInterval = head.best === "copy" ? "by its weights" : "too few sentences for an interval";
   const range = head.low === null ? noInterval : `${formatNumber(head.low, 2)} to ${formatNumber(head.high, 2)}`;
   const rows = [
-    ["lift over chance", head.lift === null ? null : `${formatNumber(head.lift, 2)} (${range})`],
-    ["mean lift per sentence", number(head.macro_lift, 2)],
-    ["lift, random weights", number(head.baseline, 2)],
-    ["argmax on pattern", percent(head.argmax_rate)],
+    ["lift", head.lift === null ? null : `${formatNumber(head.lift, 2)} (${range})`],
+    ["macro lift", number(head.macro_lift, 2)],
+    ["random lift", number(head.baseline, 2)],
+    ["argmax rate", percent(head.argmax_rate)],
     ["runner-up", head.runner_up ? `${head.runner_up} ${formatNumber(head.runner_up_lift, 2)}` : null],
-    ["effective keys", number(head.effective_keys, 1)],
+    ["entropy", number(head.entropy, 2)],
     ["normalized entropy", number(head.normalized_entropy, 2)],
-    ["mean largest weight", number(head.confidence, 2)],
+    ["effective keys", number(head.effective_keys, 1)],
+    ["confidence", number(head.confidence, 2)],
     ["mean distance", head.mean_distance === null ? null : `${formatNumber(head.mean_distance, 1)} ± ${formatNumber(head.distance_std, 1)}`],
     ["explained by distance", percent(head.toeplitz)],
     ["importance", number(head.importance, 2)],
     [`divergence from ${facts.reference?.name}`, divergenceText(head)],
-    ["copying, −1 to 1", number(head.copying, 2)],
-    ["alignment error rate", number(head.aer, 2)],
+    ["copying", number(head.copying, 2)],
+    ["AER", number(head.aer, 2)],
   ].filter(([, value]) => value !== null);
   const list = make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   const measured = facts.corpus ? note(facts.corpus) : null;
-  return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head))), list, measured];
+  const trained = head.trained_to_align ? make("b", { class: "badge trained" }, "trained to align") : null;
+  return [make("p", { class: "role" }, badge, make("strong", {}, roleName(head)), trained), trainingNote(head), list, measured];
+}
+
+/** Of a head that guided alignment has trained: which other head aligns best by itself. */
+function trainingNote(head) {
+  if (!head.trained_to_align) return null;
+  const { best_untrained: other, best_untrained_aer: aer } = facts.alignment ?? {};
+  const quality = aer === null || aer === undefined ? "" : `, AER ${formatNumber(aer, 2)}`;
+  const rest = other ? ` The best alignment head that was not trained to align is ${other}${quality}.` : "";
+  return note(`Guided alignment trained this head to align, so that its alignments are no finding.${rest}`);
 }
 
 /** The divergence of its weights from those of the reference model. */
 function divergenceText(head) {
   const divergence = facts.reference?.divergence[head.name];
   return divergence === undefined ? null : `JSD ${formatNumber(divergence, 2)}`;
+}
+
+/** The end of the axis of costs: the same for all heads of a kind, so that their intervals can be compared. */
+function costScale() {
+  const ends = headsOf(state.kind).flatMap(({ cost: value, cost_low: low, cost_high: high }) => [value, low, high]);
+  return roundAbove(Math.max(1e-6, ...ends.filter((value) => value !== null).map(Math.abs)));
 }
 
 function cost(head) {
@@ -188,13 +214,21 @@ function cost(head) {
   const text = significant
     ? `Without this head the loss ${direction} by ${formatNumber(Math.abs(head.cost), 4)} nats per token (${range}).`
     : `No measurable cost: ${formatSigned(head.cost, 4)} nats per token, and the interval (${range}) contains zero.`;
-  return [interval(head.cost, head.cost_low, head.cost_high), note(text)];
+  return [interval(head.cost, head.cost_low, head.cost_high, costScale()), note(text), note(COST_AXIS)];
 }
 
 function training(head) {
   const recorded = facts.history.heads[head.name] ?? {};
-  const curves = Object.entries(recorded).map(([name, values]) => sparkline(facts.history.steps, values, name)).filter(Boolean);
-  return curves.length ? curves : null;
+  const curves = Object.entries(recorded).map(([name, values]) => sparkline(facts.history.steps, values, name, historyScale(name)));
+  return curves.some(Boolean) ? curves.filter(Boolean) : null;
+}
+
+/** The scale of a curve through training: that of all heads of the kind. */
+function historyScale(name) {
+  const heads = headsOf(state.kind).map((head) => facts.history.heads[head.name]?.[name] ?? []);
+  const values = heads.flat().filter((value) => value !== null);
+  const high = Math.max(0, ...values);
+  return [Math.min(0, ...values), high > 0 ? roundAbove(high) : 1];
 }
 
 function rowOf({ columns, values }, row) {

@@ -1,16 +1,17 @@
 // The figure in the center: its layout, its drawing with either painter, and hit testing.
 
-import { axesOf, entryOf } from "./axes.js";
+import { axesOf, entryOf, unknownOf } from "./axes.js";
 import { headColor, headDash, themeColors } from "./color.js";
 import { measureOf, headKey } from "./data.js";
 import { columnLabelHeight, drawHeatmap, drawLegend, heatmapHit } from "./heat.js";
 import { BAR, NUMBER, drawCurves, drawQueryValues, drawKeyValues } from "./lines.js";
 import { truncate, widthOf } from "./painter.js";
 import { selectedHeads, focus, mainHead, pins, state } from "./state.js";
-import { shortName } from "./format.js";
+import { figureName } from "./format.js";
 
 const HEADER = 40; // the line with the names of the heads and, where it fits, the legend
 const LEGEND = 208;
+const HATCH_LEGEND = 96;
 const GAP = 10;
 const MAX_LABEL_WIDTH = 150;
 
@@ -86,7 +87,7 @@ function heatFigure(scene, width) {
       drawHeader(painter, scene, content);
       boxes.forEach((box, i) => {
         const title = { fill: headColor(headKey(heads[i])), size: 13, weight: 700 };
-        if (heads.length > 1) painter.text(box.x - rowWidth, box.y - top - 4, shortName(heads[i]), title);
+        if (heads.length > 1) painter.text(box.x - rowWidth, box.y - top - 4, figureName(heads[i]), title);
         drawLabels(painter, axes.rows, box.x - 8, box, scene.marks, "row");
         drawHeatmap(painter, box, axes, heads[i], scene.marks);
       });
@@ -139,18 +140,29 @@ function drawHeader(painter, scene, width) {
     const key = headKey(head);
     const dash = scene.heads.length > 1 ? headDash(key) : [];
     painter.curve([x, 14], [x + 22, 14], { stroke: headColor(key), line: 3, dash });
-    painter.text(x + 28, 14, shortName(head), { fill: themeColors().ink, size: 13, weight: 600 });
-    x += 28 + widthOf(shortName(head), 13, 600) + 18;
+    painter.text(x + 28, 14, figureName(head), { fill: themeColors().ink, size: 13, weight: 600 });
+    x += 28 + widthOf(figureName(head), 13, 600) + 18;
   }
   const measure = measureOf(state.measure);
   const below = headerOf(scene, width) > HEADER;
-  drawLegend(painter, below ? widthOf(measure.label, 12) + 24 : width - LEGEND + 12, below ? 40 : 14, measure);
+  const start = below ? widthOf(measure.label, 12) + 24 : width - legendWidth(scene) + 12;
+  drawLegend(painter, start, below ? 40 : 14, measure, hasUnknown(scene));
 }
 
 /** The height of the header: the legend moves below the names where they would overlap. */
 function headerOf(scene, width) {
-  const names = scene.heads.reduce((sum, head) => sum + 46 + widthOf(shortName(head), 13, 600), 0);
-  return names + LEGEND + widthOf(measureOf(state.measure).label, 12) < width ? HEADER : HEADER + 26;
+  const names = scene.heads.reduce((sum, head) => sum + 46 + widthOf(figureName(head), 13, 600), 0);
+  return names + legendWidth(scene) + widthOf(measureOf(state.measure).label, 12) < width ? HEADER : HEADER + 26;
+}
+
+function legendWidth(scene) {
+  return hasUnknown(scene) ? LEGEND + HATCH_LEGEND : LEGEND;
+}
+
+/** Whether a selected head has cells whose value is unknown. */
+function hasUnknown({ axes, heads }) {
+  const corner = [axes.rows.entries.length - 1, axes.columns.entries.length - 1]; // the last positions are the unknown ones
+  return heads.some((head) => unknownOf(state, head)(...corner));
 }
 
 function drawTitles(painter, box, left, right, end) {

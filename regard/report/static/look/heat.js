@@ -1,9 +1,9 @@
 // The heat map: one cell per pair; rows are queries, columns are keys.
 
-import { maskOf, displayedMatrix } from "./axes.js";
+import { maskOf, displayedMatrix, unknownOf } from "./axes.js";
 import { shade, shader, textColorOn, themeColors } from "./color.js";
 import { truncate, widthOf } from "./painter.js";
-import { formatNumber } from "./format.js";
+import { formatLimit, formatNumber } from "./format.js";
 import { state } from "./state.js";
 
 const MIN_CELL_FOR_NUMBER = 30;
@@ -24,6 +24,7 @@ export function drawHeatmap(painter, box, axes, head, marks) {
   const color = (r, c) => shadeOf(masked(r, c) ? NaN : values.values[r * columns + c]);
   const cacheKey = `${state.measure}/${state.root}/${themeColors().paper}`; // what else the colors depend on
   painter.cells(box.x, box.y, box.cell * columns, box.pitch * rows, { rows, columns, color, values: values.values, cacheKey });
+  drawUnknown(painter, box, rows, columns, unknownOf(state, head));
   if (box.cell >= 9) drawGaps(painter, box, rows, columns);
   if (box.cell >= MIN_CELL_FOR_NUMBER && box.pitch >= 16) drawNumbers(painter, box, values);
   painter.rect(box.x - 0.5, box.y - 0.5, box.cell * columns + 1, box.pitch * rows + 1, { stroke: themeColors().line });
@@ -38,6 +39,20 @@ export function heatmapHit(box, axes, x, y) {
   const inside = row < axes.rows.entries.length && column >= 0 && column < axes.columns.entries.length;
   if (inside && row >= 0) return { row, column };
   return inside && y > box.y - box.top ? { row: -1, column } : null;
+}
+
+/** Cells without a value because it is unknown are hatched: a color would be a number. */
+function drawUnknown(painter, box, rows, columns, isUnknown) {
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      if (!isUnknown(r, c)) continue;
+      let end = c + 1;
+      while (end < columns && isUnknown(r, end)) end++;
+      const [x, y] = [box.x + c * box.cell, box.y + r * box.pitch];
+      painter.hatch(x, y, (end - c) * box.cell, box.pitch, { stroke: themeColors().soft });
+      c = end;
+    }
+  }
 }
 
 function drawGaps(painter, box, rows, columns) {
@@ -91,8 +106,8 @@ function drawLetter(painter, x, y, letter) {
   painter.text(x - 0.5, y, letter, { fill: themeColors().paper, size: 10, weight: 700, align: "center" });
 }
 
-/** The color scale with its limits. */
-export function drawLegend(painter, x, y, { top, signed: hasSign, label, clipped }) {
+/** The color scale with its limits, and the hatching where it occurs. */
+export function drawLegend(painter, x, y, { top, signed: hasSign, label, clipped }, hatched) {
   const width = 120;
   const color = (_, c) => shade(hasSign ? (c / 30 - 1) * top : (c / 60) * top);
   const low = hasSign ? formatLimit(-top) : "0";
@@ -100,9 +115,11 @@ export function drawLegend(painter, x, y, { top, signed: hasSign, label, clipped
   painter.cells(x + 28, y - 6, width, 12, { rows: 1, columns: 61, color });
   painter.rect(x + 27.5, y - 6.5, width + 1, 13, { stroke: themeColors().line });
   painter.text(x + 24, y, low, { fill: themeColors().ink, size: 12, align: "right" });
-  painter.text(x + 28 + width + 5, y, `${formatLimit(top)}${clipped ? "+" : ""}`, { fill: themeColors().ink, size: 12 });
-}
-
-function formatLimit(value) {
-  return formatNumber(value, Number.isInteger(value) ? 0 : Math.abs(value) < 1 ? 2 : 1);
+  const high = `${formatLimit(top)}${clipped ? "+" : ""}`;
+  painter.text(x + 28 + width + 5, y, high, { fill: themeColors().ink, size: 12 });
+  if (!hatched) return;
+  const end = x + 28 + width + 5 + widthOf(high, 12) + 14;
+  painter.hatch(end, y - 6, 18, 12, { stroke: themeColors().soft });
+  painter.rect(end - 0.5, y - 6.5, 19, 13, { stroke: themeColors().line });
+  painter.text(end + 24, y, "unknown", { fill: themeColors().ink, size: 12 });
 }

@@ -50,7 +50,7 @@ function drawBar(painter, x, box, c, { value, head, bar, quiet }) {
   const size = Math.abs(strength(value)) || 0;
   const thick = Math.max(3, Math.min(10, box.pitch - 8));
   const color = measureOf(state.measure).signed ? signColor(value) : headColor(headKey(head));
-  painter.rect(x, y - thick / 2, Math.max(0.5, size * bar), thick, { fill: color, alpha: quiet ? 0.35 : 0.9, radius: 1.5 });
+  if (!Number.isNaN(value)) painter.rect(x, y - thick / 2, Math.max(0.5, size * bar), thick, { fill: color, alpha: quiet ? 0.35 : 0.9, radius: 1.5 });
   const fill = quiet || size < 0.005 ? themeColors().soft : themeColors().ink;
   const weight = !quiet && size > 0.2 ? 700 : 400;
   painter.text(x + bar + NUMBER - 8, y, formatNumber(value), { fill, size: Math.min(12, box.size), align: "right", weight });

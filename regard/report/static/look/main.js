@@ -1,6 +1,6 @@
 // The entry point: reads the address, connects the controls, and redraws after every change.
 
-import { displayedMatrix } from "./axes.js";
+import { describeUnknown, displayedMatrix } from "./axes.js";
 import { drawCenter, watchPointer } from "./center.js";
 import { facts, measureOf, onLoaded } from "./data.js";
 import { watchKeys } from "./keys.js";
@@ -54,7 +54,9 @@ function drawControls() {
   menu.dataset.names = names;
   menu.value = state.measure;
   menu.title = measureOf(state.measure).help;
-  byId("measure-help").textContent = `${measureOf(state.measure).help} ${measureOf(state.measure).kinds[state.kind].precision}`;
+  const unknown = facts.terms.includes(state.measure) ? describeUnknown(state, mainHead()) : "";
+  const texts = [measureOf(state.measure).help, measureOf(state.measure).kinds[state.kind].precision, unknown && `Hatched: ${unknown}.`];
+  byId("measure-help").textContent = texts.filter(Boolean).join(" ");
 }
 
 /** A performance mark, set once; the benchmark reads it. */
@@ -81,6 +83,7 @@ function build() {
   byId("svg").addEventListener("click", saveSvg);
   byId("png").addEventListener("click", savePng);
   byId("helpbutton").addEventListener("click", () => byId("help").showModal());
+  byId("trained-note").hidden = !facts.kinds.some(({ heads }) => heads.flat().some((head) => head.trained_to_align));
   for (const [role, letter] of Object.entries(facts.letters)) {
     byId("letters").append(make("li", {}, make("b", { class: "badge" }, letter), ` ${role}`));
   }

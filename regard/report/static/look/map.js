@@ -2,9 +2,9 @@
 
 import { maskOf, displayedMatrix } from "./axes.js";
 import { shader } from "./color.js";
-import { facts, headsOf, kindOf, measureOf, headKey } from "./data.js";
+import { facts, headsOf, kindOf, headKey } from "./data.js";
 import { byId, fill, make, resizeCanvas } from "./page.js";
-import { selectHead, state } from "./state.js";
+import { isShared, selectHead, state } from "./state.js";
 import { longName, roleName, summary } from "./format.js";
 
 let builtLayout = "";
@@ -87,7 +87,7 @@ function drawRole(button) {
   badge.textContent = badge.hidden ? "" : letter;
   const description = state.historyIndex === null ? summary(button.head) : `${roleName({ role })}, at that step`;
   button.title = `layer ${button.head.layer}, head ${button.head.head}: ${description}`;
-  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName(state.historyIndex === null ? button.head : { role })}`);
+  button.setAttribute("aria-label", `${longName(state.kind, button.head)}: ${roleName(state.historyIndex === null ? button.head : { role })}${button.head.trained_to_align ? ", trained to align" : ""}`);
 }
 
 /** The slider through training. Only roles change; the weights stay those of now, so thumbnails fade. */
@@ -112,7 +112,8 @@ function headButton(head) {
     "aria-pressed": "false",
     "data-head": headKey(head),
   };
-  const element = make("button", attributes, make("canvas", { "aria-hidden": "true" }), badge, bar);
+  const trained = head.trained_to_align ? make("b", { class: "badge trained" }, "T") : null;
+  const element = make("button", attributes, make("canvas", { "aria-hidden": "true" }), badge, trained, bar);
   element.addEventListener("click", (event) => selectHead(headKey(head), event.shiftKey || event.ctrlKey || event.metaKey));
   element.head = head;
   return element;
@@ -120,7 +121,8 @@ function headButton(head) {
 
 /** The matrix downsampled to the pixels of the thumbnail, each the largest of its cells: a thin diagonal survives. */
 function drawThumbnail(button) {
-  const values = displayedMatrix(state, button.head);
+  const measure = isShared() ? "weight" : state.measure; // a measure of all heads is none of one head
+  const values = displayedMatrix(state, button.head, measure);
   if (!values) return;
   const canvas = button.querySelector("canvas");
   const size = Math.max(12, Math.round(button.clientWidth - 4));
@@ -132,7 +134,7 @@ function drawThumbnail(button) {
   image.height = small.rows;
   const imageContext = image.getContext("2d");
   const imageData = imageContext.createImageData(small.columns, small.rows);
-  const shadeOf = shader();
+  const shadeOf = shader(measure);
   small.values.forEach((value, i) => {
     imageData.data.set(shadeOf(value), 4 * i);
     imageData.data[4 * i + 3] = 255;
@@ -140,7 +142,7 @@ function drawThumbnail(button) {
   imageContext.putImageData(imageData, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, size, size);
-  button.dataset.drawn = measureOf(state.measure).name;
+  button.dataset.drawn = measure;
 }
 
 function downsample({ rows, columns, values }, high, wide) {

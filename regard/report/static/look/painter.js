@@ -58,6 +58,14 @@ export function canvasPainter(context) {
       context.fillText(text, 0, 0);
       context.restore();
     },
+    hatch(x, y, width, height, { stroke }) {
+      context.beginPath();
+      for (const [x1, y1, x2, y2] of hatchSegments(x, y, width, height)) {
+        context.moveTo(x1, y1);
+        context.lineTo(x2, y2);
+      }
+      paint(context, "stroke", stroke, 1);
+    },
     // A bitmap with one pixel per cell, scaled up: as fast for 128 x 128 as for 4 x 4.
     cells(x, y, width, height, { rows, columns, color, values, cacheKey }) {
       context.imageSmoothingEnabled = false;
@@ -67,6 +75,16 @@ export function canvasPainter(context) {
       context.drawImage(bitmap, x, y, width, height);
     },
   };
+}
+
+/** Diagonal lines that fill a rectangle, as segments [x1, y1, x2, y2]; neighboring rectangles continue each other. */
+function hatchSegments(x, y, width, height, gap = 6) {
+  const segments = [];
+  for (let sum = Math.ceil((x + y) / gap) * gap; sum <= x + width + y + height; sum += gap) {
+    const [from, to] = [Math.max(x, sum - y - height), Math.min(x + width, sum - y)];
+    if (from < to) segments.push([from, sum - from, to, sum - to]);
+  }
+  return segments;
 }
 
 /** Collects SVG elements; `finish` returns the file. */
@@ -94,6 +112,11 @@ export function svgPainter() {
       const font = { "font-size": size, "font-weight": weight === 400 ? "" : weight };
       const alignment = { "text-anchor": anchor, "dominant-baseline": "central", transform: rotation };
       add("text", { x, y, fill, ...font, ...alignment }, escapeXml(text));
+    },
+    hatch(x, y, width, height, { stroke }) {
+      const path = hatchSegments(x, y, width, height).map((segment) => segment.map(roundToHundredths));
+      const d = path.map(([x1, y1, x2, y2]) => `M${x1} ${y1}L${x2} ${y2}`).join("");
+      if (d) add("path", { d, fill: "none", stroke });
     },
     cells(x, y, width, height, { rows, columns, color }) {
       const [w, h] = [width / columns, height / rows];

@@ -1,17 +1,18 @@
 // The readout: what is in focus, in words and numbers.
 
-import { axesOf, entryOf, hiddenMass, maskOf, displayedMatrix } from "./axes.js";
+import { UNKNOWN_POSITION, axesOf, entryOf, hiddenMass, maskOf, displayedMatrix, unknownOf } from "./axes.js";
 import { headColor } from "./color.js";
 import { facts, measureOf, headKey } from "./data.js";
 import { byId, fill, make } from "./page.js";
 import { selectedHeads, focus, mainHead, pin, pins, state } from "./state.js";
-import { decimalsOf, formatNumber, longName, ordinal, shortName, summary } from "./format.js";
+import { decimalsOf, figureSummary, figureTitle, formatNumber, ordinal, shortName } from "./format.js";
 
 const HINT = "Point at a token or a cell to read its value; click to pin it; press ? for keyboard shortcuts.";
 
 export function drawReadout() {
   const head = mainHead();
-  fill(byId("head-title"), make("strong", {}, longName(state.kind, head)), " ", make("span", { dir: "auto" }, summary(head)));
+  const title = make("strong", {}, figureTitle(state.kind, head));
+  fill(byId("head-title"), title, " ", make("span", { dir: "auto" }, figureSummary(head)));
   fill(byId("now"), ...describe(entriesOf(focus())));
   fill(byId("pinned"), ...pins().map(pinnedLine));
 }
@@ -34,7 +35,7 @@ function describe({ row, column }) {
   const from = axes.rows.entries[row]?.label;
   const to = axes.columns.entries[column]?.label;
   if (row < 0 && column < 0) return [make("span", { class: "hint" }, HINT)];
-  const isSingleHead = row >= 0 && column < 0 && state.heads.length === 1;
+  const isSingleHead = row >= 0 && column < 0 && selectedHeads().length === 1;
   const strongestLabel = isSingleHead ? axes.columns.entries[strongestKey(row)]?.label : undefined;
   const pair = make("span", { class: "pair" }, token(from ?? "all tokens"), " → ", token(to ?? strongestLabel ?? "its largest"));
   return [pair, ...selectedHeads().map((head) => number(head, axes, row, column)), note(row, column)];
@@ -51,7 +52,7 @@ function number(head, axes, row, column) {
   const reading = values ? valueAt(values, row, column) : { value: NaN };
   const label = make("small", {}, shortName(head));
   label.style.color = headColor(headKey(head));
-  const several = state.heads.length > 1;
+  const several = selectedHeads().length > 1;
   const key = several && reading.column !== undefined ? axes.columns.entries[reading.column].label : null;
   const keyLabel = key === null ? null : make("span", {}, token(key), " ");
   const mean = reading.mean ? make("small", {}, "mean ") : null;
@@ -88,7 +89,7 @@ function note(row, column) {
   const masked = maskOf(state);
   const parts = [];
   if (column >= 0 && masked(row, column)) parts.push("masked: the key comes after the query");
-  else if (column >= 0 && Number.isNaN(all[column])) parts.push(missingReason());
+  else if (column >= 0 && Number.isNaN(all[column])) parts.push(missingReason(unknownOf(state, head)(row, column)));
   else if (column >= 0) {
     const allowed = all.filter((value, c) => !Number.isNaN(value) && !masked(row, c));
     parts.push(`${ordinal(1 + allowed.filter((value) => value > all[column]).length)} of ${allowed.length} keys`);
@@ -105,8 +106,9 @@ function isMissingHead({ values }) {
   return ["reference", "difference"].includes(state.measure) && values.every(Number.isNaN);
 }
 
-function missingReason() {
+function missingReason(isUnknown) {
   const { top_k: topK } = measureOf(state.measure).kinds[state.kind];
-  if (facts.terms.includes(state.measure) && !mainHead().shares) return "unknown: the terms of this layer need a corpus";
+  if (facts.terms.includes(state.measure) && !mainHead().knownPositions) return "unknown: the terms of this layer need a corpus";
+  if (isUnknown) return UNKNOWN_POSITION;
   return topK ? `not stored: the page keeps the ${topK} largest keys of each row` : "no value: this key is masked";
 }

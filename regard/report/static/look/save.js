@@ -5,8 +5,8 @@ import { allLoaded, facts, measureOf } from "./data.js";
 import { figureFor } from "./figure.js";
 import { byId } from "./page.js";
 import { canvasPainter, svgPainter, truncate } from "./painter.js";
-import { change, mainHead, state } from "./state.js";
-import { longName, summary } from "./format.js";
+import { change, isShared, mainHead, state } from "./state.js";
+import { figureSummary, figureTitle } from "./format.js";
 
 const MARGIN = 20;
 const CAPTION = 48;
@@ -43,14 +43,14 @@ async function ready() {
 
 function exportLayout() {
   const figure = figureFor(byId("stage").clientWidth - 8);
-  const title = `${longName(state.kind, mainHead())}: ${measureOf(state.measure).label}`;
+  const title = `${figureTitle(state.kind, mainHead())}: ${measureOf(state.measure).label}`;
   return {
     title,
     width: figure.width + 2 * MARGIN,
     height: figure.height + 2 * MARGIN + CAPTION,
     draw(painter) {
       painter.text(0, 4, title, { fill: themeColors().ink, size: 15, weight: 700 });
-      painter.text(0, 26, truncate(`${facts.run} · ${summary(mainHead())}`, 12, figure.width), { fill: themeColors().soft, size: 12 });
+      painter.text(0, 26, truncate([facts.run, figureSummary(mainHead())].filter(Boolean).join(" · "), 12, figure.width), { fill: themeColors().soft, size: 12 });
       figure.draw(translated(painter, 0, CAPTION));
     },
   };
@@ -60,13 +60,13 @@ function exportLayout() {
 function translated(painter, dx = MARGIN, dy = MARGIN) {
   const move = (name) => (x, y, ...rest) => painter[name](x + dx, y + dy, ...rest);
   const curve = ([x1, y1], [x2, y2], style) => painter.curve([x1 + dx, y1 + dy], [x2 + dx, y2 + dy], style);
-  return { rect: move("rect"), text: move("text"), cells: move("cells"), curve };
+  return { rect: move("rect"), text: move("text"), cells: move("cells"), hatch: move("hatch"), curve };
 }
 
 function download(blob, extension) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
-  link.download = `${mainHead().name}.${state.measure}.${extension}`;
+  link.download = `${isShared() ? state.kind : mainHead().name}.${state.measure}.${extension}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

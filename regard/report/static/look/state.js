@@ -43,7 +43,14 @@ export function mainHead() {
   return headOf(state.kind, state.heads.at(-1));
 }
 
+/** Whether the measure is one of all layers and heads together, so that no head has its own matrix. */
+export function isShared() {
+  return Boolean(measureOf(state.measure)?.kinds[state.kind]?.shared);
+}
+
+/** The heads that are drawn: one stands for all of them where they share a matrix. */
 export function selectedHeads() {
+  if (isShared()) return [mainHead()];
   return state.heads.map((key) => headOf(state.kind, key));
 }
 

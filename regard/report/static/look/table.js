@@ -4,7 +4,7 @@ import { axesOf, displayedMatrix } from "./axes.js";
 import { kindOf, measureOf } from "./data.js";
 import { fill, make } from "./page.js";
 import { mainHead, state } from "./state.js";
-import { decimalsOf, formatNumber, longName } from "./format.js";
+import { decimalsOf, formatNumber, figureTitle } from "./format.js";
 
 const MAX_ROWS = 40; // a larger matrix shows only the largest keys of each row
 
@@ -18,7 +18,7 @@ export function drawTable(element) {
 }
 
 function caption(head, more) {
-  return make("caption", {}, `${longName(state.kind, head)}: ${measureOf(state.measure).label}. ${more}`);
+  return make("caption", {}, `${figureTitle(state.kind, head)}: ${measureOf(state.measure).label}. ${more}`);
 }
 
 function squareTable(head, axes, values) {
