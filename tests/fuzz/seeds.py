@@ -1,0 +1,177 @@
+"""Valid inputs of every kind, made once by the program itself, as small as they can be."""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+from tests.fuzz import runner
+
+PRELOADED = (
+    "torch", "sacrebleu", "altair", "rich", "optuna", "sqlalchemy", "lxml.etree", "sentencepiece", "tokenizers",
+    "ctranslate2", "safetensors.torch", "vl_convert", "scipy.stats", "scipy.sparse.csgraph", "regard.cli",
+)  # fmt: skip
+TINY = {
+    "data.vocab_size": "300",
+    "model.dim": "16",
+    "model.heads": "2",
+    "model.ffn": "16",
+    "model.layers": "1",
+    "train.batch_tokens": "512",
+    "train.warmup": "2",
+    "train.validate_every": "2",
+    "train.save_every": "2",
+    "train.validation_sentences": "2",
+    "train.threads": "1",
+}
+SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+V = 280  # tokens of the BERT folder: the fewest that are allowed
+MODULES = ".modules"
+
+
+def preload(names: tuple[str, ...] = PRELOADED) -> None:
+    """Import everything that a command would import late; a library that is not installed is left out."""
+    for name in names:
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+
+
+def build(folder: Path) -> None:
+    """Make all seeds in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_corpora(folder)
+    run = ["train.en", "train.fr", "--dev", "dev.en", "dev.fr", "--source", "en", "--target", "fr", *SETTINGS]
+    _command(folder, "train", *run, "--steps", "4", "--out", "run", "--set", "train.head_stats_every=2")
+    _command(folder, "evaluate", "run", "dev.en", "dev.fr", "--beam", "1")
+    _command(folder, "export", "run", "--to", "ctranslate2", "--out", "ct2")
+    post_norm = ["--set", "model.norm=post", "--set", "model.positions.sinusoid_layout=halves"]
+    _command(folder, "train", *run, *post_norm, "--steps", "1", "--out", "post")
+    _command(folder, "export", "post", "--to", "marian", "--out", "marian")
+    _command(folder, "import", "marian", "--out", "imported")
+    _check(runner.call(lambda: _write_bert(folder / "bert"), folder), folder, "bert")
+    _command(folder, "import", "bert", "--out", "encoder")
+    (folder / "config.toml").write_text(_config(folder), encoding="utf-8")
+    (folder / "study.toml").write_text(_study(), encoding="utf-8")
+    _command(folder, "tune", "study.toml", "--out", "study")
+
+
+def load_modules(folder: Path) -> None:
+    """Import what the commands that made the seeds had imported."""
+    preload(tuple(sorted(set((folder / MODULES).read_text().split()))))
+
+
+def _command(folder: Path, *argv: str) -> None:
+    from regard.cli import main
+
+    def run() -> None:
+        try:
+            main(list(argv))
+        finally:
+            with (folder / MODULES).open("a") as file:
+                file.write(
+                    "\n".join(name for name in sys.modules if name.startswith(("regard", "optuna", "altair"))) + "\n"
+                )
+
+    _check(runner.call(run, folder), folder, argv[0])
+
+
+def _check(code: int, folder: Path, what: str) -> None:
+    if code:
+        raise RuntimeError(f"{what}: exit code {code}\n{(folder / '.stderr').read_text()}")
+
+
+def _write_corpora(folder: Path) -> None:
+    from regard.data.corpora import english_french
+    from regard.formats import jsonl, text
+
+    splits = english_french.split(80, 7, 5, 0, seed=3)
+    for name in ("train", "dev", "test"):
+        text.write(folder / f"{name}.en", folder / f"{name}.fr", getattr(splits, name))
+    pairs = splits.train[:23]
+    jsonl.write(folder / "pairs.jsonl", pairs)
+    (folder / "pairs.tsv").write_text("".join(f"{p.source}\t{p.target}\n" for p in pairs), encoding="utf-8")
+    (folder / "pairs.tsv.gz").write_bytes(gzip.compress((folder / "pairs.tsv").read_bytes()))
+    (folder / "input.txt").write_text("".join(f"{p.source}\n" for p in pairs[:3]), encoding="utf-8")
+    (folder / "links.txt").write_text("0-0 1-1\n" * len(splits.dev), encoding="utf-8")
+    (folder / "senses.tsv").write_text("".join(f"{'ab'[i % 2]}\tthe dog {i}\n" for i in range(8)), encoding="utf-8")
+    (folder / "pairs.po").write_text(
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: fr\\nPlural-Forms: nplurals=2; plural=n>1;\\n"\n\n'
+        + "".join(
+            f'#, c-format\nmsgid "{p.source}"\nmsgstr "{p.target if i % 2 else ""}"\n\n' for i, p in enumerate(pairs)
+        )
+        + 'msgid "a dog"\nmsgid_plural "%d dogs"\nmsgstr[0] ""\nmsgstr[1] ""\n',
+        encoding="utf-8",
+    )
+    units = "".join(
+        f'<trans-unit id="{i}"><source>{p.source} <x id="1"/></source>{f"<target>{p.target}</target>" if i % 2 else ""}</trans-unit>\n'
+        for i, p in enumerate(pairs)
+    )
+    (folder / "pairs.xlf").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+        f'<file source-language="en" target-language="fr" original="a" datatype="plaintext"><body>\n{units}</body></file></xliff>',
+        encoding="utf-8",
+    )
+    (folder / "second.xlf").write_text(
+        '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="fr"><file id="f">\n'
+        + "".join(
+            f'<unit id="u{i}"><segment><source>{p.source} <cp hex="0007"/></source>{f"<target>{p.target}</target>" if i % 2 else ""}</segment></unit>\n'
+            for i, p in enumerate(pairs)
+        )
+        + "</file></xliff>",
+        encoding="utf-8",
+    )
+    (folder / "pairs.tmx").write_text(
+        '<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="en"/><body>\n'
+        + "".join(
+            f'<tu><tuv xml:lang="en"><seg>{p.source}</seg></tuv><tuv xml:lang="fr"><seg>{p.target}<ph x="1">a</ph></seg></tuv></tu>\n'
+            for p in pairs
+        )
+        + "</body></tmx>",
+        encoding="utf-8",
+    )
+
+
+def _write_bert(folder: Path) -> None:
+    """A BERT folder with random weights."""
+    import tokenizers
+    import torch
+
+    from regard.interchange import bert
+    from regard.model import weights
+
+    folder.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", *map(chr, range(97, 123))]
+    tokenizers.BertWordPieceTokenizer({word: i for i, word in enumerate(words)}).save(str(folder / "tokenizer.json"))
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    d = 8
+    config = {"model_type": "bert", "vocab_size": V, "hidden_size": d, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config |= {"intermediate_size": d, "max_position_embeddings": 16, "type_vocab_size": 2, "hidden_act": "gelu"}
+    (folder / "config.json").write_text(json.dumps(config, indent=1))
+    (folder / "modules.json").write_text(json.dumps([{"type": "a.Transformer"}, {"type": "a.Pooling", "path": "p"}]))
+    rows = {"word_embeddings": V, "position_embeddings": 16, "token_type_embeddings": 2}
+    tensors = {}
+    for _, name in bert.weight_names(1, False):
+        first = next((count for part, count in rows.items() if part in name), d)
+        tensors[name] = torch.randn(d) if "LayerNorm" in name or name.endswith("bias") else torch.randn(first, d)
+    weights.write(tensors, folder / "model.safetensors")
+
+
+def _config(folder: Path) -> str:
+    from regard import config as settings
+
+    changes = [f"{name}={value}" for name, value in TINY.items()]
+    data = {"train": ["train.en", "train.fr"], "dev": ["dev.en", "dev.fr"], "source": "en", "target": "fr"}
+    config = settings.override(settings.build({"data": data}), [*changes, "train.steps=2"])
+    return settings.dump(config)
+
+
+def _study() -> str:
+    base = "".join(f"{name} = {value}\n" for name, value in TINY.items())
+    return (
+        'name = "s"\nsampler = "grid"\nmetric = "loss"\nseeds = 1\ntrials = 2\ndev_sentences = 3\n'
+        'conditions = ["model.dim % model.heads == 0"]\n\n[each]\nsteps = 2\n\n[space]\n"model.dropout" = [0.1, 0.2]\n\n'
+        '[base]\ndata.train = ["train.en", "train.fr"]\ndata.dev = ["dev.en", "dev.fr"]\n'
+        'data.source = "en"\ndata.target = "fr"\n' + base
+    )

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+
+from scripts.mutants.report import Count, Result, markdown
+from scripts.mutants.sampling import draw
+from scripts.mutants.workshop import Workshop
+
+SUM = """STEP = 3
+
+
+def doubled(x):
+    return x * 2
+
+
+def unseen(x):
+    return x + 1
+"""
+TESTS = """import pytest
+
+from regard.metrics import sum
+
+
+@pytest.fixture(scope="module")
+def six():
+    return sum.doubled(3)
+
+
+def test_another_uses_the_fixture(six):
+    assert six
+
+
+def test_six(six):
+    assert six == 6
+
+
+def test_step():
+    assert sum.STEP == 3
+"""
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    workshop = Workshop(tmp_path)
+    for folder in ("regard/metrics", "tests/metrics"):
+        (workshop.tree / folder).mkdir(parents=True)
+        (workshop.tree / folder / "__init__.py").touch()
+    (workshop.tree / "regard" / "__init__.py").touch()
+    (workshop.tree / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow']\n")
+    (workshop.tree / "tests" / "conftest.py").touch()
+    (workshop.tree / "regard" / "metrics" / "sum.py").write_text(SUM)
+    (workshop.tree / "tests" / "metrics" / "test_sum.py").write_text(TESTS)
+    return workshop
+
+
+def test_seen_faults_are_killed_and_others_survive(workshop: Workshop):
+    results = workshop.try_room("metrics", 100, "7")
+    survivors = {result.before for result in results if not result.killed}
+    assert survivors == {"return x + 1"}
+    assert {result.by.split("::")[-1] for result in results if result.before == "return x * 2"} == {"test_six"}
+    assert {result.by.split("::")[-1] for result in results if result.before == "STEP = 3"} == {"test_step"}
+    assert (workshop.tree / "regard" / "metrics" / "sum.py").read_text() == SUM
+    # What is known is not tried again; after a test was added, survivors are.
+    (workshop.kept / "trial.jsonl").unlink()
+    assert workshop.try_room("metrics", 100, "7") == results
+    assert not (workshop.kept / "trial.jsonl").exists()
+    with (workshop.tree / "tests" / "metrics" / "test_sum.py").open("a") as file:
+        file.write("\n\ndef test_unseen():\n    assert sum.unseen(3) == 4\n")
+    assert all(result.killed for result in workshop.try_room("metrics", 100, "7", only_survivors=True))
+    assert (workshop.kept / "trial.jsonl").read_text().count("\n") == 1
+
+
+def test_two_runs_do_not_share_a_tree(workshop: Workshop):
+    held = workshop.lock()
+    with pytest.raises(SystemExit, match="in use by another"):
+        Workshop(workshop.kept).lock()
+    held.close()
+    Workshop(workshop.kept).lock().close()
+
+
+def test_a_seed_decides_what_is_drawn(workshop: Workshop):
+    drawn = [tuple(draw(workshop.tree, "metrics", 3, str(seed))) for seed in range(8)]
+    assert drawn == [tuple(draw(workshop.tree, "metrics", 3, str(seed))) for seed in range(8)]
+    assert len(set(drawn)) > 1
+    assert all(len({fault.lines for fault in faults}) == 3 for faults in drawn)
+
+
+def test_equivalent_ones_do_not_count():
+    assert Count("decode", faults=40, killed=32, timeouts=1, equivalent=4).share == pytest.approx(32 / 36)
+    results = [
+        Result("decode", "a.py", 3, "x < 1", "x <= 1", "killed", "test_a"),
+        Result("decode", "a.py", 4, "y", "z", "timeout", ""),
+        Result("data", "b.py", 5, "u", "v", "survived", ""),
+    ]
+    text = markdown(results, ["today"])
+    assert "| decode | 2 | 2 | 1 | 0 | 0 | 100% |" in text
+    assert "| **all** | 3 | 2 | 1 | 1 | 0 | 67% |" in text
+    assert "`b.py:5`" in text and "a.py" not in text
