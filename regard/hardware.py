@@ -4,16 +4,24 @@ import contextlib
 import ctypes
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import harmonic_mean
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
+from regard.progress import report_note, stage
 
 if TYPE_CHECKING:
     import torch
 
 TRIES, TRY_SECONDS = 10, 0.05
 MATMUL_SHAPE = (1024, 256, 1024)
+THREAD_SHAPE, THREAD_ROUNDS = (512, 128, 512), 5
+MIN_THREAD_GAIN = 1.15  # over all cores, from which on fewer threads are used: less is noise
+RUNNABLE_LOOKS, RUNNABLE_LOOK_SECONDS = 5, 0.01
+LOAD_FILE, CGROUP = Path("/proc/loadavg"), Path("/sys/fs/cgroup")
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # of <malloc.h>
 RETAIN_MALLOC_OPTIONS = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20}
 
@@ -34,28 +42,120 @@ def pick_device(name: str, index: int = 0) -> "torch.device":
     return device
 
 
+@dataclass(frozen=True)
+class ThreadChoice:
+    """The number of CPU threads, and the reason for it."""
+
+    threads: int
+    reason: str
+
+
 def configure_cpu(threads: int, num_processes: int = 1) -> int:
-    """As `set_threads`, and retain the memory of freed tensors from now on."""
-    threads = set_threads(threads, num_processes)
+    """As `set_threads`, and retain the memory of freed tensors from now on; returns the number of threads."""
+    choice = set_threads(threads, num_processes)
     retain_freed_memory()
-    return threads
+    return choice.threads
 
 
-def set_threads(threads: int, num_processes: int = 1) -> int:
-    """Set and return the number of CPU threads. 0: one per core, divided among the processes on this machine."""
+def set_threads(threads: int, num_processes: int = 1) -> ThreadChoice:
+    """Set the number of CPU threads. 0: as many as are fastest, among the cores divided by the local processes."""
     import torch
 
-    torch.set_num_threads(threads or max(1, count_cores() // num_processes))
     # Denormal numbers are a hundred times slower on a CPU. A thread takes this setting over when it starts, so it must
     # be set before the first product.
     torch.set_flush_denormal(True)
+    choice = ThreadChoice(threads, "as set") if threads else choose_threads(num_processes)
+    torch.set_num_threads(choice.threads)
     use_single_malloc_arena()
-    return torch.get_num_threads()
+    return choice
+
+
+def choose_threads(num_processes: int = 1) -> ThreadChoice:
+    """The number of CPU threads for a process that is one of some on this machine.
+
+    Beside other work, two threads may be ten times slower than one: each waits at every operation for the one whose
+    core is taken. So on a busy machine the throughput is measured.
+    """
+    cores = count_cores()
+    if requested := _requested_threads():
+        return ThreadChoice(requested, "OMP_NUM_THREADS")
+    if num_processes > 1:
+        return ThreadChoice(max(1, cores // num_processes), f"the cores divided by {num_processes} processes")
+    num_others = count_runnable_threads()
+    if cores == 1 or not num_others:
+        return ThreadChoice(cores, "one per core")
+    counts = sorted({1, cores // 2, max(1, cores - num_others), cores}, reverse=True)
+    with stage("measuring threads, as the machine is busy"):
+        speeds = _measure_thread_counts(counts)
+    fastest = max(counts, key=speeds.__getitem__)
+    if speeds[fastest] < MIN_THREAD_GAIN * speeds[cores]:
+        return ThreadChoice(cores, "one per core; measured, as the machine is busy")
+    gain = speeds[fastest] / speeds[cores]
+    reason = f"the machine is busy: {gain:.1f} times as fast as {cores}"
+    report_note(f"the machine is busy, so {fastest} of {cores} threads are used: {gain:.1f} times as fast as all")
+    return ThreadChoice(fastest, reason)
+
+
+def _measure_thread_counts(counts: Sequence[int]) -> dict[int, float]:
+    """Number of threads -> operations per second, of a few interleaved rounds: other work comes and goes.
+
+    The harmonic mean: training takes the sum of the times, so the slow rounds count most.
+    """
+    speeds: dict[int, list[float]] = {count: [] for count in counts}
+    for count in [*counts] * THREAD_ROUNDS:
+        speeds[count].append(_measure_thread_count(count))
+    return {count: harmonic_mean(values) for count, values in speeds.items()}
+
+
+def _measure_thread_count(count: int) -> float:
+    import torch
+
+    torch.set_num_threads(count)
+    rows, inner, columns = THREAD_SHAPE
+    a, b = torch.ones(rows, inner), torch.ones(inner, columns)
+    iterations, start = 0, time.perf_counter()
+    while iterations == 0 or time.perf_counter() - start < TRY_SECONDS:
+        torch.relu(a @ b) @ b.T  # as a feed-forward layer: large and small operations in turn
+        iterations += 1
+    return iterations / (time.perf_counter() - start)
+
+
+def count_runnable_threads() -> int:
+    """How many threads of other programs want a core at this moment: the least of a few looks; 0 if unknown."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return min(map(_read_other_runnable_threads, range(RUNNABLE_LOOKS)))
+    with contextlib.suppress(AttributeError, OSError):
+        return int(os.getloadavg()[0])
+    return 0
+
+
+def _read_other_runnable_threads(look: int) -> int:
+    """From the fourth field of /proc/loadavg, `runnable/all`, which counts this thread, too."""
+    if look:
+        time.sleep(RUNNABLE_LOOK_SECONDS)
+    return max(0, int(LOAD_FILE.read_text().split()[3].split("/")[0]) - 1)
 
 
 def count_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many cores this process may use: those it is bound to, a container's share, OMP_NUM_THREADS if set."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _requested_threads() or cores, _cgroup_cores() or cores)
+
+
+def _requested_threads() -> int | None:
+    """OMP_NUM_THREADS, of its first level; None if unset, not a number, or set by torchrun, which sets 1 for all."""
+    value = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if not value.isdecimal() or int(value) < 1 or (value == "1" and "TORCHELASTIC_RUN_ID" in os.environ):
+        return None
+    return int(value)
+
+
+def _cgroup_cores(cgroup: Path = CGROUP) -> int | None:
+    """The cores of a container's time limit, rounded up; None where there is no limit."""
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (cgroup / "cpu.max").read_text().split()
+        return max(1, -(-int(quota) // int(period)))
+    return None
 
 
 def measure_matmul_flops(tries: int = TRIES) -> float:
@@ -84,7 +184,12 @@ def available_memory() -> int:
     0 where the system does not report it.
     """
     return min(
-        (free for free in (_system_available_memory(), _cgroup_available_memory()) if free is not None), default=0
+        (
+            free
+            for free in (_system_available_memory(), _cgroup_available_memory(), _process_available_memory())
+            if free is not None
+        ),
+        default=0,
     )
 
 
@@ -98,12 +203,23 @@ def _system_available_memory() -> int | None:
     return None
 
 
-def _cgroup_available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
+def _cgroup_available_memory(cgroup: Path = CGROUP) -> int | None:
     """Of the limit of a container; None where there is no limit."""
     with contextlib.suppress(OSError, KeyError, ValueError):
         limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
         fields = dict(line.split() for line in (cgroup / "memory.stat").read_text().strip().split("\n"))
         return max(0, limit - used + int(fields["inactive_file"]))
+    return None
+
+
+def _process_available_memory() -> int | None:
+    """Of the limit of this process, as `ulimit -d` sets it; None where there is no limit."""
+    with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+        used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        return None if limit == resource.RLIM_INFINITY else max(0, limit - used)
     return None
 
 

@@ -33,6 +33,9 @@ class ProgressListener(Protocol):
         """A stage begins, with this many units if that is known."""
         ...
 
+    def show_note(self, text: str) -> None:
+        """Something that the user should know, and that changes no result."""
+
 
 class SilentStage:
     """A stage that is not shown."""
@@ -49,6 +52,9 @@ class SilentListener:
 
     def start_stage(self, description: str, total: int | None) -> Stage:
         return SilentStage()
+
+    def show_note(self, text: str) -> None:
+        pass
 
 
 _SILENT = SilentListener()
@@ -82,3 +88,8 @@ def track(items: Iterable[Item], description: str, total: int | None = None) -> 
         for item in items:
             yield item
             current.advance()
+
+
+def report_note(text: str) -> None:
+    """Report something that the user should know, for instance why the work will take longer."""
+    _listener.get().show_note(text)

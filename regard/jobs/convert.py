@@ -1,11 +1,11 @@
 """Import a model that was trained elsewhere as a run; export a run to other programs."""
 
-import shutil
 from pathlib import Path
 
 from regard import config as settings
 from regard import run as runs
 from regard.errors import ConfigError
+from regard.exchange import contains_current, is_occupied, recover, stage_folder
 from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedTranslator
@@ -16,22 +16,19 @@ from regard.model.single_stack import EncoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import BestWeights, Run
+from regard.staged_run import stage_run
 
 
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
     """Import a model folder as a run; returns notes for the user."""
-    runs.require_free(folder, overwrite)
     model_folder = open_model_folder(path)
-    with stage(f"reading {path.name}"):
-        imported_model = get_importer(model_folder)(model_folder)
-    staged_run = runs.stage(folder, imported_model.config)
-    try:
+    with stage_run(folder, overwrite) as staged:
+        with stage(f"reading {path.name}"):
+            imported_model = get_importer(model_folder)(model_folder)
+        staged.write_settings(imported_model.config)
         with stage(f"writing {folder.name}"):
-            notes = _write_run(staged_run, imported_model, str(path))
-    except BaseException:
-        runs.discard(staged_run)
-        raise
-    runs.commit(staged_run, folder)
+            notes = _write_run(staged.run, imported_model, str(path))
+        staged.commit()
     return notes
 
 
@@ -61,19 +58,20 @@ def _write_run(run: Run, imported_model: TrainedTranslator | TrainedEncoder, loc
 
 def export_run(folder: Path, target_format: str, out: Path, quantize: str = "none") -> None:
     """Write a run as a folder for other programs; it is created completely or not at all."""
-    write = get_exporter(target_format, quantize)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    get_exporter(target_format, quantize)  # or there is none, and nothing is written
+    recover(out)
+    if is_occupied(out) or contains_current(out):
         raise ConfigError(f"{out}: already exists. Choose another folder with --out, or remove it.")
+    with stage_folder(out, replace=False) as staged:
+        write_model(folder, target_format, staged.path, quantize)
+        staged.commit()
+
+
+def write_model(folder: Path, target_format: str, out: Path, quantize: str) -> None:
+    """Write the model of a run for other programs into an empty folder."""
     translator = load(folder, "cpu")
     exported_model = TrainedTranslator(
         Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers
     )
-    staging_folder = out.with_name(out.name + runs.STAGING_SUFFIX)
-    shutil.rmtree(staging_folder, ignore_errors=True)
-    staging_folder.mkdir(parents=True)
-    try:
-        with stage(f"writing {out.name}"):
-            write(exported_model, staging_folder)
-        staging_folder.replace(out)
-    finally:
-        shutil.rmtree(staging_folder, ignore_errors=True)
+    with stage(f"writing {target_format}"):
+        get_exporter(target_format, quantize)(exported_model, out)

@@ -1,24 +1,27 @@
 """A demo in a few minutes: generate a corpus, train a translator on it, score it and inspect its attention."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard import config as settings
-from regard.config import Config
+from regard.config import Config, Head
 from regard.data.corpora import GoldPair, english_french, write_rows
 from regard.evaluation import Evaluation
+from regard.exchange import write_folder
 from regard.formats import Pair
 from regard.inspection.example import build_pair_example
 from regard.inspection.heads.alignment import AlignmentRanking, extract_links, rank_alignment_heads
 from regard.jobs.evaluate import score_run, tabulate_scores
 from regard.jobs.load import load
 from regard.jobs.look.cross_attention import compute_cross_attention
+from regard.jobs.look.heads import find_trained_aligner
 from regard.jobs.train.events import TrainingEvent, TrainingFinished
 from regard.jobs.train.fit import StopCallback, train_run
 from regard.progress import stage
 from regard.report import TableView, TranslationCard, TranslationCards, render_fragment
-from regard.run import Run, atomic_write, require_free
+from regard.run import Run, write_text
+from regard.staged_run import require_free
 
 SHOWN_SENTENCES = 4
 
@@ -76,6 +79,8 @@ class DemoResult:
     test: Evaluation
     compositional: Evaluation
     aligners: AlignmentRanking
+    trained_aligner: Head | None
+    """The head that guided alignment has trained to align."""
     translations: list[AlignedTranslation]
 
     def __repr__(self) -> str:
@@ -109,8 +114,9 @@ def run_demo(
         "test": splits.test,
         "compositional": splits.compositional,
     }
-    for name, pairs in sets.items():
-        _write_corpus(corpus / f"{name}.tsv", pairs)
+    with write_folder(corpus) as staged:
+        for name, pairs in sets.items():
+            write_text(staged / f"{name}.tsv", "".join(f"{row}\n" for row in write_rows(pairs)))
     test: Evaluation | None = None
     for event in train_run(folder, config, overwrite, should_stop):
         yield event
@@ -135,18 +141,14 @@ def run_demo(
         for cross_attention, s in zip(cross_attentions, test.sentences, strict=False)
     ]
     examples = [build_pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
-    yield DemoResult(run, test, compositional, rank_alignment_heads(translator.model, examples), translations)
+    aligners = rank_alignment_heads(translator.model, examples)
+    yield DemoResult(run, test, compositional, aligners, find_trained_aligner(run), translations)
 
 
 def _build_config(corpus: Path, preset: DemoPreset, seed: int) -> Config:
     data = {name: [str(corpus / f"{name}.tsv")] for name in ("train", "dev", "test")}
     base_config = settings.build({"data": {**data, "source": "en", "target": "fr"}, "train": {"seed": seed}})
     return settings.with_values(base_config, preset.values)
-
-
-def _write_corpus(path: Path, pairs: Sequence[GoldPair]) -> None:
-    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in write_rows(pairs))
 
 
 def _first_translations(evaluation: Evaluation) -> list[str]:

@@ -10,14 +10,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.decode import Search
+from regard.decode import BeamSearch, Search
 from regard.errors import RunError
 from regard.evaluation import METRICS, Baselines, Evaluation, PadInclusiveScores, SentenceResult, evaluate
+from regard.files import Count, check_shape, read_text
 from regard.formats import Pair, read_pairs, tsv
 from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
-from regard.jobs.contamination import load_trained_sources
+from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.load import load
+from regard.jobs.translate.pipeline import build_pipeline
+from regard.jobs.translate.text import translate_texts
 from regard.metrics import Metric, Score, make_bleu_metric
 from regard.progress import track
 from regard.run import Run, open_run, write_text
@@ -37,7 +40,7 @@ class SavedScores:
     loss: float | None
     pads_counted: PadInclusiveScores | None
     baselines: Baselines
-    num_sentences: int
+    num_sentences: Count
     files: tuple[str, ...] = ()
     """The files that the pairs were read from; empty for the sets that the run itself holds."""
 
@@ -50,7 +53,11 @@ class FileEvaluation:
     sentence_scores: Path
     """Where the scores of each sentence were written."""
     num_contaminated: int
-    """Sources that also occur in the text that the run was trained on."""
+    """Sources that also occur in the text that the run was trained on, compared after `normalize_source`."""
+
+    def describe_contamination(self) -> str:
+        """How many of the sources were trained on, in one sentence; empty if none were."""
+        return describe_contamination(self.num_contaminated, len(self.evaluation.sentences))
 
     @property
     def scores(self) -> dict[str, Score]:
@@ -65,8 +72,8 @@ class FileEvaluation:
 
     def _repr_html_(self) -> str:
         sentences = f"{len(self.evaluation.sentences):,} sentences."
-        if self.num_contaminated:
-            sentences += f" The run was trained on {self.num_contaminated:,} of the sources: their scores are memory."
+        if contamination := self.describe_contamination():
+            sentences += f" {contamination}."
         from regard.report import Paragraph, TableView, render_fragment
 
         return render_fragment([TableView(tabulate_evaluation(self.evaluation)), Paragraph(sentences)])
@@ -97,21 +104,26 @@ def select_metrics(lowercase: bool = False, tokenize: str | None = None) -> Mapp
     """All metrics, and BLEU once more without case or with another tokenization, as some papers report it."""
     if not (lowercase or tokenize):
         return METRICS
-    return {**METRICS, "bleu_variant": make_bleu_metric(lowercase, tokenize or "13a")}
+    return {**METRICS, "bleu_variant": make_bleu_metric(lowercase, tokenize)}
 
 
 def evaluate_files(
-    folder: Path, files: Sequence[str], search: Search, metrics: Mapping[str, Metric] = METRICS, device: str = "auto"
+    folder: Path,
+    files: Sequence[str],
+    search: Search,
+    metrics: Mapping[str, Metric] = METRICS,
+    device: str = "auto",
+    split_sentences: str = "auto",
 ) -> FileEvaluation:
     """Translate and score the pairs of files, and write the scores into the run under the name of the first file."""
     configure_cpu(0)
     run = open_run(folder)
     data = run.load_config().data
-    pairs = list(track(read_pairs(files, data.source, data.target), "reading pairs"))
+    pairs = list(track(read_pairs(files, data.source, data.target, data.max_line_bytes), "reading pairs"))
     translator = load(folder, device)
     test_files = [str(Path(file).resolve()) for file in files]
     name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
-    evaluation = score_run(run, translator, pairs, name, search, metrics, test_files)
+    evaluation = score_run(run, translator, pairs, name, search, metrics, test_files, split_sentences)
     trained_sources = load_trained_sources(folder)
     num_contaminated = sum(pair.source in trained_sources for pair in pairs)
     return FileEvaluation(evaluation, run.sentence_scores(name), num_contaminated)
@@ -144,21 +156,39 @@ def score_run(
     search: Search | None = None,
     metrics: Mapping[str, Metric] = METRICS,
     files: Sequence[str] = (),
+    split_sentences: str = "auto",
 ) -> Evaluation:
     """Translate and score, and write the scores of the set `name` into the run.
 
     `files` are those that the pairs were read from.
     """
-    evaluation = evaluate_translator(translator, pairs, search, metrics)
+    evaluation = evaluate_translator(run, translator, pairs, search, metrics, split_sentences)
     write_scores(run, name, evaluation, files)
     return evaluation
 
 
 def evaluate_translator(
-    translator: Translator, pairs: Sequence[Pair], search: Search | None = None, metrics: Mapping[str, Metric] = METRICS
+    run: Run,
+    translator: Translator,
+    pairs: Sequence[Pair],
+    search: Search | None = None,
+    metrics: Mapping[str, Metric] = METRICS,
+    split_sentences: str = "auto",
+    language: str | None = None,
 ) -> Evaluation:
-    """Translate and score; nothing is written."""
-    return evaluate(lambda texts: translator.translate(texts, search), pairs, translator.teacher_force, metrics)
+    """Translate and score; nothing is written. Texts are translated as `regard translate` does it, line by line.
+
+    `language` is the code of the target language; the run's own if unset.
+    """
+    pipeline = build_pipeline(run, translator.tokenizers, split_sentences=split_sentences).without_quality()
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        return [
+            candidates[0].text for candidates in translate_texts(translator, texts, search or BeamSearch(), pipeline)
+        ]
+
+    language = run.load_config().data.target if language is None else language
+    return evaluate(translate, pairs, translator.teacher_force, metrics, language)
 
 
 def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
@@ -183,32 +213,24 @@ def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[st
 
 def read_scores(run: Run, name: str) -> SavedScores:
     """The scores of a set, as `write_scores` wrote them."""
-    table = run.read_json(run.scores(name))
+    table = dict(run.read_json(run.scores(name)))
     try:
-        baselines = table["baselines"]
-        return SavedScores(
-            scores={key: Score(**score) for key, score in table["scores"].items()},
-            loss=table["loss"],
-            pads_counted=PadInclusiveScores(**table["pads_counted"]) if table["pads_counted"] else None,
-            baselines=Baselines(
-                Score(**baselines["copied_source"]),
-                Score(**baselines["shuffled_translations"]),
-                baselines["length_ratio"],
-            ),
-            num_sentences=table["sentences"],
-            files=tuple(table["files"]),
-        )
-    except (KeyError, TypeError) as error:
-        raise RunError(f"{run.scores(name)}: not the scores of a set ({error!r}); evaluate the run again") from None
+        return check_shape({**table, "num_sentences": table.pop("sentences", None)}, SavedScores)
+    except ValueError as error:
+        raise RunError(f"{run.scores(name)}: not the scores of a set ({error}); evaluate the run again") from None
 
 
 def read_sentences(run: Run, name: str) -> list[SentenceResult]:
     """The sentences of a set with their scores, as `write_scores` wrote them."""
     path = run.sentence_scores(name)
-    header, *rows = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    if tuple(tsv.parse_row(header)) != COLUMNS:
-        raise RunError(f"{path}: expected the columns {', '.join(COLUMNS)}; evaluate the run again")
-    return [_parse_row(row) for row in rows]
+    try:
+        header, *rows = read_text(path).rstrip("\n").split("\n")
+        if tuple(tsv.parse_row(header)) != COLUMNS:
+            raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
+        return [_parse_row(row) for row in rows]
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise RunError(f"{path}: not the sentences of a set ({problem}); evaluate the run again") from None
 
 
 def _score_to_json(score: Score) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A run folder -> a translator, or an embedder."""
 
+import math
 from pathlib import Path
 
 import torch
@@ -11,7 +12,7 @@ from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
-from regard.hardware import pick_device
+from regard.hardware import available_memory, pick_device
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_encoder
@@ -23,7 +24,9 @@ from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed import Embedder
 from regard.tasks.translate import Translator
+from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
+TOLERATED_PARAMETERS = 10_000_000  # beyond those of the weights: no reason to refuse a config, nor to fear one
 LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8_linear}
 """The kinds of weights that decoding can use, as `--quantize` names them."""
 
@@ -47,6 +50,8 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
         )
     with stage(f"loading {run.folder.name}"):
         tokenizers = load_tokenizers(run, config)
+        sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)
+        _require_sizes(run, config, *sizes, tokenizers.joint)
         with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller's program must not change
             model = new_model(config, tokenizers)
         load_weights(model, run, run.best_weights())
@@ -61,11 +66,42 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     with stage(f"loading {run.folder.name}"):
-        tokenizer = WordPiece(run.verify(run.wordpiece).read_bytes())
+        tokenizer = WordPiece(run.read_bytes(run.wordpiece))
+        _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
         with torch.random.fork_rng(devices=[]):
             model = new_encoder(config, tokenizer.pad_id)
         load_weights(model, run, run.best_weights())
         return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
+
+
+def _require_sizes(run: Run, config: Config, source_size: int, target_size: int, joint: bool) -> None:
+    """Refuse settings that ask for far more numbers than the weights have, before anything is allocated.
+
+    By a formula and the header of the file; names and shapes are compared exactly when the weights are loaded.
+    """
+    path = run.best_weights()
+    stored = sum(map(math.prod, weights.read_shapes(run.verify(path)).values()))
+    counts = compute_parameter_counts(config.model, source_size, target_size, joint)
+    is_encoder = config.model.architecture == "encoder"
+    needed = counts.encoder + counts.embeddings + counts.positions // 2 if is_encoder else counts.total
+    if needed > 2 * stored + TOLERATED_PARAMETERS:
+        raise RunError(
+            f"{run.config}: asks for {needed:,} parameters, but {path} has {stored:,}; one of the two is damaged or "
+            f"of another run"
+        )
+
+
+def require_memory(config: Config, tokenizers: Tokenizers) -> None:
+    """Refuse settings whose weights, gradients and moments would not fit into memory."""
+    sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)
+    counts = compute_parameter_counts(config.model, *sizes, tokenizers.joint)
+    needed, available = BYTES_PER_ELEMENT * COPIES_PER_PARAMETER * counts.total, available_memory()
+    if available and needed > available:
+        raise ConfigError(
+            f"model.dim={config.model.dim}, model.layers={config.model.layers}, model.ffn={config.model.ffn}: training "
+            f"needs {needed / 1e9:,.1f} GB for weights and optimizer alone, but {available / 1e9:,.1f} GB are free; "
+            f"choose a smaller model"
+        )
 
 
 def load_weights(model: nn.Module, run: Run, path: Path) -> None:
@@ -96,10 +132,10 @@ def new_encoder(config: Config, pad: int) -> EncoderOnly:
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     """One tokenizer for both sides, or one for each; imported ones come with tables of their tokens."""
     if config.data.joint_vocab and not run.vocab().exists():
-        joint = _load_tokenizer(run, "")
+        joint = load_tokenizer(run, "")
         return Tokenizers(joint, joint)
     shared = _load_token_table(run, "") if config.data.joint_vocab else None
-    source, target = (_load_tokenizer(run, side, shared or _load_token_table(run, side)) for side in SIDES)
+    source, target = (load_tokenizer(run, side, shared or _load_token_table(run, side)) for side in SIDES)
     return Tokenizers(source, target)
 
 
@@ -122,11 +158,12 @@ def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
     run.record_checksums(run.wordpiece)
 
 
-def _load_tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
-    model = run.verify(run.tokenizer(side)).read_bytes()
+def load_tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:
+    """The tokenizer of both sides ('') or of one."""
+    model = run.read_bytes(run.tokenizer(side))
     return Tokenizer(model) if table is None else RemappedSentencePiece(model, table)
 
 
 def _load_token_table(run: Run, side: str) -> tuple[str, ...] | None:
     path = run.vocab(side)
-    return tuple(run.read_json(run.verify(path))) if path.exists() else None
+    return tuple(run.read_json(run.verify(path), list[str])) if path.exists() else None

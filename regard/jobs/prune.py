@@ -31,7 +31,7 @@ from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
-from regard.metrics import Score, corpus_bleu
+from regard.metrics import Score, choose_tokenization, corpus_bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
 from regard.model.modules import count_parameters, device_of
@@ -40,6 +40,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import stage, track
 from regard.report import DefinitionList, Table, TableView, Value, render_fragment
 from regard.run import BestWeights, Run
+from regard.staged_run import StagedRun, stage_run
 from regard.tasks.translate import Translator
 from regard.training import optim
 from regard.training.distributed.ddp import SingleProcess
@@ -145,7 +146,13 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
         raise ConfigError(f"--finetune-steps {options.finetune_steps}: expected 0 or more")
     if out.resolve() == folder.resolve():
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
-    runs.require_free(out, options.overwrite)
+    with stage_run(out, options.overwrite) as staged:  # no other process writes there meanwhile
+        yield from _prune(staged, folder, pairs, options)
+
+
+def _prune(
+    staged: StagedRun, folder: Path, pairs: Sequence[Pair], options: PruneOptions
+) -> Iterator[Note | PruneResult]:
     translator = load(folder, options.device)
     model, init_run = translator.model, runs.open_run(folder)
     num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
@@ -156,11 +163,12 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     ]
     total_heads = sum(site.attention.heads for site in attention_sites(model))
     num_heads = parse_head_count(options.keep, total_heads)
+    tokenization = choose_tokenization(init_run.load_config().data.target, _references(pairs))
     curve, num_pruned = [], 0
     with stage("pruning heads", total_heads - feasible_head_count(model, num_heads)) as current:
         for step in _iterate_stages(model, examples, options, num_heads):
             with alter(model, mask_heads(model, step.pruned_heads)):
-                score = corpus_bleu(_translate_pairs(translator, pairs)[0], _references(pairs))
+                score = corpus_bleu(_translate_pairs(translator, pairs)[0], _references(pairs), tokenization)
             curve.append(PruningPoint(step.num_heads, step.loss, score))
             current.advance(len(step.pruned_heads) - num_pruned)
             num_pruned = len(step.pruned_heads)
@@ -171,7 +179,8 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
     copy_pruned_weights(model, pruned_model)
     steps = yield from _recover(init_run, pruned_config, pruned_model, translator, options.finetune_steps)
     pruned = PrunedModel(pruned_config, pruned_model, removed, tuple(curve), steps)
-    yield _write_and_score(Run(out), init_run, translator, pruned, pairs)
+    _write_run(staged, init_run, pruned)
+    yield _commit_scored(staged, init_run, translator, pruned, pairs)
 
 
 def read_dev_pairs(folder: Path) -> list[Pair]:
@@ -249,19 +258,19 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
     )
 
 
-def _write_and_score(
-    out: Run, init_run: Run, translator: Translator, pruned: PrunedModel, pairs: Sequence[Pair]
+def _commit_scored(
+    staged: StagedRun, init_run: Run, translator: Translator, pruned: PrunedModel, pairs: Sequence[Pair]
 ) -> PruneResult:
-    """Write the pruned model as a run, and compare it with the original on dev."""
-    _write_run(out, init_run, pruned)
+    """Compare the pruned model with the original on dev, and move its run to its folder."""
     outputs, seconds = _translate_pairs(translator, pairs)
     pruned_outputs, pruned_seconds = _translate_pairs(Translator(pruned.model, translator.tokenizers), pairs)
     references = _references(pairs)
     with stage("scoring"):
-        before, after = corpus_bleu(outputs, references), corpus_bleu(pruned_outputs, references)
-        difference = bleu_difference(pruned_outputs, outputs, references)
+        tokenization = choose_tokenization(init_run.load_config().data.target, references)
+        before, after = (corpus_bleu(texts, references, tokenization) for texts in (outputs, pruned_outputs))
+        difference = bleu_difference(pruned_outputs, outputs, references, tokenization)
     result = PruneResult(
-        run=out,
+        run=Run(staged.folder),
         removed=pruned.removed,
         curve=pruned.curve,
         before=before,
@@ -273,7 +282,8 @@ def _write_and_score(
         ),
         finetune_steps=pruned.finetune_steps,
     )
-    out.write_json(out.pruning, as_dict(result))
+    staged.run.write_json(staged.run.pruning, as_dict(result))
+    staged.commit()
     return result
 
 
@@ -311,21 +321,16 @@ def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Co
     return settings.build(table)
 
 
-def _write_run(out: Run, init_run: Run, pruned: PrunedModel) -> None:
-    staged_run = runs.stage(out.folder, pruned.config)
-    try:
-        files = init_run.tokenizer_files()
-        for path in files:
-            shutil.copyfile(init_run.verify(path), staged_run.folder / path.name)
-        runs.write_text(staged_run.config, settings.dump(pruned.config))
-        with runs.atomic_write(staged_run.weights(0)) as temporary:
-            weights.write(weights.tensors_of(pruned.model), temporary)
-        staged_run.record_checksums(staged_run.weights(0), *(staged_run.folder / path.name for path in files))
-        staged_run.write_best(BestWeights(f"weights/{staged_run.weights(0).name}", step=0, cost=None, metric="loss"))
-    except BaseException:
-        runs.discard(staged_run)
-        raise
-    runs.commit(staged_run, out.folder)
+def _write_run(staged: StagedRun, init_run: Run, pruned: PrunedModel) -> None:
+    staged.write_settings(pruned.config)
+    run, files = staged.run, init_run.tokenizer_files()
+    for path in files:
+        shutil.copyfile(init_run.verify(path), run.folder / path.name)
+    runs.write_text(run.config, settings.dump(pruned.config))
+    with runs.atomic_write(run.weights(0)) as temporary:
+        weights.write(weights.tensors_of(pruned.model), temporary)
+    run.record_checksums(run.weights(0), *(run.folder / path.name for path in files))
+    run.write_best(BestWeights(f"weights/{run.weights(0).name}", step=0, cost=None, metric="loss"))
 
 
 def _translate_pairs(

@@ -6,11 +6,11 @@ from typing import Any
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.corpora import split_words
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
+from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.progress import stage, track
 from regard.report import (

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from regard.data.batch import DataPosition
 from regard.errors import RunError
+from regard.files import Count, Finite
 from regard.model import weights
-from regard.run import LatestCheckpoint, Run, atomic_write
+from regard.run import STEP, LatestCheckpoint, Run, atomic_write
 from regard.training.ema import Ema
 from regard.training.optim import Optimizers
 
@@ -25,14 +26,14 @@ OPTIMIZER_PREFIX, EMA_PREFIX = "optimizer:", "ema:"
 class TrainingState:
     """The state of a run besides its tensors: resume/<step>.json."""
 
-    step: int = 0
+    step: Count = 0
     data_position: DataPosition = field(default_factory=DataPosition)
-    elapsed: float = 0.0
-    log_bytes: int = 0
-    tracked_bytes: int = 0
-    best_step: int | None = None
-    best_cost: float | None = None
-    validations_without_improvement: int = 0
+    elapsed: Finite = 0.0
+    log_bytes: Count = 0
+    tracked_bytes: Count = 0
+    best_step: Count | None = None
+    best_cost: Finite | None = None
+    validations_without_improvement: Count = 0
     """Validations since the best one."""
 
     def after_validation(self, step: int, cost: float) -> "TrainingState":
@@ -121,10 +122,10 @@ class CheckpointManager:
         }
         best_weights = self.run.best_weights() if self.run.best.exists() else None
         for path in (self.run.folder / "weights").glob("[0-9]*"):
-            if int(path.stem) not in needed_steps and path != best_weights:
+            if STEP.fullmatch(path.stem) and int(path.stem) not in needed_steps and path != best_weights:
                 path.unlink(missing_ok=True)
         for path in (self.run.folder / "resume").glob("[0-9]*"):
-            if int(path.stem) != state.step:
+            if STEP.fullmatch(path.stem) and int(path.stem) != state.step:
                 path.unlink(missing_ok=True)
 
 
@@ -133,8 +134,7 @@ def _select_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tens
 
 
 def _read_state(run: Run, path: Path) -> TrainingState:
-    fields = run.read_json(path)
-    try:
-        return TrainingState(**{**fields, "data_position": DataPosition(**fields["data_position"])})
-    except (TypeError, KeyError) as error:
-        raise RunError(f"{path}: not the state of a run ({error})") from None
+    state = run.read_json(path, TrainingState)
+    if path != run.resume_state(state.step):
+        raise RunError(f"{path}: not the state of a run at this step, but at step {state.step}")
+    return state

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.config import Config, Head
 from regard.data.batch import Batch
 from regard.data.ibm_model1 import TranslationTable
 from regard.data.tokenizer import PAD
@@ -35,3 +36,10 @@ class GuidedAlignment:
 def guided_layer(layers: int) -> int:
     """The decoder layer to guide: low enough for the layers above to use its alignments."""
     return (layers - 1) // 2
+
+
+def guided_head(config: Config) -> Head | None:
+    """The head that training with these settings aligns; None without guided alignment."""
+    if not config.train.guided_alignment:
+        return None
+    return Head("decoder", guided_layer(config.model.depth("decoder")), "cross", 0)

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.data.batch import DataPosition
+from pydantic_core import from_json
+
 from regard.errors import RunError
-from regard.metrics import Score
+from regard.files import LineTooLongError, check_shape, iter_lines, open_regular
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
@@ -73,9 +74,9 @@ def read(path: Path) -> Iterator[Step | Validation]:
     """The steps and validations of a log, in the order in which they were written."""
     for record in read_json_lines(path):
         try:
-            yield _PARSERS[record["kind"]]({name: value for name, value in record.items() if name != "kind"})
-        except (AttributeError, KeyError, TypeError) as error:
-            raise RunError(f"{path}: a line is neither a step nor a validation ({error!r}): {record}") from None
+            yield _PARSERS[record.pop("kind")](record)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise RunError(f"{path}: a line is neither a step nor a validation ({error}): {record!a:.200}") from None
 
 
 def read_steps(path: Path) -> list[Step]:
@@ -90,18 +91,23 @@ def read_validations(path: Path) -> list[Validation]:
 
 def read_json_lines(path: Path) -> Iterator[Any]:
     """The objects of a JSON Lines file; a line that a kill cut short is skipped."""
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            with contextlib.suppress(json.JSONDecodeError):  # damage costs a point of a curve, no more
-                yield json.loads(line)
+    try:
+        with open_regular(path) as file:
+            for line in iter_lines(file):
+                with contextlib.suppress(ValueError):  # damage costs a point of a curve, no more
+                    yield from_json(line)
+    except (OSError, LineTooLongError) as error:
+        raise RunError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 def _parse_step(fields: Mapping[str, Any]) -> Step:
-    return Step(**{**fields, "data_position": DataPosition(*fields["data_position"])})
+    epoch, batch = fields["data_position"]
+    return check_shape({**fields, "data_position": {"epoch": epoch, "batch": batch}}, Step)
 
 
 def _parse_validation(fields: Mapping[str, Any]) -> Validation:
-    return Validation(**{**fields, "bleu": Score("BLEU", **fields["bleu"]) if fields["bleu"] else None})
+    bleu = {"name": "BLEU", **fields["bleu"]} if fields["bleu"] else None
+    return check_shape({**fields, "bleu": bleu}, Validation)
 
 
 _PARSERS: dict[str, Callable[[Mapping[str, Any]], Step | Validation]] = {

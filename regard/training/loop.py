@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Batches, DataPosition
 from regard.errors import DivergedError
+from regard.files import Count
 from regard.model.modules import device_of
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
@@ -26,11 +27,11 @@ from regard.training.schedule import Schedule
 class Step:
     """One optimizer step, as the log has it."""
 
-    number: int
+    number: Count
     data_position: DataPosition
     loss: float  # nats per target token, without label smoothing
     accuracy: float  # fraction of target tokens
-    tokens: int  # target tokens, padding excluded
+    tokens: Count  # target tokens, padding excluded
     learning_rate: float  # of AdamW
     grad_norm: float  # before clipping
     seconds: float

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import TrainConfig
+from regard.errors import ModelError
 from regard.training.muon import Muon
 
 SEPARATOR = "/"  # between the name of a parameter and the name of its state
@@ -50,7 +51,11 @@ class Optimizers:
         }
         for name, value in tensors.items():
             parameter_name, _, state_name = name.partition(SEPARATOR)
+            if parameter_name not in parameters:
+                raise ModelError(f"the state of the optimizer is of another model: it has {parameter_name!a:.80}")
             p = parameters[parameter_name]
+            if value.dim() and value.shape != p.shape:
+                raise ModelError(f"the state of the optimizer is of another model: {name} is {tuple(value.shape)}")
             # Where AdamW is not fused, its step count stays on the CPU.
             stays_on_cpu = state_name == "step" and p.device.type not in ("cpu", "cuda")
             optimizers_by_parameter[p].state[p][state_name] = value if stays_on_cpu else place_tensor(value, p)

@@ -9,7 +9,8 @@ import torch
 from regard.data.batch import Batch, batches_by_length
 from regard.data.store import Corpus
 from regard.decode import GreedySearch
-from regard.metrics import Score, corpus_bleu
+from regard.files import Count
+from regard.metrics import DEFAULT_TOKENIZATION, Score, Tokenization, corpus_bleu
 from regard.model.modules import device_of, evaluation_mode
 from regard.progress import track
 from regard.tasks.translate import Translator
@@ -22,7 +23,7 @@ SHUFFLED_BATCHES = 4
 class Validation:
     """The results of a validation."""
 
-    step: int
+    step: Count
     loss: float  # nats per target token
     accuracy: float  # fraction of target tokens
     bleu: Score | None
@@ -48,6 +49,7 @@ class Validator:
     dev: Corpus
     sentences: int
     batch_tokens: int
+    tokenization: Tokenization = DEFAULT_TOKENIZATION
 
     def validate(self, step: int) -> Validation:
         start = time.perf_counter()
@@ -99,4 +101,4 @@ class Validator:
         translations = self.translator.translate([pair.source for pair in pairs], GreedySearch(scored=False))
         distinct_sources = len({pair.source for pair in pairs})
         distinct_ratio = len(set(translations)) / distinct_sources if distinct_sources > 4 else None
-        return corpus_bleu(translations, [pair.target for pair in pairs]), distinct_ratio
+        return corpus_bleu(translations, [pair.target for pair in pairs], self.tokenization), distinct_ratio

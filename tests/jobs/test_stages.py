@@ -53,6 +53,9 @@ class Recorder:
         self.stages.append(CountedStage(description, total, self.open_stages))
         return self.stages[-1]
 
+    def show_note(self, text: str) -> None:
+        assert text
+
     def require(self, *descriptions: str) -> None:
         """All stages have ended and are complete, and these are among them."""
         assert self.open_stages == []

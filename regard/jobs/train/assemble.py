@@ -1,6 +1,7 @@
 """Builds the parts of a training session from a run, its settings and its data."""
 
 import time
+from collections.abc import Sequence
 
 import torch
 
@@ -9,15 +10,21 @@ from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.doctor import Diagnosis
 from regard.data.unigram import unigram_loss
+from regard.errors import RunError
+from regard.formats import Pair
 from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.load import load_weights, new_model
+from regard.jobs.evaluate import evaluate_translator
+from regard.jobs.load import load_weights, new_model, require_memory
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import ComputePlan, DataPlan, Note, TrainingEvent, TrainingPlan
 from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
 from regard.jobs.train.prepare import Preparation
+from regard.jobs.train.rehearsal import ScoringRehearsal
 from regard.jobs.train.session import TrainingSession
-from regard.jobs.train.training_data import TrainingData
+from regard.jobs.train.training_data import TrainingData, build_batches
+from regard.metrics import choose_tokenization
 from regard.model.transformer import EncoderDecoder
+from regard.progress import SilentListener, report_progress_to
 from regard.run import Run
 from regard.tasks.translate import Translator
 from regard.training import ema, optim
@@ -53,7 +60,7 @@ def build_session(
     loss_module = _build_loss_module(trained_model, c, padding_free, guided_alignment)
     checkpoints = _build_checkpoints(run, c, model, trained_model)
     state = checkpoints.load()
-    batches = _build_batches(config, data)
+    batches = build_batches(config, data)
     previous_seconds = state.elapsed + time.perf_counter() - start_time
     loop = _build_loop(c, loss_module, batches, checkpoints, processes, precision, previous_seconds)
     if trained_model is not model:  # the full model is validated, not its shard
@@ -63,6 +70,8 @@ def build_session(
     if (c.epochs or c.tokens) and loop.budget.steps:
         steps_per_epoch = count_steps_per_epoch(c, batches, processes.world_size)
         estimate = estimate.with_batches(steps_per_epoch, loop.budget.steps, c.minutes)
+    translator = Translator(model, data.tokenizers)
+    tokenization = choose_tokenization(config.data.target, data.dev.target)
     session = TrainingSession(
         run=run,
         config=config,
@@ -71,21 +80,23 @@ def build_session(
         model=model,
         loop=loop,
         checkpoints=checkpoints,
-        validator=Validator(
-            loss_module, Translator(model, data.tokenizers), data.dev, c.validation_sentences, c.batch_tokens
-        ),
+        validator=Validator(loss_module, translator, data.dev, c.validation_sentences, c.batch_tokens, tokenization),
         log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
         tracker=_build_tracker(run, c, checkpoints, processes, state),
         head_recorder=_build_head_recorder(run, c, model, data, processes, state.step),
         alarms=TrainingMonitor(unigram_loss(data.train.target_ids, data.dev.target_ids, vocab_size), c.warmup),
         throughput=ThroughputMonitor(estimate.tokens_per_second),
+        rehearsal=_build_rehearsal(run, c, translator, data),
         state=state,
     )
     if not processes.is_main_process:
         return session, []
     plan = _plan(session, estimate, precision, padding_free, prepared)
     alone = Note("train.shard=true needs several processes (torchrun); with one it changes nothing")
-    return session, [plan, alone] if c.shard and processes.world_size == 1 else [plan]
+    notes = [alone] if c.shard and processes.world_size == 1 else []
+    if description := tokenization.describe():
+        notes.append(Note(description))
+    return session, [plan, *notes]
 
 
 def count_steps_per_epoch(c: TrainConfig, batches: Batches, world_size: int) -> float:
@@ -136,6 +147,7 @@ def _build_loop(
 def _build_model(
     run: Run, config: Config, data: TrainingData, processes: SingleProcess, precision: Precision
 ) -> EncoderDecoder:
+    require_memory(config, data.tokenizers)
     model = new_model(config, data.tokenizers).to(processes.full_model_device, precision.weight_dtype)
     if run.initial_weights.exists():
         load_weights(model, run, run.initial_weights)
@@ -167,18 +179,6 @@ def _build_checkpoints(
     return FSDPCheckpoints(**vars(checkpoints), sharded_model=trained_model)
 
 
-def _build_batches(config: Config, data: TrainingData) -> Batches:
-    return Batches(
-        data.train,
-        data.tokenizers,
-        max_tokens=config.train.batch_tokens,
-        max_length=config.data.max_length,
-        seed=config.train.seed,
-        subword_regularization=config.data.subword_regularization,
-        concat_augment=config.data.concat_augment,
-    )
-
-
 def _build_head_recorder(
     run: Run, c: TrainConfig, model: EncoderDecoder, data: TrainingData, processes: SingleProcess, step: int
 ) -> NullHeadRecorder:
@@ -188,6 +188,14 @@ def _build_head_recorder(
 
     truncate_after(run.head_history, step)
     return HeadRecorder(run, model, data, c.head_stats_every)
+
+
+def _build_rehearsal(run: Run, c: TrainConfig, translator: Translator, data: TrainingData) -> ScoringRehearsal:
+    def score(pairs: Sequence[Pair]) -> object:
+        with report_progress_to(SilentListener()):
+            return evaluate_translator(run, translator, pairs)
+
+    return ScoringRehearsal(score, (data.test or data.dev).pairs(), c.minutes)
 
 
 def _build_tracker(
@@ -203,6 +211,23 @@ def _build_tracker(
     return open_tracker(run, c, checkpoints.optimizers, state)
 
 
+def _thread_reason(config: Config, prepared: Preparation, processes: SingleProcess) -> str:
+    reasons = {choice.name: choice.reason for choice in prepared.choices}
+    if config.train.threads:
+        return reasons.get("train.threads", "as set")
+    return f"the cores divided by {processes.local_world_size} processes"
+
+
+def _read_diagnosis(run: Run) -> Diagnosis | None:
+    """The diagnosis of the training data; None where there is none."""
+    if not run.doctor.exists():
+        return None
+    try:
+        return Diagnosis.from_dict(run.read_json(run.doctor))
+    except ValueError as error:
+        raise RunError(f"{run.doctor}: not a diagnosis ({error}); remove it, training does without") from None
+
+
 def _plan(
     session: TrainingSession,
     estimate: TrainingEstimate,
@@ -213,12 +238,6 @@ def _plan(
     """What will be trained, on what, and how long that takes."""
     run, config, data, processes = session.run, session.config, session.data, session.processes
     corpora = {"train": data.train, "dev": data.dev, "test": data.test}
-    if config.train.threads:
-        thread_reason = "as set"
-    elif processes.local_world_size == 1:
-        thread_reason = "one per core"
-    else:
-        thread_reason = f"the cores divided by {processes.local_world_size} processes"
     return TrainingPlan(
         config=config,
         data=DataPlan(
@@ -226,7 +245,7 @@ def _plan(
             held_out=data.held_out,
             source=config.data.source,
             target=config.data.target,
-            diagnosis=Diagnosis.from_dict(run.read_json(run.doctor)) if run.doctor.exists() else None,
+            diagnosis=_read_diagnosis(run),
             too_long=session.loop.batches.count_too_long(),
         ),
         vocab_size=data.tokenizers.target.vocab_size,
@@ -234,7 +253,7 @@ def _plan(
         compute=ComputePlan(
             device=str(processes.device),
             threads=torch.get_num_threads(),
-            thread_reason=thread_reason,
+            thread_reason=_thread_reason(config, prepared, processes),
             processes=processes.world_size,
             precision=str(precision),
             padding_free=padding_free,

@@ -9,8 +9,8 @@ from regard.config import Config
 from regard.data.store import Corpus
 from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
-from regard.jobs.train.prepare import stream_pairs
-from regard.progress import stage, track
+from regard.jobs.train.prepare import read_training_pairs
+from regard.progress import stage
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
@@ -38,6 +38,7 @@ class FileEstimate:
     """What training on some files would take."""
 
     pairs: int
+    """Those to train on."""
     choices: tuple[SuggestedSetting, ...]
     """The settings that training would choose, with their reasons."""
     cost: TrainingEstimate
@@ -56,10 +57,10 @@ class FileEstimate:
 
 
 def estimate_files(config: Config) -> FileEstimate:
-    """The choices and the cost, from reading through the files."""
+    """The choices and the cost, from the pairs that training would store: the same ones give the same choices."""
     configure_cpu(config.train.threads)
     pairs, source, target = 0, 0, 0
-    for pair in track(stream_pairs(config, config.data.train).read(), "reading pairs"):
+    for pair in read_training_pairs(config):
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
     config, choices = choose_missing_settings(config, pairs, (source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths

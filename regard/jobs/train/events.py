@@ -117,8 +117,8 @@ class TrainingFinished:
     set_name: str
     evaluation: Evaluation
     end: TrainingEnd
-    epochs: int
-    """Complete ones."""
+    epochs: float
+    """With the fraction of the last one."""
     seconds: float
     """Of training so far, earlier sessions included."""
     validation: Validation | None

@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ import torch
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
-from regard.errors import ConfigError, RunError, WriteError
-from regard.hardware import pick_device, retain_freed_memory, set_threads
+from regard.errors import BusyError, ConfigError, RunError, WriteError
+from regard.exchange import recover
+from regard.hardware import ThreadChoice, pick_device, retain_freed_memory, set_threads
+from regard.jobs.text_statistics import write_statistics
 from regard.jobs.train.assemble import build_session
 from regard.jobs.train.estimate import choose_missing_settings, require_memory
 from regard.jobs.train.events import Note, TrainingEvent
@@ -23,6 +24,7 @@ from regard.jobs.train.prepare import Preparation, measure_training_text, tokeni
 from regard.jobs.train.session import StopCallback
 from regard.jobs.train.training_data import open_training_data
 from regard.run import LatestCheckpoint, Run
+from regard.staged_run import stage_run
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
 from regard.training.planning.sizing import SuggestedSetting
 from regard.training.tracking.tracker import require_installed
@@ -31,7 +33,7 @@ __all__ = ["StopCallback", "resume_run", "train_run"]
 
 GRACE_SECONDS = 20.0  # for the main process to report its error before torchrun ends all processes
 END_SETTINGS = ("steps", "minutes", "epochs", "tokens")
-TRACKING_SETTINGS = ("track", "track_histograms")
+FREE_SETTINGS = ("track", "track_histograms", "threads")  # which change what is learnt by rounding at most
 
 
 def train_run(
@@ -41,7 +43,7 @@ def train_run(
     if not config.data.train:
         raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
     require_installed(config.train.track)
-    with _join_processes(config) as processes:
+    with _join_processes(config) as processes, contextlib.ExitStack() as exit_stack:
         # torchrun restarts all processes when one has died.
         if processes.broadcast(processes.is_main_process and _created_by_this_launch(folder)):
             run = runs.open_run(folder)
@@ -49,11 +51,10 @@ def train_run(
             return
         start_time = time.perf_counter()
         prepared = _run_on_main_process(
-            processes, should_stop, lambda: _create_run(folder, config, overwrite, init_from, processes)
+            processes, should_stop, lambda: _create_run(folder, config, overwrite, init_from, processes, exit_stack)
         )
         run = runs.open_run(folder)
-        with _lock_run(run, processes):
-            yield from _train(run, run.load_config(), should_stop, processes, start_time, prepared)
+        yield from _train(run, run.load_config(), should_stop, processes, start_time, prepared)
 
 
 def _created_by_this_launch(folder: Path) -> bool:
@@ -63,10 +64,15 @@ def _created_by_this_launch(folder: Path) -> bool:
 
 
 def _create_run(
-    folder: Path, config: Config, overwrite: bool, init_from: Path | None, processes: SingleProcess
+    folder: Path,
+    config: Config,
+    overwrite: bool,
+    init_from: Path | None,
+    processes: SingleProcess,
+    exit_stack: contextlib.ExitStack,
 ) -> Preparation:
-    """Create the run folder with everything that training needs."""
-    runs.require_free(folder, overwrite)
+    """Create the run folder with everything that training needs, and lock it until the exit stack is closed."""
+    staged = exit_stack.enter_context(stage_run(folder, overwrite))
     if init_from:
         if init_from.resolve() == folder.resolve():
             raise ConfigError(
@@ -75,13 +81,9 @@ def _create_run(
         _require_translator(runs.open_run(init_from).load_config())
         config = inherit_settings(runs.open_run(init_from), config)
     _require_translator(config)
-    staged_run = runs.stage(folder, config)
-    try:
-        prepared = _prepare_run(staged_run, config, processes)
-    except BaseException:
-        runs.discard(staged_run)
-        raise
-    runs.commit(staged_run, folder)
+    staged.write_settings(config)
+    prepared = _prepare_run(staged.run, config, processes)
+    staged.commit()
     return prepared
 
 
@@ -94,22 +96,10 @@ def _require_translator(config: Config) -> None:
 
 
 def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallback) -> Iterator[TrainingEvent]:
-    """Resume a run from its latest checkpoint; only the length of training and its tracking may change."""
+    """Resume a run from its latest checkpoint; only the length of training, tracking and threads may change."""
     run = runs.open_run(folder)
-    old_config = run.load_config()
-    if not old_config.data.train:
-        raise RunError(
-            f"{folder}: was imported or pruned, not trained, so it cannot be resumed. "
-            f"Fine-tune it in a new run: regard train FILES --from {folder} --out …"
-        )
-    config = settings.with_values(old_config, values)
-    changeable = (*END_SETTINGS, *TRACKING_SETTINGS)
-    if _without(config, changeable) != _without(old_config, changeable):
-        raise ConfigError(
-            f"{folder}: only train.steps, minutes, epochs, tokens, track and track_histograms may change when a run is "
-            f"resumed; for other settings train a new run with --out"
-        )
-    is_as_long = _without(config, TRACKING_SETTINGS) == _without(old_config, TRACKING_SETTINGS)
+    config = _resumed_config(run, values)
+    is_as_long = _without(config, FREE_SETTINGS) == _without(run.load_config(), FREE_SETTINGS)
     if is_as_long and run.finished() and run.best.exists():
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to continue training.")
         return
@@ -118,18 +108,44 @@ def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallbac
         yield from _continue_training(run, config, should_stop, processes)
 
 
+def _resumed_config(run: Run, values: Mapping[str, Any]) -> Config:
+    """The settings of a run that is resumed with other values."""
+    old_config, folder = run.load_config(), run.folder
+    if not old_config.data.train:
+        raise RunError(
+            f"{folder}: was imported or pruned, not trained, so it cannot be resumed. "
+            f"Fine-tune it in a new run: regard train FILES --from {folder} --out …"
+        )
+    config = settings.with_values(old_config, values)
+    changeable = (*END_SETTINGS, *FREE_SETTINGS)
+    if _without(config, changeable) != _without(old_config, changeable):
+        raise ConfigError(
+            f"{folder}: only train.steps, minutes, epochs, tokens, threads, track and track_histograms may change when "
+            f"a run is resumed; for other settings train a new run with --out"
+        )
+    return config
+
+
 def _continue_training(
     run: Run, config: Config, should_stop: StopCallback, processes: SingleProcess
 ) -> Iterator[TrainingEvent]:
-    start_time, finished = time.perf_counter(), run.finished()
+    start_time, old_config, finished = time.perf_counter(), run.load_config(), run.finished()
     processes.barrier()  # all processes have read the state before it changes
     with contextlib.ExitStack() as exit_stack:
-        prepared = _run_on_main_process(processes, should_stop, lambda: _reopen_run(run, config, processes, exit_stack))
+
+        def reopen() -> Preparation:
+            exit_stack.enter_context(runs.lock(run))
+            if (run.load_config(), run.finished()) != (old_config, finished):
+                raise BusyError(f"{run.folder}: was changed by another process meanwhile. Start again.")
+            return _reopen_run(run, config, processes)
+
+        prepared = _run_on_main_process(processes, should_stop, reopen)
         yield from _train(run, run.load_config(), should_stop, processes, start_time, prepared, extended=finished)
 
 
-def _reopen_run(run: Run, config: Config, processes: SingleProcess, exit_stack: contextlib.ExitStack) -> Preparation:
-    exit_stack.enter_context(runs.lock(run))
+def _reopen_run(run: Run, config: Config, processes: SingleProcess) -> Preparation:
+    run.require_no_links()
+    recover(run.folder)
     run.remove_temporary_files()
     if run.latest.exists():
         run.write_latest(LatestCheckpoint(run.read_latest().step, finished=False))
@@ -181,10 +197,6 @@ def _join_processes(config: Config) -> Iterator[SingleProcess]:
         processes.close()
 
 
-def _lock_run(run: Run, processes: SingleProcess) -> AbstractContextManager[None]:
-    return runs.lock(run) if processes.is_main_process else contextlib.nullcontext()
-
-
 def _without(config: Config, train_settings: Iterable[str]) -> Config:
     """The config, to be compared with another one regardless of these settings of training."""
     train_config = config.train.model_copy(update=dict.fromkeys(train_settings))
@@ -199,8 +211,9 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparat
         notes += copy_init_files(runs.open_run(Path(config.train.init_from)), run)
     start_time = time.perf_counter()
     write_texts(run, config)
-    set_threads(config.train.threads, processes.local_world_size)
-    config, choices = _choose_settings(run, config, processes.world_size)
+    write_statistics(run, config)
+    threads = set_threads(config.train.threads, processes.local_world_size)
+    config, choices = _choose_settings(run, config, threads, processes.world_size)
     tokenize_corpora(run, config)
     data = open_training_data(run, config)
     require_memory(config, data.tokenizers.target.vocab_size)
@@ -239,9 +252,14 @@ def _train(
         ) from None
 
 
-def _choose_settings(run: Run, config: Config, world_size: int) -> tuple[Config, list[SuggestedSetting]]:
+def _choose_settings(
+    run: Run, config: Config, threads: ThreadChoice, world_size: int
+) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set, written into the run."""
     pairs, source, target = measure_training_text(run)
     config, choices = choose_missing_settings(config, pairs, (source, target), world_size)
+    if not config.train.threads and world_size == 1:  # recorded, so that a resumed run rounds in the same way
+        choices = [*choices, SuggestedSetting("train.threads", threads.threads, threads.reason)]
+        config = settings.with_values(config, {"train.threads": threads.threads})
     runs.write_text(run.config, settings.dump(config))
     return config, choices

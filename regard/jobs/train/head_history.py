@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from regard.errors import RunError
+from regard.files import Count, Finite, check_shape
 from regard.run import write_text
 from regard.training.log import read_json_lines
 
@@ -14,10 +15,10 @@ from regard.training.log import read_json_lines
 class HeadSnapshot:
     """One head at one step."""
 
-    entropy: float
-    confidence: float
+    entropy: Finite
+    confidence: Finite
     role: str | None
-    lift: float | None
+    lift: Finite | None
     """Of the pattern that fits best."""
 
 
@@ -25,7 +26,7 @@ class HeadSnapshot:
 class HeadHistoryEntry:
     """All heads at one step."""
 
-    step: int
+    step: Count
     heads: Mapping[str, HeadSnapshot]
     """By name, as in `decoder.3.cross.5`."""
 
@@ -37,12 +38,9 @@ class HeadHistoryEntry:
 def read_head_history(path: Path) -> list[HeadHistoryEntry]:
     """The entries of a heads.jsonl; none where there is no file."""
     try:
-        return [
-            HeadHistoryEntry(record["step"], {name: HeadSnapshot(**head) for name, head in record["heads"].items()})
-            for record in (read_json_lines(path) if path.exists() else ())
-        ]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: a line is not the history of heads ({error!r})") from None
+        return [check_shape(record, HeadHistoryEntry) for record in (read_json_lines(path) if path.exists() else ())]
+    except ValueError as error:
+        raise RunError(f"{path}: a line is not the history of heads ({error})") from None
 
 
 def append_entry(path: Path, entry: HeadHistoryEntry) -> None:

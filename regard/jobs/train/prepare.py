@@ -11,9 +11,10 @@ from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.errors import DataError
-from regard.formats import read_pairs
-from regard.jobs.contamination import TrainingSources, load_trained_sources
-from regard.jobs.load import load_tokenizers
+from regard.formats import Pair, read_pairs
+from regard.jobs.contamination import TrainingSources, describe_contamination, load_trained_sources
+from regard.jobs.load import load_tokenizer, load_tokenizers
+from regard.jobs.train.training_data import read_texts_manifest
 from regard.progress import stage, track
 from regard.run import Run, atomic_write
 from regard.training.planning.sizing import SuggestedSetting
@@ -34,7 +35,9 @@ class Preparation:
 def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
     """The pairs of some files, which can be read several times."""
     c = config.data
-    return PairStream(lambda: read_pairs(files, c.source, c.target), PairStream.from_files(files).files)
+    return PairStream(
+        lambda: read_pairs(files, c.source, c.target, c.max_line_bytes), PairStream.from_files(files).files
+    )
 
 
 def diagnose(config: Config) -> Diagnosis:
@@ -54,13 +57,11 @@ def write_texts(run: Run, config: Config) -> None:
     diagnosis.require_trainable()
     run.write_json(run.doctor, diagnosis.as_dict())
     c = config.data
-    trained_sources = load_trained_sources(config.train.init_from) if config.train.init_from else TrainingSources(())
-    held_out_sets = [] if c.dev else ["dev"] if c.test else ["dev", "test"]
+    trained_sources = _load_initial_sources(config)
+    held_out_sets = _list_held_out_sets(config)
     held_out = _hold_out(config, diagnosis, held_out_sets, trained_sources)
     clean_pairs = track(diagnosis.clean(stream_pairs(config, c.train).read()), "storing train", diagnosis.pairs_kept)
-    counts = store.write_sets(
-        run.store, ("train", *held_out_sets), ((held_out.split_of(pair), pair) for pair in clean_pairs)
-    )
+    counts = store.write_sets(run.store, ("train", *held_out_sets), held_out.assign(clean_pairs))
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
             counts[name] = store.write_texts(run.store, name, diagnosis.clean(stream_pairs(config, files).read(), name))
@@ -68,13 +69,36 @@ def write_texts(run: Run, config: Config) -> None:
     for name in sets:
         if not counts[name]:
             raise DataError(f"no pair is left for {name}; `regard doctor` shows why; data.keep keeps what it drops")
-    notes = [
+    repeated = diagnosis.pairs_kept - sum(counts[name] for name in ("train", *held_out_sets))
+    notes = (
+        [f"{repeated:,} pairs repeat a source of {' or '.join(held_out_sets)}, and are in no set"] if repeated else []
+    )
+    notes += [
         note
         for name in sets
         if name != "train"
         for note in _contamination_notes(run, name, trained_sources, config.train.init_from)
     ]
     run.write_json(run.texts_manifest, {"notes": notes, "sets": sets, "held_out": held_out_sets})
+
+
+def read_training_pairs(config: Config) -> Iterator[Pair]:
+    """The pairs that training would store: without what the doctor drops, and without dev and test."""
+    diagnosis = diagnose(config)
+    diagnosis.require_trainable()
+    held_out = _hold_out(config, diagnosis, _list_held_out_sets(config), _load_initial_sources(config))
+    clean_pairs = track(diagnosis.clean(stream_pairs(config, config.data.train).read()), "reading pairs")
+    return (pair for name, pair in held_out.assign(clean_pairs) if name == "train")
+
+
+def _list_held_out_sets(config: Config) -> list[str]:
+    """The sets that are held out of the training files, because they have no files."""
+    return [] if config.data.dev else ["dev"] if config.data.test else ["dev", "test"]
+
+
+def _load_initial_sources(config: Config) -> TrainingSources:
+    """The sources that the run was trained on from which this one is initialized."""
+    return load_trained_sources(config.train.init_from) if config.train.init_from else TrainingSources(())
 
 
 def _hold_out(
@@ -91,11 +115,9 @@ def _hold_out(
 def _contamination_notes(run: Run, name: str, trained_sources: TrainingSources, init_from: str) -> Iterator[str]:
     """A note on sentences of a held-out set that the initial run was trained on."""
     sources = Texts(run.store, f"{name}.source")
-    if count := sum(source in trained_sources for source in sources) if len(trained_sources) else 0:
-        yield (
-            f"{name}: {count:,} of {len(sources):,} sources were trained on by {init_from}, from which this run is "
-            f"initialized: scores on them measure memorization. Give --dev and --test files that are new to it."
-        )
+    count = sum(source in trained_sources for source in sources) if len(trained_sources) else 0
+    if note := describe_contamination(count, len(sources), f"{init_from}, from which this run is initialized"):
+        yield f"{name}: {note}. Give --dev and --test files that are new to it."
 
 
 def tokenize_corpora(run: Run, config: Config) -> None:
@@ -103,7 +125,7 @@ def tokenize_corpora(run: Run, config: Config) -> None:
     if run.tokens_manifest.exists():
         return
     tokenizers, notes = _train_tokenizers(run, config)
-    for name in run.read_json(run.texts_manifest)["sets"]:
+    for name in read_texts_manifest(run).sets:
         store.write_ids(run.store, name, tokenizers)
     run.write_json(run.tokens_manifest, {"notes": notes})
 
@@ -126,7 +148,7 @@ def _train_tokenizer(
     """Train a tokenizer, unless that was done before a kill."""
     path = run.tokenizer(side)
     if run.has_checksum(path):
-        return Tokenizer(run.verify(path).read_bytes()), []
+        return load_tokenizer(run, side), []
     stride = -(-count // MAX_TOKENIZER_SENTENCES)
     vocab_size = config.data.vocab_size
     with stage("training the tokenizer"):

@@ -21,6 +21,7 @@ from regard.jobs.train.events import (
     ValidationFinished,
 )
 from regard.jobs.train.head_history import NullHeadRecorder
+from regard.jobs.train.rehearsal import ScoringRehearsal
 from regard.jobs.train.training_data import TrainingData
 from regard.model import weights
 from regard.model.modules import count_parameters
@@ -35,8 +36,7 @@ from regard.training.tracking.tracker import NullTracker
 from regard.training.validate import Validation, Validator
 
 StopCallback = Callable[[], bool]
-BEAM_COST_FACTOR = 3.0  # the cost of beam search, in units of greedy search
-REPORT_SECONDS = 5.0
+LONG_SCORING_SHARE = 0.25  # of all minutes, from which on the user is warned
 
 
 class _RunningMean:
@@ -74,6 +74,7 @@ class TrainingSession:
     head_recorder: NullHeadRecorder
     alarms: TrainingMonitor
     throughput: ThroughputMonitor
+    rehearsal: ScoringRehearsal
     state: TrainingState
     _recent_loss: _RunningMean = field(default_factory=_RunningMean, init=False)
     _steps_per_second: float = field(default=0.0, init=False)  # smoothed
@@ -128,6 +129,7 @@ class TrainingSession:
         if slow_warning := self.throughput.update(step.tokens, step.seconds):
             yield Alarm(slow_warning)
         yield from self._validate_and_save(step.number)
+        yield from self._reserve_final_seconds(step.number)
 
     def _validate_and_save(self, step: int) -> Iterator[TrainingEvent]:
         c = self.config.train
@@ -167,7 +169,7 @@ class TrainingSession:
             set_name=set_name,
             evaluation=evaluation,
             end=self._end(),
-            epochs=self.state.data_position.epoch,
+            epochs=epochs,
             seconds=self.loop.budget.elapsed,
             validation=self._last_validation,
             earlier_loss=self._earlier_loss,
@@ -220,15 +222,22 @@ class TrainingSession:
         if self._last_validation:
             self._earlier_loss = min(self._earlier_loss or math.inf, self._last_validation.loss)
         self._last_validated_step, self._last_validation = step, validation
-        self.loop.budget.reserved_seconds = self._estimate_final_seconds(validation)
         return validation
 
-    def _estimate_final_seconds(self, validation: Validation) -> float:
-        """Seconds that the end of training will take: two more validations, and the scores of the finished model."""
-        num_scored = len(self.data.test or self.data.dev)
-        return (
-            2 * validation.seconds + BEAM_COST_FACTOR * validation.seconds_per_translation * num_scored + REPORT_SECONDS
-        )
+    def _reserve_final_seconds(self, step: int) -> Iterator[TrainingEvent]:
+        """Reserve the time that the end of training will take: two more validations, scoring, the report."""
+        first = self.rehearsal.final_seconds is None
+        if not self.rehearsal.rehearse_if_due(self.loop.budget.progress(step)):
+            return
+        scoring_seconds = self.rehearsal.final_seconds
+        assert scoring_seconds is not None and self.rehearsal.minutes is not None
+        validation_seconds = self._last_validation.seconds if self._last_validation else scoring_seconds / 4
+        self.loop.budget.reserved_seconds = scoring_seconds + 2 * validation_seconds
+        if first and scoring_seconds > LONG_SCORING_SHARE * 60 * self.rehearsal.minutes:
+            yield Note(
+                f"scoring {len(self.rehearsal.pairs):,} sentences at the end takes about {scoring_seconds / 60:.1f} of "
+                f"the {self.rehearsal.minutes:g} minutes; more --minutes or a smaller test set leave more for training"
+            )
 
     def _save(self) -> None:
         """Write a checkpoint, once per step: writing it again could damage it if the process is killed."""

@@ -54,8 +54,24 @@ class TrainingEstimate:
             f"memory: about {self.memory_bytes / 2**20:,.0f} MB",
             f"speed: about {self.tokens_per_second:,.0f} target tokens per second, "
             f"{self.seconds_per_step:.2f} s per step",
-            f"time: about {self.minutes:,.0f} minutes for {self.steps:,.0f} steps, {self.epochs:.1f} epochs",
+            f"time: {format_minutes(self.minutes)} for {self.steps:,.0f} steps, {format_epochs(self.epochs)} epochs",
         ]
+
+
+def format_minutes(minutes: float) -> str:
+    """An estimated time in words; never none at all."""
+    if minutes < 0.75:
+        return "less than a minute"
+    if minutes < 90:
+        count = round(minutes)
+        return f"about {count} minute{'' if count == 1 else 's'}"
+    hours = minutes / 60
+    return f"about {hours:.1f} hours" if hours < 48 else f"about {hours / 24:.1f} days"
+
+
+def format_epochs(epochs: float) -> str:
+    """A number of epochs; a small part of one is not 0.0."""
+    return f"{epochs:.1f}" if epochs >= 0.95 else f"{epochs:.2g}"
 
 
 def matmul_efficiency(width: int) -> float:

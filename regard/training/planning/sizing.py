@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.config import Config, ModelConfig, explicit_settings
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
-from regard.training.planning.estimate import TrainingEstimate, estimate_training
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
 
 BYTES_PER_TOKEN = 3.5
 DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
@@ -114,7 +114,7 @@ def _suggest(
     for name, value in (("dim", preset.dim), ("layers", preset.layers), ("heads", preset.heads), ("ffn", preset.ffn)):
         yield SuggestedSetting(f"model.{name}", value, size_reason)
     dropout = 0.1 if expected.epochs < 15 else 0.2 if expected.epochs < 40 else 0.3
-    yield SuggestedSetting("model.dropout", dropout, f"about {expected.epochs:.1f} epochs")
+    yield SuggestedSetting("model.dropout", dropout, f"about {format_epochs(expected.epochs)} epochs")
     batch_reason = "small batches learn faster, and are large enough for efficient matrix multiplication on a CPU"
     yield SuggestedSetting(
         "train.batch_tokens",

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import regard
+from regard.atomic import TEMPORARY_SUFFIX
 from regard.config import Config
 from regard.decode import BeamSearch, GreedySearch
 from regard.errors import ConfigError, DataError, RegardError, RunError
@@ -23,7 +24,7 @@ from regard.jobs.train.events import (
 )
 from regard.jobs.translate.engine import open_engine
 from regard.model import weights
-from regard.run import TEMPORARY_SUFFIX, Run
+from regard.run import Run
 from regard.training import log
 
 
@@ -231,10 +232,23 @@ def test_a_run_that_goes_on_may_change_its_end_only(tmp_path, tiny):
     train(tmp_path / "run", tiny("train.steps=2"))
     before = Run(tmp_path / "run").config.read_text()
     with pytest.raises(
-        ConfigError, match=r"only train.steps, minutes, epochs, tokens, track and track_histograms may change"
+        ConfigError, match=r"only train.steps, minutes, epochs, tokens, threads, track and track_histograms may change"
     ):
         list(job.resume_run(tmp_path / "run", {"model.dropout": 0.3}, never))
     assert Run(tmp_path / "run").config.read_text() == before
+
+
+def test_the_number_of_threads_is_recorded_and_may_change(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=1"))
+    assert Run(tmp_path / "run").load_config().train.threads == 1  # OMP_NUM_THREADS of the tests
+    list(job.resume_run(tmp_path / "run", {"train.threads": 2, "train.steps": 2}, never))
+    assert Run(tmp_path / "run").load_config().train.threads == 2
+
+
+def test_the_end_of_training_is_reserved_from_the_minutes(tmp_path, tiny, monkeypatch):
+    monkeypatch.setattr("regard.jobs.train.rehearsal.MARKS", (0.0,))
+    events = train(tmp_path / "run", tiny("train.minutes=0.02", "train.steps=3"))
+    assert any(isinstance(e, Note) and "sentences at the end takes about" in e.text for e in events)
 
 
 def test_a_finished_run_says_so(tmp_path, tiny):
@@ -402,7 +416,7 @@ def test_the_report_has_epochs_with_a_fraction(tiny, tmp_path: Path):
 
 
 def test_a_model_that_no_machine_holds_is_refused_before_it_is_built(tmp_path, tiny):
-    huge = tiny("model.dim=1000000", "model.ffn=1000000", "train.steps=1")
+    huge = tiny("model.dim=65536", "model.ffn=1000000", "train.steps=1")
     with pytest.raises(ConfigError, match=r"would take about [\d,.]+ GB, and [\d,.]+ GB are free"):
         list(job.train_run(tmp_path / "run", huge, False, never))
     assert not (tmp_path / "run").exists()

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from regard import config as settings
-from regard import run as runs
 from regard.data.corpora import english_french
 from regard.data.store import Texts
 from regard.errors import RegardError
 from regard.jobs.train.prepare import write_texts
+from regard.run import Run
 
 PAIRS = [(pair.source, pair.target) for pair in english_french.generate(40, 5)]
 
@@ -55,7 +55,8 @@ def test_no_wrong_pair_is_trained_on_silently(tmp_path: Path, count: int):
         for name, raw in zip(("a.en", "a.fr"), sides, strict=True):
             (folder / name).write_bytes(raw)
         config = settings.build({"data": {"train": [str(folder / "a.en"), str(folder / "a.fr")]}})
-        run = runs.stage(folder / "run", config)
+        run = Run(folder / "run")
+        run.folder.mkdir()
         try:
             write_texts(run, config)
         except RegardError as error:

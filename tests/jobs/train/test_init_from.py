@@ -128,12 +128,17 @@ def test_a_run_that_surely_collapses_is_called_out(tmp_path, files):
 
 def test_sentences_that_the_first_run_was_trained_on_are_told(origin: Path, tmp_path: Path, files: Path):
     seen, sources = load_trained_sources(origin), (files / "train.en").read_text(encoding="utf-8").splitlines()
-    assert sources[0] in seen and "never said" not in seen and len(seen) == len(set(sources))
+    assert (
+        sources[0] in seen
+        and f" {sources[0].upper()}" in seen
+        and "never said" not in seen
+        and len(seen) == len(set(sources))
+    )
     again = [str(files / "train.en"), str(files / "train.fr")]
     config = settings.build({"data": {"train": again}, "train": {"steps": 2}})
     notes = [
         event for event in job.train_run(tmp_path / "second", config, False, never, origin) if isinstance(event, Note)
     ]
-    warnings = [note.text for note in notes if f"sources were trained on by {origin}" in note.text]
+    warnings = [note.text for note in notes if f"occur in the training text of {origin}" in note.text]
     assert [text.partition(":")[0] for text in warnings] == ["dev", "test"]
     assert sources[0] in load_trained_sources(tmp_path / "second")  # by way of the first

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.run import TEMPORARY_SUFFIX, Run
+from regard.atomic import TEMPORARY_SUFFIX
+from regard.run import Run
 from tests.jobs.conftest import TINY
 from tests.jobs.train.test_fit import assert_same
 

@@ -84,7 +84,7 @@ def test_event_files_have_what_the_log_has_and_the_weights_are_the_same(tmp_path
     assert [step for step, _ in curves["dev/loss"]] == [4, 8, 10]
     assert ("train/muon_learning_rate" in curves) == (optimizer == "muon")
     assert not Run(tmp_path / "untracked").tensorboard.exists()
-    assert run.tensorboard in run.existing_paths()
+    assert run.tensorboard in run.paths()
 
 
 def test_scores_travel_with_their_signatures(tmp_path, tiny):

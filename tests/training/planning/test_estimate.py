@@ -5,7 +5,7 @@ import pytest
 from regard import config as settings
 from regard.config import Config
 from regard.training.planning.cost import MeanLengths
-from regard.training.planning.estimate import estimate_training
+from regard.training.planning.estimate import estimate_training, format_epochs, format_minutes
 
 LENGTHS = MeanLengths(13.0, 17.0)
 
@@ -47,3 +47,19 @@ def test_two_processes_need_half_of_the_updates_for_an_epoch():
     one, two = (estimate_training(config, 29_000, LENGTHS, 6000, 1e11, ranks) for ranks in (1, 2))
     assert two.steps == pytest.approx(one.steps / 2)
     assert two.tokens_per_second == pytest.approx(2 * one.tokens_per_second)
+
+
+@pytest.mark.parametrize("minutes", [0.001, 0.3, 0.74, 0.75, 1.2, 89.4, 91, 5000])
+def test_no_training_takes_no_time(minutes: float):
+    assert " 0" not in format_minutes(minutes) and "1 minutes" not in format_minutes(minutes)
+
+
+def test_a_part_of_an_epoch_is_not_none():
+    assert [format_epochs(epochs) for epochs in (0.004, 0.25, 0.96, 1.0, 12.34)] == [
+        "0.004",
+        "0.25",
+        "1.0",
+        "1.0",
+        "12.3",
+    ]
+    assert "about 0 minutes" not in "\n".join(cost("train.steps=1").lines())

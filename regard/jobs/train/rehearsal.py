@@ -1,0 +1,50 @@
+"""How long the end of training will take: its final scoring, timed on a few sentences now and then."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from regard.formats import Pair
+
+NUM_SENTENCES = 31
+# Of the time of training. Not early: a model that has learnt little translates to the length limit, which takes longer.
+MARKS = (0.4, 0.6, 0.75, 0.85, 0.95)
+MAX_SHARE = 0.03  # of all minutes that may be spent on rehearsals
+REPORT_SECONDS = 5.0  # for the report, on a quiet machine
+
+
+@dataclass
+class ScoringRehearsal:
+    """Scores a sample of the sentences that will be scored at the end, and extrapolates its time to all of them."""
+
+    score: Callable[[Sequence[Pair]], object]
+    """Translates and scores some pairs as at the end; only the time that it takes is used."""
+    pairs: Sequence[Pair]
+    """All that will be scored."""
+    minutes: float | None
+    """Of all training; None: the time does not matter, and nothing is rehearsed."""
+    final_seconds: float | None = field(default=None, init=False)
+    """Seconds of the final scoring and the report; None as long as nothing was rehearsed."""
+    _seconds_spent: float = field(default=0.0, init=False)
+    _num_done: int = field(default=0, init=False)
+
+    def rehearse_if_due(self, progress: float) -> bool:
+        """Rehearse if training has come to the next mark; whether it was done."""
+        if self.minutes is None or self._seconds_spent > MAX_SHARE * 60 * self.minutes:
+            return False
+        num_due = sum(progress >= mark for mark in MARKS)
+        if num_due <= self._num_done:
+            return False
+        self._num_done = num_due
+        self._rehearse()
+        return True
+
+    def _rehearse(self) -> None:
+        stride = -(-len(self.pairs) // NUM_SENTENCES)
+        sample = self.pairs[::stride]
+        wall_start, cpu_start = time.perf_counter(), time.thread_time()
+        self.score(sample)
+        seconds, cpu_seconds = time.perf_counter() - wall_start, time.thread_time() - cpu_start
+        slowdown = max(1.0, seconds / max(cpu_seconds, 1e-9))  # by other programs
+        self._seconds_spent += seconds
+        self.final_seconds = seconds * len(self.pairs) / len(sample) + REPORT_SECONDS * slowdown
