@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from regard.formats import Pair
 from regard.metrics import (
+    DEFAULT_TOKENIZATION,
     Metric,
     Score,
+    Tokenization,
+    choose_tokenization,
     corpus_bleu,
     corpus_chrf,
     corpus_rouge_l,
@@ -71,6 +74,15 @@ class Baselines:
     length_ratio: float
     """Characters of the translations per character of the references."""
 
+    def is_below(self, bleu: Score) -> bool:
+        """Whether BLEU is better than by chance: above the interval of other sentences' translations, if it has one.
+
+        Where those have no match at all, any match is better.
+        """
+        chance = self.shuffled_translations
+        has_interval = chance.high is not None and chance.value > 0
+        return bleu.value > (chance.high if has_interval and chance.high is not None else chance.value)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -83,6 +95,8 @@ class Evaluation:
     """Nats per target token; None without teacher forcing."""
     pads_counted: PadInclusiveScores | None = None
     """Accuracy and loss with padding counted; None without teacher forcing."""
+    tokenization: Tokenization = DEFAULT_TOKENIZATION
+    """How the text was split for BLEU, and for TER and ROUGE where the language has no spaces."""
 
 
 def evaluate(
@@ -90,11 +104,18 @@ def evaluate(
     pairs: Sequence[Pair],
     teacher_force: Callable[[Sequence[Pair]], Sequence[TeacherForcingResult]] | None = None,
     metrics: Mapping[str, Metric] = METRICS,
+    language: str = "",
 ) -> Evaluation:
-    """Translate every source and score the results against the targets; `teacher_force` adds accuracy and loss."""
+    """Translate every source and score the results against the targets; `teacher_force` adds accuracy and loss.
+
+    `language` is the code of the target language, which text is split by; unset: that of the references.
+    """
     references = [pair.target for pair in pairs]
+    tokenization = choose_tokenization(language, references)
     translations = list(translate([pair.source for pair in pairs]))
-    scores = {name: metric(translations, references) for name, metric in track(metrics.items(), "scoring")}
+    scores = {
+        name: metric(translations, references, tokenization) for name, metric in track(metrics.items(), "scoring")
+    }
     loss, pad_scores = None, None
     if teacher_force is not None:
         results = teacher_force(pairs)
@@ -102,12 +123,18 @@ def evaluate(
         loss = sum(r.loss for r in results) / sum(r.tokens for r in results)
         pad_scores = score_with_pads(results)
     sentences = [
-        SentenceResult(pair.source, pair.target, out, sentence_bleu(out, pair.target), sentence_chrf(out, pair.target))
+        SentenceResult(
+            pair.source,
+            pair.target,
+            out,
+            sentence_bleu(out, pair.target, tokenization),
+            sentence_chrf(out, pair.target),
+        )
         for pair, out in track(zip(pairs, translations, strict=True), "scoring sentences", len(pairs))
     ]
     with stage("scoring baselines"):
-        baselines = _baselines(pairs, translations)
-    return Evaluation(scores, sentences, baselines, loss, pad_scores)
+        baselines = _baselines(pairs, translations, tokenization)
+    return Evaluation(scores, sentences, baselines, loss, pad_scores, tokenization)
 
 
 def score_with_pads(results: Sequence[TeacherForcingResult]) -> PadInclusiveScores:
@@ -124,13 +151,13 @@ def score_with_pads(results: Sequence[TeacherForcingResult]) -> PadInclusiveScor
     )
 
 
-def _baselines(pairs: Sequence[Pair], translations: Sequence[str]) -> Baselines:
+def _baselines(pairs: Sequence[Pair], translations: Sequence[str], tokenization: Tokenization) -> Baselines:
     references = [pair.target for pair in pairs]
     shift = max(1, len(pairs) // 2)  # every translation against the reference of another sentence
     shuffled_translations = [*translations[shift:], *translations[:shift]]
     length_ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     return Baselines(
-        corpus_bleu([pair.source for pair in pairs], references),
-        corpus_bleu(shuffled_translations, references),
+        corpus_bleu([pair.source for pair in pairs], references, tokenization),
+        corpus_bleu(shuffled_translations, references, tokenization),
         length_ratio,
     )

@@ -16,6 +16,7 @@ from regard.formats.registry import FORMATS
 HERE = Path(__file__).parent
 EXAMPLE_PLUGIN = HERE.parent / "examples" / "plugin.py"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+os.environ["OMP_NUM_THREADS"] = "1"  # tests run side by side: threads of one process would wait for the other's
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 

@@ -9,7 +9,7 @@ from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors atomic config run hardware progress plugins",
+    "errors files atomic exchange config run staged_run hardware progress plugins languages",
     "formats metrics kernels report",
     "model data decode evaluation",
     "runtime",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.progress import Stage, report_progress_to, stage, track
+from regard.progress import Stage, report_note, report_progress_to, stage, track
 
 
 class Listener:
@@ -12,6 +12,9 @@ class Listener:
     def start_stage(self, description: str, total: int | None) -> Stage:
         self.events.append(("start", description, total))
         return _Stage(self.events, description)
+
+    def show_note(self, text: str) -> None:
+        self.events.append(("note", text))
 
 
 class _Stage:
@@ -48,10 +51,18 @@ def test_a_stage_ends_even_if_its_work_fails():
     assert listener.events == [("start", "scoring", 7), ("advance", "scoring", 5), ("finish", "scoring")]
 
 
+def test_a_note_reaches_the_listener():
+    listener = Listener()
+    with report_progress_to(listener):
+        report_note("the machine is busy")
+    assert listener.events == [("note", "the machine is busy")]
+
+
 def test_outside_the_block_nothing_listens():
     listener = Listener()
     with report_progress_to(listener):
         pass
+    report_note("the machine is busy")
     assert list(track(iter("abc"), "reading")) == ["a", "b", "c"]
     assert listener.events == []
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from regard import config as configs
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
+from regard.atomic import open_output
 from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
 from regard.jobs.doctor import write_clean_corpus
 from regard.jobs.train.prepare import diagnose
 from regard.progress import track
-from regard.run import atomic_write
 
 
 def doctor(
@@ -63,6 +63,7 @@ def corpus(name: str, pairs: int = 10_000, seed: int = 1, out: AnyPath | None = 
         raise ConfigError(f"pairs={pairs}: a corpus has at least one pair")
     generate = CORPORA[name]
     if out is not None:
-        with atomic_write(Path(out)) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in track(write_rows(generate(pairs, seed)), "generating pairs", pairs))
+        with open_output(Path(out)) as file:
+            rows = track(write_rows(generate(pairs, seed)), "generating pairs", pairs)
+            file.writelines(f"{row}\n".encode() for row in rows)
     return generate(pairs, seed)

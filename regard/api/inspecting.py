@@ -5,15 +5,16 @@ from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
+from regard.atomic import open_output
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs import prune as pruning
 from regard.jobs.look.heads import HeadOptions, HeadTable, inspect_heads
-from regard.jobs.look.inspected_run import open_inspected_run
+from regard.jobs.look.inspected_run import DEFAULT_EXAMPLES, open_inspected_run
 from regard.jobs.look.inspections import Inspection, LookOptions, inspect_run
 from regard.jobs.look.senses import SenseAnalysis, analyze_senses, read_sentences
-from regard.run import open_run, write_text
+from regard.run import open_run
 
 
 def look(
@@ -25,7 +26,7 @@ def look(
     csv: AnyPath | None = None,
     npz: AnyPath | None = None,
     head: str | None = None,
-    sentences: int = 100,
+    sentences: int = DEFAULT_EXAMPLES,
     measure: bool = True,
     positions: bool = False,
     num_positions: int = 24,
@@ -67,7 +68,7 @@ def look(
 def heads(
     run: AnyPath,
     *files: Files,
-    sentences: int = 200,
+    sentences: int = DEFAULT_EXAMPLES,
     grammar: bool = False,
     ablate: str = "zero",
     keep_only: bool = False,
@@ -94,7 +95,8 @@ def heads(
         configure_cpu(0)
         table = inspect_heads(open_inspected_run(Path(run), device), options)
     if links is not None:
-        write_text(links, table.format_links())
+        with open_output(links) as file:
+            file.write(table.format_links().encode())
     return table
 
 

@@ -14,7 +14,8 @@ from regard.formats import Pair
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.look.inspected_run import InspectedRun
-from regard.jobs.translate.text import LengthLimit, translate_texts
+from regard.jobs.translate.pipeline import build_pipeline
+from regard.jobs.translate.text import translate_texts
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.embed import Embedder
@@ -34,34 +35,76 @@ class TranslationModel:
         self.run = run
         self.translator = translator
         """The model with its tokenizers: `translator.model` is the PyTorch module."""
-        self._length_limit = LengthLimit(run.config.data.max_length)
-
-    @overload
-    def translate(self, texts: str, *, beam: int = 5, alpha: float = 1.0, search: Search | None = None) -> str: ...
+        self._pipeline = build_pipeline(Run(run.folder), translator.tokenizers)
 
     @overload
     def translate(
-        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, search: Search | None = None
+        self,
+        texts: str,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        search: Search | None = None,
+        split_sentences: str = "auto",
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Texts,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        search: Search | None = None,
+        split_sentences: str = "auto",
     ) -> list[str]: ...
 
     @overload
     def translate(
-        self, texts: str, *, beam: int = 5, alpha: float = 1.0, scores: Literal[True], search: Search | None = None
+        self,
+        texts: str,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        scores: Literal[True],
+        search: Search | None = None,
+        split_sentences: str = "auto",
     ) -> Translation: ...
 
     @overload
     def translate(
-        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, scores: Literal[True], search: Search | None = None
+        self,
+        texts: Texts,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        scores: Literal[True],
+        search: Search | None = None,
+        split_sentences: str = "auto",
     ) -> list[Translation]: ...
 
     @overload
     def translate(
-        self, texts: str, *, beam: int = 5, alpha: float = 1.0, nbest: int, scores: bool = False
+        self,
+        texts: str,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        nbest: int,
+        scores: bool = False,
+        split_sentences: str = "auto",
     ) -> list[Translation]: ...
 
     @overload
     def translate(
-        self, texts: Texts, *, beam: int = 5, alpha: float = 1.0, nbest: int, scores: bool = False
+        self,
+        texts: Texts,
+        *,
+        beam: int = 5,
+        alpha: float = 1.0,
+        nbest: int,
+        scores: bool = False,
+        split_sentences: str = "auto",
     ) -> list[list[Translation]]: ...
 
     def translate(
@@ -73,6 +116,7 @@ class TranslationModel:
         nbest: int | None = None,
         scores: bool = False,
         search: Search | None = None,
+        split_sentences: str = "auto",
     ) -> str | Translation | list[str] | list[Translation] | list[list[Translation]]:
         """Translate a text, or every text of a list; the result has the form of the input.
 
@@ -84,9 +128,10 @@ class TranslationModel:
         3
 
         `beam` is the beam width (1: greedy search), `alpha` the length penalty. With `scores`, a result is a
-        `Translation` with `text` and `score`; with `nbest`, a list of that many of them, best first. `search` replaces
-        the beam search, as in `search=regard.SamplingSearch(temperature=0.8)`. Blank texts stay as they are, line ends
-        are kept, and lines longer than in training are split at sentence ends.
+        `Translation` with `text`, `score` and `issues`, what it has probably lost; with `nbest`, a list of at most that
+        many of them with different texts, best first. `search` replaces the beam search, as in
+        `search=regard.SamplingSearch(temperature=0.8)`. `split_sentences` is that of `translate_file`. Blank texts stay
+        as they are, line ends are kept, and lines longer than in training are split at sentence ends.
         """
         one = isinstance(texts, str)
         items = [texts] if isinstance(texts, str) else _require_texts(texts, "translate()")
@@ -95,7 +140,10 @@ class TranslationModel:
         if nbest is not None and nbest < 1:
             raise ValueError(f"nbest={nbest}: expected 1 or more")
         search = search or _build_search(beam, alpha, nbest, scores)
-        candidates = translate_texts(self.translator, items, search, self._length_limit)
+        pipeline = self._pipeline
+        if split_sentences != "auto":
+            pipeline = build_pipeline(Run(self.run.folder), self.translator.tokenizers, "split", split_sentences)
+        candidates = translate_texts(self.translator, items, search, pipeline)
         if nbest is not None:
             return candidates[0] if one else candidates
         best = [row[0] for row in candidates]

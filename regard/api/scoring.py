@@ -18,6 +18,7 @@ def evaluate(
     alpha: float = 1.0,
     lowercase: bool = False,
     tokenize: str | None = None,
+    split_sentences: str = "auto",
     device: str = "auto",
     progress: bool = False,
 ) -> FileEvaluation:
@@ -28,11 +29,12 @@ def evaluate(
     ['accuracy', 'bleu', 'chrf', 'rouge', 'ter']
 
     `files` are two aligned text files, or one file of pairs. The scores are also written into the run. `lowercase` and
-    `tokenize` add BLEU as some papers compute it.
+    `tokenize` add BLEU as some papers compute it. Lines are translated as `translate_file` does it, `split_sentences`
+    included.
     """
     metrics = select_metrics(lowercase, tokenize)
     with showing(progress):
-        return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device)
+        return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
 
 
 def compare(

@@ -5,22 +5,17 @@ from pathlib import Path
 
 from regard.api.arguments import AnyPath
 from regard.api.terminal import showing
+from regard.data.text_statistics import TextStatistics
 from regard.decode import BeamSearch, Search
-from regard.errors import ConfigError
 from regard.formats import check_translation, open_document
 from regard.formats.document import is_plain_text
-from regard.jobs.translate.text import (
-    DocumentResult,
-    LengthLimit,
-    accept_translation,
-    translate_document,
-    translate_lines,
-)
+from regard.jobs.text_statistics import load_statistics
+from regard.jobs.translate.pipeline import build_length_limit, build_pipeline
+from regard.jobs.translate.sentence_splitting import choose_splitting
+from regard.jobs.translate.text import DocumentResult, accept_translation, translate_document, translate_lines
 from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
-from regard.run import open_run
+from regard.run import Run, open_run
 from regard.tasks.translate import Translation
-
-LONG_LINES = ("split", "refuse")
 
 
 def translate_file(
@@ -31,6 +26,7 @@ def translate_file(
     search: Search | None = None,
     runtime: RuntimeOptions | None = None,
     long: str = "split",
+    split_sentences: str = "auto",
     progress: bool = False,
 ) -> DocumentResult:
     """Translate a text, .po or .xlf file; the translated file is written to `out`, which may be the file itself.
@@ -42,15 +38,21 @@ def translate_file(
     file is translated line by line. `search` is a beam search of width 5 if unset. `runtime` chooses the device, the
     number of processes, int8 and the engine, as in `regard.RuntimeOptions(quantize="int8", workers=2)`; a script that
     starts several processes needs `if __name__ == "__main__":`. `long` splits lines that are longer than in training
-    at sentence ends, or refuses them.
+    at sentence ends, or refuses them. `split_sentences` is auto, always or never: lines of several sentences are
+    translated sentence by sentence, with auto unless the model was trained on such lines.
+
+    `issues` of the result has what the translations have probably lost: omissions, numbers, and characters that the
+    model has never seen. In a .po or .xlf file they are also notes of their entries.
     """
     path = Path(file)
-    data = open_run(Path(run)).load_config().data
-    limit = build_length_limit(data.max_length, long)
+    trained_run = open_run(Path(run))
+    data = trained_run.load_config().data
+    _check_options(trained_run, long, split_sentences)
     document = open_document(path, data.source, data.target)
     check = check_translation if is_document(path) else accept_translation
     with showing(progress), open_translator(Path(run), runtime or RuntimeOptions()) as translator:
-        return translate_document(translator, document, Path(out), search or BeamSearch(), limit, check)
+        pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
+        return translate_document(translator, document, Path(out), search or BeamSearch(), pipeline, check)
 
 
 def translate_stream(
@@ -60,6 +62,7 @@ def translate_stream(
     search: Search | None = None,
     runtime: RuntimeOptions | None = None,
     long: str = "split",
+    split_sentences: str = "auto",
     name: str = "line",
 ) -> Iterator[list[Translation]]:
     """The translations of each line, best first, as lines arrive; memory does not grow with their number.
@@ -67,18 +70,20 @@ def translate_stream(
         for candidates in regard.translate_stream("runs/mine", open("long.txt")):
             print(candidates[0].text)
 
-    `search`, `runtime` and `long` are those of `translate_file`. `name` names the lines in error messages.
+    `search`, `runtime`, `long` and `split_sentences` are those of `translate_file`. `issues` of a translation has what
+    it has probably lost. `name` names the lines in error messages.
     """
     if isinstance(lines, str):
         raise TypeError("translate_stream() takes lines, as a file or a list of str, got one str")
-    data = open_run(Path(run)).load_config().data
-    limit = build_length_limit(data.max_length, long)
+    trained_run = open_run(Path(run))
+    _check_options(trained_run, long, split_sentences)
     translator_context = open_translator(Path(run), runtime or RuntimeOptions())
     texts = (line.removesuffix("\n") for line in lines)
 
     def translate() -> Iterator[list[Translation]]:
         with translator_context as translator:
-            yield from translate_lines(translator, texts, search or BeamSearch(), limit, lambda n: f"{name}:{n}")
+            pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
+            yield from translate_lines(translator, texts, search or BeamSearch(), pipeline, lambda n: f"{name}:{n}")
 
     return translate()
 
@@ -88,7 +93,14 @@ def is_document(file: AnyPath) -> bool:
     return not is_plain_text(Path(file))
 
 
-def build_length_limit(max_tokens: int, long: str) -> LengthLimit:
-    if long not in LONG_LINES:
-        raise ConfigError(f"--long {long}: expected {' or '.join(LONG_LINES)}")
-    return LengthLimit(max_tokens, refuse=long == "refuse")
+def describe_splitting(run: AnyPath, split_sentences: str = "auto") -> str:
+    """Why lines of several sentences are translated whole, if it was not asked for; "" if they are split."""
+    trained_run = open_run(Path(run))
+    return choose_splitting(split_sentences, trained_run.load_config(), load_statistics(trained_run)).reason
+
+
+def _check_options(run: Run, long: str, split_sentences: str) -> None:
+    """Refuse a misspelt option before a model is loaded."""
+    config = run.load_config()
+    build_length_limit(config.data.max_length, long)
+    choose_splitting(split_sentences, config, TextStatistics())

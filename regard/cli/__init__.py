@@ -35,6 +35,7 @@ from regard.cli.signals import exit_on_signals
 from regard.cli.suggestions import suggest
 from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_flag, repeat_options
 from regard.display.console import use_plain, use_verbose
+from regard.display.escape import escape_output
 from regard.display.stages import show_stages
 from regard.errors import RegardError
 
@@ -48,6 +49,8 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Machine and settings": (bench.bench, settings.settings, completion.completion, help.help_),
 }
 """The commands in the groups of `regard --help`, in its order."""
+
+OUT_OF_MEMORY = "not enough memory: choose a smaller model, a smaller batch, or shorter texts, or free some memory"
 
 app = typer.Typer(
     name=PROGRAM,
@@ -89,12 +92,17 @@ def regard(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
+    with escape_output():
+        _main(sys.argv[1:] if argv is None else list(argv))
+
+
+def _main(argv: list[str]) -> None:
     program = typer.main.get_command(app)
     if instruction := os.environ.get(completion.VARIABLE):
         with contextlib.suppress(RegardError):  # as of a plug-in that cannot be loaded: there are no candidates
             print("\n".join(completion.answer(instruction, vars(program)["commands"])))
         return
-    arguments, plain = extract_flag(sys.argv[1:] if argv is None else list(argv), "--plain")
+    arguments, plain = extract_flag(argv, "--plain")
     arguments, verbose = extract_flag(arguments, "--verbose")
     use_plain(plain)
     use_verbose(verbose)
@@ -115,9 +123,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:
         fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except MemoryError:
+        fail(OUT_OF_MEMORY)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        fail(OUT_OF_MEMORY)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether PyTorch could not allocate a tensor; on a CPU it says so in words only."""
+    message = str(error)
+    return type(error).__name__ == "OutOfMemoryError" or "not enough memory" in message or "can't allocate" in message
 
 
 def command_options() -> dict[str, frozenset[str]]:

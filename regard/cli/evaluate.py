@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, argument, flag, option
+from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, SPLIT_SENTENCES, argument, flag, option
 
 
 def evaluate(
@@ -13,11 +13,13 @@ def evaluate(
     files: list[str] = argument("FILES", "Pairs to score on: two aligned text files, or one .tsv."),
     beam: int = BEAM,
     alpha: float = ALPHA,
+    split_sentences: str = SPLIT_SENTENCES,
     lowercase: bool = flag(MEASUREMENT, "Also report BLEU of lowercased text.", "--lowercase"),
     tokenize: str | None = option(
         MEASUREMENT,
         "NAME",
-        "Also report BLEU with another tokenization: none (the text is tokenized already), intl, char or zh.",
+        "Also report BLEU with another of sacreBLEU's tokenizations: none (the text is tokenized already), intl, char, "
+        "zh, ja-mecab, ko-mecab, or flores200:FILE with a local SentencePiece model.",
     ),
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
     device: str = DEVICE,
@@ -27,7 +29,7 @@ def evaluate(
     Examples:
       regard evaluate runs/mine test.en test.fr
       regard evaluate runs/mine test.tsv --beam 1 --json
-      regard evaluate runs/mine test.en test.zh --tokenize zh
+      regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
     Read more: docs/explanation/scores.md and `regard compare --help`.
     """
@@ -36,14 +38,19 @@ def evaluate(
     from regard.display.layout import wrap
     from regard.display.views.scores import format_evaluation
 
-    result = evaluate_run(run, *files, beam=beam, alpha=alpha, lowercase=lowercase, tokenize=tokenize, device=device)
-    evaluation, num_sentences = result.evaluation, len(result.evaluation.sentences)
-    if as_json and result.num_contaminated:  # which the text says itself
-        warning = (
-            f"! {result.num_contaminated:,} of {num_sentences:,} sources also occur in the text that this run was "
-            f"trained on: their scores measure what the model has memorized"
-        )
-        typer.echo("\n".join(wrap(warning, terminal_width(), "", "  ")), err=True)
+    result = evaluate_run(
+        run,
+        *files,
+        beam=beam,
+        alpha=alpha,
+        lowercase=lowercase,
+        tokenize=tokenize,
+        split_sentences=split_sentences,
+        device=device,
+    )
+    evaluation, contamination = result.evaluation, result.describe_contamination()
+    if as_json and contamination:  # which the text says itself
+        typer.echo("\n".join(wrap(f"! {contamination}", terminal_width(), "", "  ")), err=True)
     if as_json:
         print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
         return

@@ -17,7 +17,7 @@ from regard.cli.options import (
     flag,
     option,
 )
-from regard.cli.output import write
+from regard.cli.output import check, write
 from regard.errors import ConfigError
 
 COMPARE_WITH = option(MODEL, "RUN", "Reference model: a saved step of the run, `start`, or another run folder.")
@@ -25,16 +25,15 @@ SENTENCES = option(
     MEASUREMENT,
     "NUMBER",
     "Sentences of the corpus that heads are measured on.",
-    default=100,
+    default=200,
     min=1,
     max=MAX_SENTENCES,
-)
+)  # one option of both commands, so that they agree on roles
 MEASURE = flag(
     MEASUREMENT, "Measure heads on a corpus first; --no-measure is faster.", "--measure/--no-measure", default=True
 )
 NUM_POSITIONS = option(MEASUREMENT, "NUMBER", "Number of positions that --positions shows.", default=24, max=512)
 GOLD = option(FILES, "FILE", "Gold alignment links, one line per pair: 0-0 1-2, and 3p1 for a possible link.")
-HEAD_SENTENCES = option(MEASUREMENT, "NUMBER", "Maximum number of sentences.", default=200, min=1, max=MAX_SENTENCES)
 ABLATE = option(
     MEASUREMENT, "KIND", "How a head is ablated to measure its cost: zero, mean or resample.", default="zero"
 )
@@ -78,6 +77,7 @@ def look(
     from regard.display.console import is_verbose, terminal_width
     from regard.display.views.look import format_inspection
 
+    check(out, svg, png, csv, npz)
     inspection = inspect_model(
         run,
         *texts or (),
@@ -103,7 +103,7 @@ def heads(
     run: Path = RUN,
     files: list[str] = argument("FILES", "Pairs to measure on; the validation pairs of the run if unset.", None),
     gold: Path | None = GOLD,
-    sentences: int = HEAD_SENTENCES,
+    sentences: int = SENTENCES,
     grammar: bool = flag(MEASUREMENT, "Add sentences of the built-in corpus with gold grammar.", "--grammar"),
     ablate: str = ABLATE,
     keep_only: bool = KEEP_ONLY,
@@ -125,6 +125,7 @@ def heads(
     from regard.display.views.heads import format_heads
     from regard.report import to_csv
 
+    check(csv, pharaoh)
     table = inspect_heads(
         run,
         *files or (),

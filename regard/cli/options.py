@@ -44,6 +44,12 @@ BEAM = option(SEARCH, "NUMBER", "Beam width; 1 is greedy search.", default=5, mi
 ALPHA = option(
     SEARCH, "NUMBER", "Length penalty: candidates are ranked by log-probability / length^alpha.", default=1.0
 )
+SPLIT_SENTENCES = option(
+    SEARCH,
+    "KIND",
+    "Translate lines sentence by sentence: always, never, or auto: unless the model was trained on lines of several.",
+    default="auto",
+)
 DEVICE = option(ADVANCED, "DEVICE", "Where to compute: auto, cpu, cuda, cuda:1 or mps.", default="auto")
 CPU_DEVICE = option(ADVANCED, "DEVICE", "Where to compute: cpu, cuda, cuda:1 or mps.", default="cpu")
 OVERWRITE = flag(OUTPUT, "Replace an existing run.", "--overwrite")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from regard.cli.options import CPU_DEVICE, OUTPUT, RUN, argument, option
-from regard.cli.output import write
+from regard.cli.output import check, write
 
 
 def senses(
@@ -29,6 +29,7 @@ def senses(
     from regard.display.views.senses import format_senses
     from regard.report import to_csv
 
+    check(svg, png, csv, points)
     analysis = analyze_senses(run, word, file, device=device)
     print("\n".join(format_senses(analysis, terminal_width(), is_verbose())))
     if svg is not None:

@@ -52,7 +52,7 @@ def train(
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
     overwrite: bool = OVERWRITE,
     track: list[str] | None = TRACK,
-    threads: int | None = option(ADVANCED, "NUMBER", "Number of CPU threads; one per core if unset."),
+    threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
     """Train a translator on pairs of sentences.
 

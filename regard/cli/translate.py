@@ -2,16 +2,21 @@
 
 import codecs
 import contextlib
-import gzip
+import functools
+import io
+import itertools
+import json
+import math
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from regard.cli import output
 from regard.cli.options import (
     ADVANCED,
     ALPHA,
@@ -22,6 +27,7 @@ from regard.cli.options import (
     OUTPUT,
     RUN,
     SEARCH,
+    SPLIT_SENTENCES,
     argument,
     flag,
     option,
@@ -30,6 +36,7 @@ from regard.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from regard.decode import Search
+    from regard.jobs.translate.issue_log import IssueLog
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate import Translation
 
@@ -37,8 +44,8 @@ LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 NBEST = option(
     SEARCH,
     "NUMBER",
-    "Print this many translations of each line, best first, after its number; truncated ones come last. At most "
-    "the beam width.",
+    "Print up to this many different translations of each line, best first, after its number; truncated ones come "
+    "last. At most the beam width.",
     default=1,
     min=1,
 )
@@ -87,9 +94,12 @@ def translate(
     top_k: int = TOP_K,
     top_p: float = TOP_P,
     seed: int = option(SEARCH, "NUMBER", "With --sample: random seed.", default=1),
+    split_sentences: str = SPLIT_SENTENCES,
     long: str = LONG,
     out: Path | None = option(OUTPUT, "FILE", "File to write; standard output if unset."),
     scores: bool = flag(OUTPUT, "Print the score before each translation.", "--scores"),
+    as_json: bool = flag(OUTPUT, "Print a JSON object for each line: translations, scores, issues.", "--json"),
+    issues: Path | None = option(OUTPUT, "FILE", "File with everything that translations have probably lost, as TSV."),
     workers: int = WORKERS,
     quantize: str = QUANTIZE,
     engine: str = ENGINE,
@@ -107,48 +117,94 @@ def translate(
     """
     from regard.api.translation import is_document, translate_file, translate_stream
     from regard.decode import SamplingSearch
-    from regard.jobs.translate.text import CHUNK_LINES
     from regard.jobs.translate.worker_pool import RuntimeOptions
-    from regard.progress import track
 
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
-    search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scores)
+    scored = scores or as_json
+    search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
     runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
+    options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
-        path = _require_output(file, out, nbest > 1 or scores)
-        _print_document_result(translate_file(run, file, path, search=search, runtime=runtime, long=long), path)
+        path = _require_output(file, out, nbest > 1 or scored)
+        _print_splitting(run, split_sentences)
+        _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
     if file is None and sys.stdin.isatty():
         typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
     name = "standard input" if file is None else str(file)
-    lines = translate_stream(
-        run,
-        _read_input(file),
-        search=search,
-        runtime=runtime,
-        long=long,
-        name=name,
-    )
-    if (total := _count_lines(file, out)) > CHUNK_LINES:  # each chunk is a stage of its own
-        lines = track(lines, f"translating {Path(name).name}", total)
-    _write_rows(lines, out, nbest > 1, scores)
+    lines = translate_stream(run, _read_input(file), name=name, **options)
+    _print_splitting(run, split_sentences)
+    format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
+    with _open_issue_log(out, issues) as log:
+        lines = _track_lines(lines, file, out)
+        total = _write_rows(lines, out, format_rows, lambda number, best: log.add(f"{name}:{number}", best.issues))
+    _print_issues(log, total, "lines")
 
 
-def _write_rows(lines: "Iterator[list[Translation]]", out: Path | None, numbered: bool, scored: bool) -> None:
-    """Write the translations of each line as soon as they are known."""
+def _track_lines(
+    lines: "Iterator[list[Translation]]", file: Path | None, out: Path | None
+) -> "Iterator[list[Translation]]":
+    """The same lines with their progress, if there are more than a chunk: each chunk is a stage of its own."""
+    from regard.jobs.translate.text import CHUNK_LINES
+    from regard.progress import track
+
+    num_lines = _count_lines(file, out)
+    return track(lines, f"translating {file.name}", num_lines) if file and num_lines > CHUNK_LINES else lines
+
+
+def _write_rows(
+    lines: "Iterator[list[Translation]]",
+    out: Path | None,
+    format_rows: "Callable[[list[Translation], int], Iterator[str]]",
+    record: "Callable[[int, Translation], None]",
+) -> int:
+    """Write the translations of each line as soon as they are known; returns the number of lines."""
+    number = 0
     with _open_output(out) as sink:
         for number, candidates in enumerate(lines, start=1):
-            sink.writelines(_output_rows(candidates, number, numbered, scored))
+            sink.writelines(format_rows(candidates, number))
             sink.flush()
+            record(number, candidates[0])
+    return number
+
+
+def _print_splitting(run: Path, split_sentences: str) -> None:
+    """Say so where lines are translated whole although that was not asked for."""
+    from regard.api.translation import describe_splitting
+    from regard.display.console import terminal_width
+    from regard.display.layout import wrap
+
+    if reason := describe_splitting(run, split_sentences):
+        note = f"Lines are translated whole: {reason}. `--split-sentences always` translates sentence by sentence."
+        typer.echo("\n".join(wrap(note, terminal_width(), "", "  ")), err=True)
+
+
+def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
+    """The file of all issues: the one that was named, or one beside the output."""
+    from regard.display.views.documents import SHOWN_ISSUES
+    from regard.jobs.translate.issue_log import IssueLog
+
+    has_folder = out is not None and (out.is_file() or not out.exists())  # a device or a pipe has none beside it
+    beside = out.with_name(f"{out.name}.issues.tsv") if out is not None and has_folder else None
+    return IssueLog(issues or beside, SHOWN_ISSUES, always=issues is not None)
+
+
+def _print_issues(log: "IssueLog", total: int, units: str) -> None:
+    from regard.display.console import terminal_width
+    from regard.display.views.documents import format_issues
+
+    if lines := format_issues(log, total, units, terminal_width()):
+        typer.echo("\n".join(lines), err=True)
 
 
 def _require_output(file: Path, out: Path | None, is_for_text: bool) -> Path:
     """The file that a translated document is written to."""
     if out is None or is_for_text:
-        problem = "name the translated file with --out" if out is None else "--nbest and --scores are for plain text"
+        problem = "name the translated file with --out" if out is None else "--nbest, --scores and --json are for text"
         raise ConfigError(f"{file}: {problem}")
+    output.check(out)
     return out
 
 
@@ -158,14 +214,20 @@ def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search"
     return GreedySearch(scored=scored) if beam == 1 and nbest == 1 else BeamSearch(beam, alpha, nbest)
 
 
-def _print_document_result(result: "DocumentResult", out: Path) -> None:
+def _print_document_result(result: "DocumentResult", out: Path, issues: Path | None) -> None:
+    from regard.atomic import is_stream
     from regard.display.console import terminal_width
     from regard.display.views.documents import SHOWN_SEGMENTS, format_document
 
-    list_path = out.with_name(f"{out.name}.skipped.tsv") if len(result.skipped_segments) > SHOWN_SEGMENTS else None
+    has_list = len(result.skipped_segments) > SHOWN_SEGMENTS and not is_stream(out)
+    list_path = out.with_name(f"{out.name}.skipped.tsv") if has_list else None
     if list_path is not None:
         result.write_skipped(list_path)
     typer.echo("\n".join(format_document(result, out, list_path, terminal_width())), err=True)
+    with _open_issue_log(out, issues) as log:
+        for location, segment_issues in itertools.groupby(result.issues, key=lambda item: item[0]):
+            log.add(location, [issue for _, issue in segment_issues])
+    _print_issues(log, result.num_translated, "translations")
 
 
 def _input_size(file: Path | None) -> int:
@@ -192,14 +254,37 @@ def _output_rows(candidates: "list[Translation]", number: int, numbered: bool, s
         yield "\t".join([*columns, candidate.text.translate(LINE_ENDS)]) + "\n"
 
 
+def _json_rows(candidates: "list[Translation]", number: int) -> Iterator[str]:
+    """One JSON object, on one line, for a line."""
+    translations = [
+        {
+            "text": candidate.text,
+            "score": candidate.score if math.isfinite(candidate.score) else None,
+            "truncated": candidate.truncated,
+            "issues": [{"kind": issue.kind, "message": issue.message} for issue in candidate.issues],
+        }
+        for candidate in candidates
+    ]
+    yield json.dumps({"line": number, "translations": translations}, ensure_ascii=False) + "\n"
+
+
 def _read_input(file: Path | None) -> Iterator[str]:
     from regard.formats import read_lines
 
-    return read_lines(file) if file is not None else _decode_stdin(sys.stdin.buffer)
+    return read_lines(file, streams=True) if file is not None else _decode_stdin(sys.stdin.buffer)
 
 
-def _decode_stdin(raw: Iterable[bytes]) -> Iterator[str]:
-    for number, line in enumerate(raw, start=1):
+def _limit_lines(raw: IO[bytes]) -> Iterator[bytes]:
+    from regard.files import LineTooLongError, iter_lines
+
+    try:
+        yield from iter_lines(raw)
+    except LineTooLongError as error:
+        raise FormatError(f"standard input:{error.number}: {error}, which no sentence has") from None
+
+
+def _decode_stdin(raw: IO[bytes]) -> Iterator[str]:
+    for number, line in enumerate(_limit_lines(raw), start=1):
         line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
@@ -215,8 +300,6 @@ def _open_output(out: Path | None) -> Iterator[IO[str]]:
             yield sink
         return
     from regard.formats import files
-    from regard.run import atomic_write
 
-    open_text = gzip.open if out.suffix.lower() == files.GZIP_SUFFIX else open
-    with atomic_write(out) as path, open_text(path, "wt", encoding="utf-8", newline="\n") as sink:
+    with files.create_binary(out) as file, io.TextIOWrapper(file, encoding="utf-8", newline="\n") as sink:
         yield sink

@@ -1,5 +1,6 @@
 """Beam search: keep the k best prefixes of every sentence, all sentences in one batch."""
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,11 +17,16 @@ NEG_INF = float("-inf")
 
 @dataclass(frozen=True)
 class BeamSearch:
-    """Beam search. The score of a hypothesis is log-probability / length^alpha, with eos counted."""
+    """Beam search. The score of a hypothesis is log-probability / length^alpha, with eos counted.
+
+    Hypotheses that end in eos come first, best first, then those that were cut (see `Limits`), best first. No two have
+    the same text: of several tokenizations the best one is kept, and the next hypothesis takes the place of the other.
+    """
 
     size: int = 5
     alpha: float = 1.0
     nbest: int = 1
+    """Hypotheses of each sentence; fewer if the beam has not found as many different texts."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -34,14 +40,16 @@ class BeamSearch:
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         source_lengths, max_lengths = stepper.source_lengths, self.limits.max_lengths(stepper)
         results: list[list[Hypothesis]] = [[] for _ in source_lengths]
-        state = _BeamState.empty(self.size, self._length_penalties(int(max_lengths.max())).to(source_lengths.device))
+        length_penalties = self._length_penalties(int(max_lengths.max())).to(source_lengths.device)
+        # Twice as many are kept as the search itself needs, since some may have the same text.
+        state = _BeamState.empty(self.size, self.size * (1 + (self.nbest > 1)), length_penalties)
         while state.admit(stepper.admit(self.size), stepper.bos):
             scores = stepper.step(state.last_tokens.flatten()).log_softmax(dim=-1)  # (N·k, V)
             parent_beams = state.advance(*topk(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
             state.abandon(self._beams_to_abandon(state, source_lengths, max_lengths))
             decided = state.decided_sentences()
             for i in decided.nonzero()[:, 0].tolist():
-                results[int(state.sentence_indices[i])] = self._best_hypotheses(state, i)
+                results[int(state.sentence_indices[i])] = self._best_hypotheses(state, i, stepper)
             kept_rows = compact_rows(decided)
             stepper.select((kept_rows[:, None] * self.size + parent_beams[kept_rows]).flatten())
             state.select(kept_rows)
@@ -60,20 +68,20 @@ class BeamSearch:
         )
         return (is_looping | (output_lengths >= max_lengths[sentence_indices])).unflatten(0, (-1, self.size))
 
-    def _best_hypotheses(self, state: "_BeamState", i: int) -> list[Hypothesis]:
-        """Finished hypotheses, best first, then abandoned ones."""
+    def _best_hypotheses(self, state: "_BeamState", i: int, stepper: Stepper) -> list[Hypothesis]:
+        """Finished hypotheses, best first, then abandoned ones; the first of those with the same text."""
         first_column = state.tokens.shape[2] - int(state.output_lengths[i])
-        finished = [Hypothesis(tuple(ids), score) for ids, score in state.finished.hypotheses(i, first_column)]
-        abandoned = [
-            Hypothesis(tuple(trim_loop(ids, self.limits.loop_repeats)), score)
+        hypotheses = [Hypothesis(tuple(ids), score) for ids, score in state.finished.hypotheses(i, first_column)]
+        hypotheses += [
+            Hypothesis(tuple(trim_loop(ids, self.limits.loop_repeats)), score, truncated=True)
             for ids, score in state.abandoned.hypotheses(i, first_column)
         ]
-        return (finished + abandoned)[: self.nbest]
+        return distinct(hypotheses, stepper.surface, self.nbest)
 
 
 @dataclass
 class _HypothesisPool:
-    """The best k hypotheses of each of N sentences among those that are no longer extended."""
+    """The best k hypotheses of each of N sentences among those that are no longer extended; here k is its own."""
 
     tokens: Tensor  # (N, k, t)
     end_columns: Tensor  # (N, k)  the column after the last token
@@ -86,14 +94,14 @@ class _HypothesisPool:
         return _HypothesisPool(tokens, end_columns, torch.full((count, k), NEG_INF, device=device))
 
     def add(self, tokens: Tensor, scores: Tensor) -> None:
-        """Add tokens (N, k, t) with length-normalized scores (N, k) and keep the best k of old and new."""
+        """Add tokens (N, j, t) with length-normalized scores (N, j) and keep the best k of old and new."""
         if not bool((scores > NEG_INF).any()):
             return
         columns = tokens.shape[2]
         padded_tokens = F.pad(self.tokens, (0, columns - self.tokens.shape[2]))
-        self.scores, top_indices = torch.cat((self.scores, scores), dim=1).topk(scores.shape[1])
+        self.scores, top_indices = torch.cat((self.scores, scores), dim=1).topk(self.scores.shape[1])
         self.tokens = _gather_beams(torch.cat((padded_tokens, tokens), dim=1), top_indices)
-        end_columns = torch.cat((self.end_columns, torch.full_like(self.end_columns, columns)), dim=1)
+        end_columns = torch.cat((self.end_columns, self.end_columns.new_full(scores.shape, columns)), dim=1)
         self.end_columns = end_columns.gather(1, top_indices)
 
     def extend(self, other: "_HypothesisPool", first_column: int) -> None:
@@ -134,18 +142,18 @@ class _BeamState:
     abandoned: _HypothesisPool
 
     @staticmethod
-    def empty(k: int, length_penalties: Tensor) -> "_BeamState":
+    def empty(k: int, num_finished: int, length_penalties: Tensor) -> "_BeamState":
         device = length_penalties.device
-        finished, abandoned = _HypothesisPool.empty(0, k, 0, device), _HypothesisPool.empty(0, k, 0, device)
+        finished, abandoned = _HypothesisPool.empty(0, num_finished, 0, device), _HypothesisPool.empty(0, k, 0, device)
         no_sentences = torch.zeros(0, dtype=torch.long, device=device)
         return _BeamState(
             length_penalties,
             0,
             no_sentences,
             no_sentences,
-            finished.tokens,
-            finished.end_columns,
-            finished.scores,
+            abandoned.tokens,
+            abandoned.end_columns,
+            abandoned.scores,
             finished,
             abandoned,
         )
@@ -169,7 +177,7 @@ class _BeamState:
             self.last_tokens = torch.cat((self.last_tokens, self.last_tokens.new_full((count, k), bos)))
             self.scores = torch.cat((self.scores, scores))
             for pool in (self.finished, self.abandoned):
-                pool.extend(_HypothesisPool.empty(count, k, columns, device), first_column)
+                pool.extend(_HypothesisPool.empty(count, pool.scores.shape[1], columns, device), first_column)
         return len(self.last_tokens) > 0
 
     def advance(self, scores: Tensor, tokens: Tensor, eos: int) -> Tensor:
@@ -198,9 +206,9 @@ class _BeamState:
             self.scores = self.scores.masked_fill(mask, NEG_INF)
 
     def decided_sentences(self) -> Tensor:
-        """Sentences (N,) whose k finished hypotheses all score at least as high as any active one."""
+        """Sentences (N,) whose best k finished hypotheses all score at least as high as any active one."""
         best_active = self.scores.max(dim=1).values / self._length_penalty()[:, 0]
-        return (self.finished.scores.min(dim=1).values >= best_active) | (best_active == NEG_INF)
+        return (self.finished.scores[:, self.scores.shape[1] - 1] >= best_active) | (best_active == NEG_INF)
 
     def select(self, rows: Tensor) -> None:
         self.sentence_indices, self.output_lengths, self.tokens = (
@@ -214,6 +222,20 @@ class _BeamState:
 
     def _length_penalty(self) -> Tensor:
         return self.length_penalties[self.output_lengths][:, None]  # (N, 1)
+
+
+def distinct(
+    hypotheses: Sequence[Hypothesis], surface: Callable[[Sequence[int]], Hashable], count: int
+) -> list[Hypothesis]:
+    """The first `count` hypotheses of different surfaces, in their order."""
+    if count == 1:
+        return list(hypotheses[:1])
+    first: dict[Hashable, Hypothesis] = {}
+    for hypothesis in hypotheses:
+        first.setdefault(surface(hypothesis.ids), hypothesis)
+        if len(first) == count:
+            break
+    return list(first.values())
 
 
 def _gather_beams(tokens: Tensor, beam_indices: Tensor) -> Tensor:

@@ -63,9 +63,9 @@ def generate_sequences(
         finished = is_eos | is_looping | (sequences.output_lengths >= max_lengths[sequences.sentence_indices])
         for i in finished.nonzero()[:, 0].tolist():
             ids, score = sequences.tokens_and_score(i)
-            results[int(sequences.sentence_indices[i])] = [
-                Hypothesis(tuple(ids[:-1] if is_eos[i] else trim_loop(ids, limits.loop_repeats)), score)
-            ]
+            ended = bool(is_eos[i])
+            output = ids[:-1] if ended else trim_loop(ids, limits.loop_repeats)
+            results[int(sequences.sentence_indices[i])] = [Hypothesis(tuple(output), score, truncated=not ended)]
         if bool(finished.any()):
             kept_rows = compact_rows(finished)
             stepper.select(kept_rows)

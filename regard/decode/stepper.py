@@ -1,5 +1,6 @@
 """The interface between a search and a model."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,6 +35,10 @@ class Stepper(Protocol):
         """Continue with these rows. The rows of a sentence stay together, and their number stays the same."""
         ...
 
+    def surface(self, ids: Sequence[int]) -> Hashable:
+        """What a reader sees of an output: outputs of the same text have the same surface."""
+        ...
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -41,6 +46,8 @@ class Hypothesis:
 
     ids: tuple[int, ...]
     score: float
+    truncated: bool = False
+    """Whether it was cut at the maximum length, or where it began to repeat itself; then it has no eos."""
 
 
 class Search(Protocol):

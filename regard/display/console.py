@@ -3,7 +3,9 @@
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from regard.display.escape import EscapedStream, escape, unescaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,8 +47,14 @@ def make_console() -> "Console":
     """A console on standard error. Ask its `is_terminal` before drawing anything that is redrawn."""
     from rich.console import Console
 
+    class EscapingConsole(Console):
+        """A console that sends no control characters of names and texts."""
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(escape(one) if isinstance(one, str) else one for one in objects), **options)
+
     if is_plain():
-        return Console(
+        return EscapingConsole(
             stderr=True,
             force_terminal=False,
             color_system=None,
@@ -54,7 +62,9 @@ def make_console() -> "Console":
             soft_wrap=True,
             width=terminal_width(),
         )
-    console = Console(stderr=True, highlight=False, soft_wrap=True)  # honors NO_COLOR
+    # rich itself sends control characters: those of colors, and of lines that are redrawn.
+    stream = unescaped(sys.stderr) if isinstance(sys.stderr, EscapedStream) else None
+    console = EscapingConsole(stderr=True, file=stream, highlight=False, soft_wrap=True)  # honors NO_COLOR
     if not console.is_terminal:
         console.width = terminal_width()  # that of a terminal is left to rich, which follows its size
     return console

@@ -10,16 +10,6 @@ SIZES = ((3e6, "tiny"), (15e6, "small"), (40e6, "medium"), (100e6, "base"), (mat
 """The number of parameters below which a model has this size."""
 
 
-def format_minutes(minutes: float) -> str:
-    """An estimated time in words."""
-    if minutes < 0.75:
-        return "less than a minute"
-    if minutes < 90:
-        return f"about {pluralize(round(minutes), 'minute')}"
-    hours = minutes / 60
-    return f"about {hours:.1f} hours" if hours < 48 else f"about {hours / 24:.1f} days"
-
-
 def format_bytes(size: float) -> str:
     """A size in memory."""
     return f"{size / 2**30:,.1f} GB" if size >= 2**30 else f"{size / 2**20:,.0f} MB"
@@ -33,13 +23,8 @@ def format_rounded(count: float) -> str:
 
 
 def format_score(score: "Score") -> str:
-    """A score with its name and half the width of its interval."""
-    return f"{score.name} {score.value:.1f} ± {half_width(score):.1f}"
-
-
-def half_width(score: "Score") -> float:
-    """Half the width of the 95% confidence interval."""
-    return (score.high - score.low) / 2
+    """A score with its name and half the width of its interval, if it has one."""
+    return f"{score.name} {score.format_margin(1)}"
 
 
 def name_size(parameters: float) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from regard.display.escape import escape
 from regard.progress import SilentListener, Stage, report_progress_to
 
 if TYPE_CHECKING:
@@ -118,13 +119,17 @@ class StageDisplay:
 
     def start_stage(self, description: str, total: int | None) -> Stage:
         with self._lock:
-            stage = ActiveStage(description, total, self._clock(), self._end_stage)
+            stage = ActiveStage(escape(description), total, self._clock(), self._end_stage)
             self._stages.append(stage)
             if len(self._stages) == 1:
                 self._next_line = stage.start_time + FIRST_LINE_SECONDS
                 self._ticker_end = threading.Event()
                 threading.Thread(target=self._tick_until, args=(self._ticker_end,), daemon=True).start()
         return stage
+
+    def show_note(self, text: str) -> None:
+        with self._lock, contextlib.suppress(OSError, ValueError):  # standard error is closed: the work goes on
+            self.console.print(f"{self._indent}! {text}", markup=False, highlight=False)
 
     def _end_stage(self, stage: ActiveStage) -> None:
         with self._lock:

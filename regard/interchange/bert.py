@@ -1,5 +1,6 @@
 """BERT and its relatives: a folder of the transformers or sentence-transformers library -> an encoder."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -98,10 +99,18 @@ def _unsupported_pooling(folder: ModelFolder) -> Iterator[str]:
             yield f"modules.json adds a {kind} layer after the encoder"
         elif kind == "Pooling":
             pooling_modes = _parse_pooling_modes(
-                folder.load_json(f"{module.get('path', '1_Pooling')}/{CONFIG}", default={})
+                folder.load_json(f"{_module_path(folder, module)}/{CONFIG}", default={})
             )
             if pooling_modes not in ([], ["mean"]):
                 yield f"its pooling is {' and '.join(pooling_modes)}; only mean pooling is supported"
+
+
+def _module_path(folder: ModelFolder, module: Mapping[str, Any]) -> str:
+    """The folder of a module, which is inside of the model's."""
+    path = module.get("path", "1_Pooling")
+    if not isinstance(path, str) or not re.fullmatch(r"[A-Za-z0-9_-]{0,100}", path):
+        raise FormatError(f"{folder.path / 'modules.json'}: {path!a:.80} is not the name of a folder")
+    return path
 
 
 def _parse_pooling_modes(pooling_config: Mapping[str, Any]) -> list[str]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.tokenizer import EOS, Tokenizers
-from regard.decode import BeamSearch, GreedySearch, Limits, Search
+from regard.decode import BeamSearch, GreedySearch, Hypothesis, Limits, Search
+from regard.decode.beam import distinct
 from regard.decode.limits import trim_loop
-from regard.errors import ConfigError
+from regard.errors import ConfigError, FormatError
 from regard.interchange.ctranslate2 import MAX_POSITIONS, import_ctranslate2, vocabulary_tokens
 from regard.progress import track
 from regard.tasks.translate import Translation
@@ -26,9 +27,12 @@ class CTranslate2Translator:
         self.tokenizers = tokenizers
         self._max_length = max_length
         # One thread per worker: a batch does not scale over threads, an int8 one least of all.
-        self._engine = import_ctranslate2().Translator(
-            str(folder), device="cpu", inter_threads=workers, intra_threads=1
-        )
+        try:
+            self._engine = import_ctranslate2().Translator(
+                str(folder), device="cpu", inter_threads=workers, intra_threads=1
+            )
+        except (RuntimeError, ValueError) as error:
+            raise FormatError(f"{folder}: not a CTranslate2 model ({str(error)[:200]}); remove it") from None
         self._source_tokens = vocabulary_tokens(tokenizers.source)
         self._target_ids = {token: i for i, token in enumerate(vocabulary_tokens(tokenizers.target))}
 
@@ -40,37 +44,58 @@ class CTranslate2Translator:
         ids = self.tokenizers.source.encode([texts[i] for i in nonblank])
         if not nonblank:
             return translations
-        options, limits = self._options(search or BeamSearch())
-        max_length = int((max(map(len, ids)) + 1) * limits.factor) + limits.extra
+        options, limits, nbest = self._options(search or BeamSearch())
         futures = self._engine.translate_batch(
             [[self._source_tokens[token_id] for token_id in (*row, EOS)] for row in ids],
             max_batch_size=MAX_BATCH_SIZE,
             max_input_length=0,
             min_decoding_length=0,
-            max_decoding_length=min(max_length, self._max_length),
+            max_decoding_length=max(self._max_output_length(row, limits) for row in ids),
+            return_end_token=True,  # which shows whether a hypothesis was cut
             asynchronous=True,  # so that finished sentences can be counted
             **options,
         )
-        for i, future in zip(nonblank, track(futures, "translating"), strict=True):
-            result = future.result()
-            scores = result.scores or repeat(math.nan, len(result.hypotheses))
+        decode = self.tokenizers.target.decode
+        for i, row, future in zip(nonblank, ids, track(futures, "translating"), strict=True):
+            hypotheses = self._rank(future.result(), row, limits)
             translations[i] = [
-                self._make_translation(tokens, score, limits)
-                for tokens, score in zip(result.hypotheses, scores, strict=True)
+                Translation(decode(h.ids), h.score, h.truncated) for h in distinct(hypotheses, decode, nbest)
             ]
         return translations
 
-    def _make_translation(self, tokens: Sequence[str], score: float, limits: Limits) -> Translation:
-        ids = trim_loop([self._target_ids[token] for token in tokens], limits.loop_repeats)
-        return Translation(self.tokenizers.target.decode(ids), score)
+    def _max_output_length(self, source: Sequence[int], limits: Limits) -> int:
+        return min(int((len(source) + 1) * limits.factor) + limits.extra, self._max_length)
+
+    def _rank(self, result: Any, source: Sequence[int], limits: Limits) -> list[Hypothesis]:
+        """The hypotheses of a sentence in the order of `BeamSearch`; the engine ranks cut ones like others."""
+        scores = result.scores or repeat(math.nan, len(result.hypotheses))
+        hypotheses = [
+            self._make_hypothesis([self._target_ids[token] for token in tokens], score, source, limits)
+            for tokens, score in zip(result.hypotheses, scores, strict=True)
+        ]
+        return sorted(hypotheses, key=lambda hypothesis: hypothesis.truncated)
+
+    def _make_hypothesis(self, ids: list[int], score: float, source: Sequence[int], limits: Limits) -> Hypothesis:
+        """The engine has one maximum length for all sentences, and no stop for loops: they are cut here."""
+        ended = ids[-1:] == [EOS]
+        output = ids[:-1] if ended else ids
+        max_length = self._max_output_length(source, limits)
+        if len(output) + ended > max_length:
+            output, ended = output[:max_length], False
+        if len(output) > len(source) + 1:  # a shorter one may copy a source that repeats itself
+            trimmed = trim_loop(output, limits.loop_repeats)
+            output, ended = trimmed, ended and len(trimmed) == len(output)
+        return Hypothesis(tuple(output), score, truncated=not ended)
 
     @staticmethod
-    def _options(search: Search) -> tuple[dict[str, Any], Limits]:
+    def _options(search: Search) -> tuple[dict[str, Any], Limits, int]:
+        """The options of the engine, the limits, and how many hypotheses are wanted."""
         if isinstance(search, GreedySearch):
-            return {"beam_size": 1, "length_penalty": 1.0, "return_scores": search.scored}, search.limits
+            return {"beam_size": 1, "length_penalty": 1.0, "return_scores": search.scored}, search.limits, 1
         if isinstance(search, BeamSearch):
-            options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.nbest}
-            return options | {"patience": PATIENCE, "return_scores": True}, search.limits
+            # All of the beam, since some may be cut or have the same text.
+            options = {"beam_size": search.size, "length_penalty": search.alpha, "num_hypotheses": search.size}
+            return options | {"patience": PATIENCE, "return_scores": True}, search.limits, search.nbest
         raise ConfigError(
             "--sample: CTranslate2 has no seed, so its samples cannot be reproduced; leave out --engine or --sample"
         )

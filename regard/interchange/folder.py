@@ -1,6 +1,7 @@
 """A model folder as the transformers library writes it: config.json, weights, and files of the tokenizer."""
 
 import json
+import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard import files
 from regard.errors import FormatError
 from regard.model import weights
 
@@ -52,7 +54,10 @@ class ModelFolder:
         path = self.path / name
         if not path.is_file():
             raise FormatError(f"{path}: missing. A {self.get('model_type')} model needs it; copy the complete folder.")
-        return path.read_bytes()
+        try:
+            return files.read_bytes(path)
+        except OSError as error:
+            raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from None
 
     def read_text(self, name: str) -> str:
         try:
@@ -96,11 +101,11 @@ def open_model_folder(path: Path) -> ModelFolder:
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return files.read_json(path)
     except FileNotFoundError:
         raise FormatError(f"{path}: missing. Expected a folder as the transformers library writes it.") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path}: not readable JSON ({error})") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path}: not readable JSON ({getattr(error, 'strerror', None) or error})") from None
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -108,9 +113,20 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
+def _require_no_bomb(path: Path) -> None:
+    """Refuse a zip file that is larger than it looks: PyTorch compresses nothing."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > 2 * path.stat().st_size:
+            raise ValueError("compressed")
+
+
 def load_weights_only(path: Path) -> dict[str, Tensor]:
     """An older weight file by PyTorch's restricted unpickler: tensors and plain containers, no code."""
     try:
+        files.open_regular(path).close()
+        _require_no_bomb(path)
         state_dict = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of many types: there are many ways to be damaged or to hold something else
         kind = type(error).__name__  # not its message, which suggests to load the file without restrictions

@@ -1,6 +1,6 @@
 """Translation: strings in, strings out, by a model, its tokenizers and a search."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -33,6 +33,22 @@ class Translation:
 
     text: str
     score: float
+    truncated: bool = False
+    """Whether it was cut at the maximum length, or where it began to repeat itself."""
+    issues: tuple["TranslationIssue", ...] = ()
+    """What may be wrong with it, found by comparison with its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationIssue:
+    """Something of the source that the translation has probably lost.
+
+    The kinds are those of ITS 2.0: `omission` (far too short, or cut), `numbers` (lost or changed) and `characters`
+    (that the model has never seen).
+    """
+
+    kind: str
+    message: str
 
 
 def _ignore_count(count: int) -> None:
@@ -51,10 +67,11 @@ class ModelStepper:
         global_indices: Sequence[int],
         max_source_tokens: int = MAX_SOURCE_TOKENS,
         on_finish: Callable[[int], None] = _ignore_count,
+        surface: Callable[[Sequence[int]], Hashable] = tuple,
     ):
         """Sources as ids without eos, and the indices of their sentences in the whole job.
 
-        `on_finish` is called with the number of sentences that have just left the batch.
+        `on_finish` is called with the number of sentences that have just left the batch. `surface` is the text of ids.
         """
         model = decoder.model
         device = device_of(model)
@@ -64,7 +81,7 @@ class ModelStepper:
         self._forbidden_ids = torch.tensor([model.pad, self.bos], device=device)
         self._decoder, self._sources, self._max_source_tokens = decoder, sources, max_source_tokens
         self._vocab_size = len(model.output.weight)
-        self._on_finish = on_finish
+        self._on_finish, self.surface = on_finish, surface
         self._batch: DecodingBatch | None = None
         self._active_sentences: list[int] = []
         self._next_sentence = 0
@@ -149,11 +166,14 @@ class Translator:
         rows = sorted(nonblank, key=lambda i: -len(ids[i]))  # similar lengths together, the slowest first
         with evaluation_mode(self.model), torch.inference_mode(), stage("translating", len(rows)) as current:
             indices = [global_indices[i] for i in rows]
-            stepper = ModelStepper(
-                self._incremental_decoder(), [ids[i] for i in rows], indices, on_finish=current.advance
+            decoder, sources, decode = (
+                self._incremental_decoder(),
+                [ids[i] for i in rows],
+                self.tokenizers.target.decode,
             )
+            stepper = ModelStepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
             for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
-                translations[i] = [Translation(self.tokenizers.target.decode(h.ids), h.score) for h in hypotheses]
+                translations[i] = [Translation(decode(h.ids), h.score, h.truncated) for h in hypotheses]
         return translations
 
     def teacher_force(self, pairs: Sequence[Pair]) -> list[TeacherForcingResult]:

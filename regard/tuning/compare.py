@@ -14,6 +14,7 @@ from regard.hardware import configure_cpu
 from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
 from regard.jobs.train.training_data import open_training_data
+from regard.languages import count_words
 from regard.metrics import PairedTestResult, paired_tests
 from regard.metrics.significance import PairedTestKind
 from regard.progress import track
@@ -27,6 +28,16 @@ from regard.tuning.measure import (
     count_parameters,
     summarize_run,
 )
+
+P_VALUES = (
+    "p_bootstrap",
+    "p_randomized",
+    "p_bootstrap_uncorrected",
+    "p_randomized_uncorrected",
+    "sacrebleu_p_bootstrap",
+    "sacrebleu_p_randomized",
+)
+"""The p-values of a comparison as JSON: the first two are corrected for several systems, and decide."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ class Comparison:
         """One row for each system and metric, with p-values against the baseline."""
         return Table.from_rows(
             {"system": system, "metric": metric}
-            | {name: values.get(name) for name in ("value", "low", "high", "p_bootstrap", "p_randomized", "signature")}
+            | {name: values.get(name) for name in ("value", "low", "high", *P_VALUES, "signature")}
             for system, metrics in self.as_dict().items()
             for metric, values in metrics.items()
         )
@@ -89,19 +100,24 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """System -> metric -> value, interval, signature and p-values against the baseline."""
-        tests = {"p_bootstrap": self.bootstrap, "p_randomized": self.randomized}
         return {
             system.name: {
-                name: system.evaluation.scores[name].as_dict()
-                | {
-                    kind: by_system[system.name][name].p
-                    for kind, by_system in tests.items()
-                    if system.name in by_system
-                }
-                for name in SCORED_METRICS
+                name: system.evaluation.scores[name].as_dict() | self._p_values(system, name) for name in SCORED_METRICS
             }
             for system in self.systems
         }
+
+    def _p_values(self, system: System, metric: str) -> dict[str, float | None]:
+        """The p-values of a system by one metric: those that verdicts follow, each alone, and sacreBLEU's own."""
+        if system.name not in self.bootstrap:
+            return {}
+        tests = (self.bootstrap[system.name][metric], self.randomized[system.name][metric])
+        values = (
+            *(test.decisive_p for test in tests),
+            *(test.p for test in tests),
+            *(test.sacrebleu_p for test in tests),
+        )
+        return dict(zip(P_VALUES, values, strict=True))
 
 
 def compare_files(
@@ -119,9 +135,9 @@ def compare_files(
         for path, system_name in zip(paths, _system_names(paths), strict=True)
     ]
     systems = [
-        _evaluate_translations(system_name, pairs, lines)
+        _evaluate_translations(system_name, pairs, lines, target)
         if lines is not None
-        else _evaluate_run(path, system_name, pairs, search, device)
+        else _evaluate_run(path, system_name, pairs, search, device, target)
         for path, system_name, lines in track(candidates, "evaluating systems")
     ]
     return compare_systems(name, pairs, systems)
@@ -134,7 +150,10 @@ def compare_systems(name: str, pairs: Sequence[Pair], systems: Sequence[System])
     translations = {system.name: system.translations for system in systems}
     references = [pair.target for pair in pairs]
     kinds: tuple[PairedTestKind, ...] = ("bs", "ar")
-    tests = {kind: paired_tests(translations, references, kind) for kind in track(kinds, "testing significance")}
+    tests = {
+        kind: paired_tests(translations, references, kind, tokenization=systems[0].evaluation.tokenization)
+        for kind in track(kinds, "testing significance")
+    }
     return Comparison(name, pairs, systems, tests["bs"], tests["ar"])
 
 
@@ -172,13 +191,15 @@ def _read_translations(path: Path, pairs: Sequence[Pair], reference: str) -> lis
     return lines
 
 
-def _evaluate_translations(name: str, pairs: Sequence[Pair], lines: Sequence[str]) -> System:
-    return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED_METRICS))
+def _evaluate_translations(name: str, pairs: Sequence[Pair], lines: Sequence[str], language: str) -> System:
+    return System(name, evaluate(lambda _: list(lines), pairs, metrics=SCORED_METRICS, language=language))
 
 
-def _evaluate_run(path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str) -> System:
+def _evaluate_run(
+    path: Path, name: str, pairs: Sequence[Pair], search: BeamSearch | None, device: str, language: str
+) -> System:
     run = open_run(path)
-    evaluation = evaluate_translator(load(path, device), pairs, search, SCORED_METRICS)
+    evaluation = evaluate_translator(run, load(path, device), pairs, search, SCORED_METRICS, language=language)
     return System(name, evaluation, run, summarize_training(run, evaluation))
 
 
@@ -202,4 +223,4 @@ def largest_differences(comparison: Comparison, system: System, max_count: int) 
 def length_ratio(system: System) -> float:
     """Words of the translations per word of the references."""
     sentences = system.evaluation.sentences
-    return sum(len(s.translation.split()) for s in sentences) / max(1, sum(len(s.reference.split()) for s in sentences))
+    return sum(count_words(s.translation) for s in sentences) / max(1, sum(count_words(s.reference) for s in sentences))

@@ -11,7 +11,7 @@ from regard.errors import RunError
 from regard.evaluation import METRICS, Evaluation
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
-from regard.jobs.train.training_data import TrainingData, open_training_data
+from regard.jobs.train.training_data import TrainingData, count_epoch_batches, open_training_data
 from regard.run import Run
 from regard.training import alarms, log
 from regard.training.loop import Step
@@ -84,7 +84,7 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
     return RunSummary(
         parameters=count_parameters(run),
         steps=len(steps),
-        epochs=round(_count_epochs(steps), 2),
+        epochs=round(_count_epochs(steps, count_epoch_batches(run, steps)), 2),
         minutes=(seconds + sum(one.seconds for one in validations)) / 60,
         tokens_per_second=sum(step.tokens for step in steps) / seconds,
         loss=loss if loss is not None else validation.loss if validation else None,
@@ -144,7 +144,7 @@ def diagnose_collapse(validation: Validation | None, unigram: float | None, eval
             )
     if evaluation and "bleu" in evaluation.scores:
         bleu, chance = evaluation.scores["bleu"], evaluation.baselines.shuffled_translations
-        if bleu.value <= chance.high and not reasons:
+        if not evaluation.baselines.is_below(bleu) and not reasons:
             reasons.append(
                 f"its BLEU of {bleu.value:.1f} is no better than the {chance.value:.1f} of shuffled translations"
             )
@@ -153,15 +153,15 @@ def diagnose_collapse(validation: Validation | None, unigram: float | None, eval
 
 def count_parameters(run: Run) -> int:
     """The number of parameters of a run, read from the header of its weights file."""
-    from safetensors import safe_open
+    from regard.model.weights import read_shapes
 
+    if not run.best.exists() and not run.saved_steps():
+        raise RunError(f"{run.folder}: has no weights")
     path = run.best_weights() if run.best.exists() else run.weights(run.saved_steps()[-1])
-    with safe_open(str(path), framework="numpy") as file:
-        return sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
+    return sum(map(math.prod, read_shapes(path).values()))
 
 
-def _count_epochs(steps: Sequence[Step]) -> float:
-    """Epochs with a fraction; the length of an epoch is that of the longest one."""
+def _count_epochs(steps: Sequence[Step], epoch_batches: int) -> float:
+    """Epochs with a fraction."""
     position = steps[-1].data_position
-    epoch_length = max(step.data_position.batch for step in steps)
-    return float(position.epoch + position.batch / max(1, epoch_length))
+    return float(position.epoch + position.batch / epoch_batches)

@@ -115,6 +115,7 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
             f"seeds = {study.seeds} without dev pairs: each seed would hold out different sentences of the training "
             f"files and be scored on them; give --dev, or set base.data.dev"
         )
+    make_folder(folder, private=bool(study.storage))
     storage = storages.open_storage(study.storage or storages.sqlite_url(study_folder.database), create=not exists)
     stored_study = study.model_copy(
         update={"storage": storages.redact_password(study.storage) if study.storage else ""}
@@ -125,6 +126,17 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
     optuna_study.set_user_attr(STUDY_ATTR, text)
     write_text(study_folder.study_file, text)
     return _build_worker(study, study_folder, storage, optuna_study)
+
+
+def make_folder(folder: Path, private: bool) -> None:
+    """Make a study folder; one that names a server and its user is for the owner alone."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_new and private:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be created ({error.strerror or error}). Choose another with --out.") from None
 
 
 def load_study(folder: Path, url: str | None = None) -> StudyWorker:
@@ -152,6 +164,7 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
         folder or (original_folder if original_folder.is_dir() else Path("studies") / study.name)
     )
     if not _check_folder(study_folder, study):
+        make_folder(study_folder.path, private=True)
         stored_study = study.model_copy(update={"storage": storages.redact_password(url)})
         write_text(study_folder.study_file, studies.dump(stored_study))
     return _build_worker(study, study_folder, storage, optuna_study)

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from regard.errors import ConfigError, RunError
+from regard.files import open_lock, open_regular
 from regard.tuning.study import Study
 
 if TYPE_CHECKING:
@@ -17,6 +19,17 @@ if TYPE_CHECKING:
 
 STUDY_ATTR, FOLDER_ATTR = "regard.study", "regard.folder"
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+HIDDEN = "…"
+HARMLESS_PARAMETERS = frozenset(
+    {
+        *("sslmode", "sslnegotiation", "channel_binding", "gssencmode", "connect_timeout", "target_session_attrs"),
+        *("application_name", "host", "port", "timeout", "check_same_thread"),
+    }
+)
+HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_./-]{1,60}")
+URL_SEPARATORS = re.compile(r"[:/?#\[\]@&=;,\s]+")
+MIN_SECRET = 3  # characters: a shorter word would be found in any sentence
+SQLITE_HEAD = b"SQLite format 3\0"
 SQLITE_TIMEOUT_SECONDS = 120  # wait for a file that another worker is writing
 
 
@@ -27,30 +40,47 @@ def sqlite_url(database: Path) -> str:
 def open_storage(url: str, create: bool) -> "RDBStorage":
     """Open the storage of a URL; error messages never contain its password."""
     optuna = _import_optuna()
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+    from sqlalchemy.exc import SQLAlchemyError
 
-    try:
-        parsed_url = make_url(url)
-    except (ArgumentError, ValueError):  # ValueError: the port is not a number
-        redacted_url = re.sub(r"//.*@", "//…@", url)  # may hold a password even if it is not valid
+    parsed_url, safe_url = _parse_url(url), redact_password(url)
+    if parsed_url is None:
         raise ConfigError(
-            f"storage {redacted_url!r}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
+            f"storage {safe_url}: not a URL; expected sqlite:///file.db or postgresql://user@host/name"
         ) from None
     driver = DRIVERS.get(parsed_url.drivername, parsed_url.drivername)
-    parsed_url, safe_url = parsed_url.set(drivername=driver), redact_password(url)
+    parsed_url = parsed_url.set(drivername=driver)
     options: dict[str, Any] = {"pool_pre_ping": True}  # servers close idle connections
     if driver.startswith("sqlite"):
         if not create and not Path(parsed_url.database or "").is_file():
             raise RunError(f"storage {safe_url}: no such file. Start a study with `regard tune study.toml`.")
+        if not Path(parsed_url.database or "").parent.is_dir():
+            raise RunError(f"storage {safe_url}: its folder does not exist; create it first")
+        _require_database(Path(parsed_url.database or ""), safe_url)
         options = {"connect_args": {"timeout": SQLITE_TIMEOUT_SECONDS}}
     try:
         with _schema_lock(parsed_url):
             return optuna.storages.RDBStorage(parsed_url.render_as_string(hide_password=False), engine_kwargs=options)
-    except (SQLAlchemyError, ImportError, OSError) as error:
+    except Exception as error:  # of SQLAlchemy, of Alembic, of a driver: all of them may quote the address
+        if not isinstance(error, SQLAlchemyError | ImportError | OSError | ValueError | TypeError | RuntimeError):
+            error_name = type(error).__name__
+            raise RunError(f"storage {safe_url}: not a storage of Optuna ({error_name})") from None
         raise RunError(
-            f"storage {safe_url}: cannot be reached ({first_line(error)}). Check the address, and that the server runs."
+            f"storage {safe_url}: cannot be reached ({redact_message(first_line(error), url)}). Check the address, and "
+            f"that the server runs."
         ) from None
+
+
+def _require_database(path: Path, safe_url: str) -> None:
+    """Refuse a file that is no SQLite database, before a library reads it."""
+    if not path.exists():
+        return
+    try:
+        with open_regular(path) as file:
+            head = file.read(len(SQLITE_HEAD))
+    except OSError as error:
+        raise RunError(f"storage {safe_url}: cannot be read ({error.strerror or error})") from None
+    if head not in (b"", SQLITE_HEAD):
+        raise RunError(f"storage {safe_url}: not a SQLite database; restore it from a copy, or name another")
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
@@ -66,15 +96,42 @@ def first_line(error: Exception) -> str:
 
 
 def redact_password(url: str) -> str:
-    """The URL without its password, to be printed and stored; the password belongs in PGPASSWORD or ~/.pgpass."""
+    """The URL without what may be secret, to be printed and stored; the password belongs in PGPASSWORD or ~/.pgpass.
+
+    What is known to be harmless is kept, everything else is left out: an address that is written wrong may hold a
+    password anywhere.
+    """
+    parsed_url = _parse_url(url)
+    if parsed_url is None or "@" in f"{parsed_url.username}{parsed_url.host}":
+        scheme = re.match(r"[a-z0-9_+]{1,30}(?=://)", url)
+        return f"{scheme[0] if scheme else ''}://{HIDDEN}"
+    secret_names = [
+        name
+        for name, value in parsed_url.query.items()
+        if name not in HARMLESS_PARAMETERS or not isinstance(value, str) or not HARMLESS_VALUE.fullmatch(value)
+    ]
+    return parsed_url._replace(password=None).difference_update_query(secret_names).render_as_string()
+
+
+def redact_message(message: str, url: str) -> str:
+    """A message of another library without any part of the URL that `redact_password` leaves out."""
+    shown = redact_password(url)
+    message = message.replace(url, shown)
+    kept_words = {form for word in URL_SEPARATORS.split(shown) for form in (word, unquote(word))}
+    for word in sorted(set(URL_SEPARATORS.split(url)), key=len, reverse=True):
+        for form in {word, unquote(word)} - kept_words:
+            message = message.replace(form, HIDDEN) if len(form) >= MIN_SECRET else message
+    return message
+
+
+def _parse_url(url: str) -> "URL | None":
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        parsed_url = make_url(url)._replace(password=None)
-    except (ArgumentError, ValueError):
-        return url
-    return parsed_url.difference_update_query(["password", "passfile"]).render_as_string()
+        return make_url(url)
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number
+        return None
 
 
 def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: Path) -> "optuna.Study":
@@ -128,9 +185,7 @@ def _schema_lock(url: "URL") -> Iterator[None]:
         except ImportError:  # not available on Windows; there, start workers one after the other
             yield
             return
-        lock_file = Path(f"{url.database}.lock")
-        lock_file.parent.mkdir(parents=True, exist_ok=True)
-        with lock_file.open("w") as file:
+        with open_lock(Path(f"{url.database}.lock")) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
         return

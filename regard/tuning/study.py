@@ -4,7 +4,6 @@ import fnmatch
 import functools
 import itertools
 import random
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -14,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from regard import config as settings
 from regard.config import Config, Settings
+from regard.config.base import MAX_EPOCHS, MAX_MINUTES, MAX_STEPS, MAX_TOKENS
 from regard.errors import ConfigError
 from regard.tuning.space import (
     NO_VALID_PARAMS,
@@ -27,6 +27,7 @@ from regard.tuning.space import (
 )
 
 DEFAULT_TRIALS = 16
+MAX_TRIALS = 100_000
 HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
 TOKENIZATION_SETTINGS = ("data.vocab_size", "data.joint_vocab", "data.tokenizer")
 FIXED_SETTINGS = ("data.train", "data.dev", "data.test", "train.seed", "train.init_from")
@@ -37,13 +38,13 @@ METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "ac
 class TrialBudget(Settings):
     """The budget of one trial; the first limit that is reached ends it."""
 
-    minutes: float | None = Field(default=None, gt=0)
+    minutes: float | None = Field(default=None, gt=0, le=MAX_MINUTES)
     """Minutes of training."""
-    steps: int | None = Field(default=None, ge=1)
+    steps: int | None = Field(default=None, ge=1, le=MAX_STEPS)
     """Optimizer steps."""
-    tokens: float | None = Field(default=None, ge=1)
+    tokens: float | None = Field(default=None, ge=1, le=MAX_TOKENS)
     """Target tokens."""
-    epochs: float | None = Field(default=None, gt=0)
+    epochs: float | None = Field(default=None, gt=0, le=MAX_EPOCHS)
     """Passes over the corpus."""
 
     def limits(self) -> dict[str, float]:
@@ -61,13 +62,13 @@ class Study(Settings):
     """Early stopping of weak trials: none, successive halving, or below the median."""
     metric: Literal["loss", "bleu", "chrf", "accuracy"] = "loss"
     """The dev metric that is optimized."""
-    trials: int | None = Field(default=None, ge=1)
+    trials: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
     """Number of combinations (random, tpe: 16 if unset; grid: all if unset)."""
-    seeds: int = Field(default=1, ge=1)
+    seeds: int = Field(default=1, ge=1, le=MAX_TRIALS)
     """Runs per combination, with consecutive values of train.seed; the score is their mean."""
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**32)
     """Seed of the sampler."""
-    dev_sentences: int = Field(default=1000, ge=1)
+    dev_sentences: int = Field(default=1000, ge=1, le=MAX_STEPS)
     """Dev sentences that a finished trial is scored on, by beam search."""
     storage: str = ""
     """Optuna storage URL; unset: study.db in the study folder."""
@@ -194,7 +195,10 @@ def load(path: Path) -> Study:
 
 
 def loads(text: str, error_prefix: str) -> Study:
-    return build(tomllib.loads(text), error_prefix)
+    try:
+        return build(settings.parse_toml(text), error_prefix)
+    except ValueError as error:
+        raise ConfigError(f"{error_prefix}not a study ({error})") from None
 
 
 def dump(study: Study) -> str:
@@ -307,4 +311,4 @@ def _format_error(error: Any) -> str:
         return f"metric={error['input']!r}: no such metric; available: {', '.join(HIGHER_IS_BETTER)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    return f"{'.'.join(location)}={error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    return f"{'.'.join(location)}={settings.format_input(error['input'])}: {error['msg'][0].lower()}{error['msg'][1:]}"

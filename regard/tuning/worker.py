@@ -92,10 +92,12 @@ def run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
     try:
         yield from _run_trials(worker, stop)
     except storages.storage_errors() as error:
+        url = worker.storage.url
         raise RunError(
-            f"storage {storages.redact_password(worker.storage.url)} does not answer ({storages.first_line(error)}). "
+            f"storage {storages.redact_password(url)} does not answer "
+            f"({storages.redact_message(storages.first_line(error), url)}). "
             f"All checkpoints are kept; once it is back, resume with `regard tune {worker.study_folder.path}`."
-        ) from error
+        ) from None
 
 
 def _run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:

@@ -1,5 +1,6 @@
 """The program as people type it, and every mistake they make: one sentence, exit code 2, no traceback."""
 
+import io
 import json
 import re
 import subprocess
@@ -56,7 +57,9 @@ def test_translate_keeps_lines_and_order(run: Path):
     text = "The girl eats.\n\n   \nThe boys sleep."
     out = regard("translate", run, stdin=text)
     assert out.returncode == 0
-    assert re.fullmatch(r"((loading|translating)[^\n]*\n)*", out.stderr)  # progress, where the machine is slow
+    progress = r"((loading|translating)[^\n]*\n)*"  # where the machine is slow
+    issues = r"(! \d of 4 lines may have lost something in translation:\n(  [^\n]*\n)+)?"  # the run is hardly trained
+    assert re.fullmatch(progress + issues, out.stderr)
     lines = out.stdout.split("\n")
     assert len(lines) == 5 and lines[1:3] == ["", "   "] and lines[4] == ""
 
@@ -82,7 +85,7 @@ def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path
 
 
 def test_a_byte_order_mark_is_no_text():
-    assert list(_decode_stdin([b"\xef\xbb\xbfOne.\r\n", b"Two.\n"])) == ["One.", "Two."]
+    assert list(_decode_stdin(io.BytesIO(b"\xef\xbb\xbfOne.\r\nTwo.\n"))) == ["One.", "Two."]
 
 
 @pytest.mark.parametrize("how", [("--beam", 3), ("--sample", "--seed", 5)], ids=str)
@@ -136,9 +139,9 @@ def test_scores_of_other_files_are_never_written_over(run: Path, files: Path, tm
     for _ in range(2):
         out = regard("evaluate", run, tmp_path / "dev.en", tmp_path / "dev.fr", "--beam", "1")
         assert f"{run / 'scores' / 'dev-2.sentences.tsv'}" in "".join(out.stdout.split())
-        assert "All of them were also trained on" in " ".join(out.stdout.split())
+        assert "7 of 7 sources occur in the training text of this run" in " ".join(out.stdout.split())
     out = regard("evaluate", run, tmp_path / "dev.en", tmp_path / "dev.fr", "--beam", "1", "--json")
-    warning = "! 7 of 7 sources also occur in the text that this run was trained on"
+    warning = "! 7 of 7 sources occur in the training text of this run"
     assert warning in " ".join(out.stderr.split())
     assert (run / "scores" / "dev.json").read_text() == before
     regard("evaluate", run, tmp_path / "news.2016.en", tmp_path / "news.2016.fr", "--beam", "1")
@@ -241,7 +244,7 @@ MISTAKES = {
     "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),
     "not a run": (["translate", "."], "not a run folder"),
     "no such run": (["translate", "nowhere"], "no such run"),
-    "occupied": (["train", "train.en", "train.fr", "--out", "."], "already exists and is not a run"),
+    "occupied": (["train", "train.en", "train.fr", "--out", "."], "is the current folder"),
     "resume nothing": (["train", "--resume", "nowhere"], "no such run"),
     "resume and files": (["train", "train.en", "train.fr", "--resume", "x"], "leave out files"),
     "unknown corpus": (["corpus", "klingon"], "expected one of: english-french, copy"),

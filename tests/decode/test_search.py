@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Hashable, Sequence
 
 import pytest
 import torch
@@ -52,6 +53,9 @@ class Chain:
     def select(self, rows: Tensor) -> None:
         self.rows = self.rows[rows]
 
+    def surface(self, ids: Sequence[int]) -> Hashable:
+        return tuple(ids)
+
 
 def chain(count: int, length: int = 3, seed: int = 3) -> Chain:
     generator = torch.Generator().manual_seed(seed)
@@ -95,9 +99,48 @@ def test_there_are_always_as_many_as_asked_for():
         assert len(results) == 5
 
 
+class Spelled(Chain):
+    """A chain whose tokens 4 and 5 are two spellings of one text, and 6 is no text at all."""
+
+    def surface(self, ids: Sequence[int]) -> Hashable:
+        return "".join({1: "?", 4: "a", 5: "a", 6: ""}[i] for i in ids)
+
+
+def test_no_two_hypotheses_have_the_same_text():
+    limits = Limits(factor=0, extra=4, loop_repeats=99)
+    wide, narrow = BeamSearch(400, nbest=400, limits=limits), BeamSearch(5, nbest=5, limits=limits)
+    stepper = Spelled(chain(11).tables)
+    for all_hypotheses, spelled in zip(wide.search(chain(11)), wide.search(stepper), strict=True):
+        ended = [h for h in all_hypotheses if not h.truncated]
+        best = {stepper.surface(h.ids): h for h in reversed(ended)}  # the first of every text
+        assert [h for h in spelled if not h.truncated] == sorted(best.values(), key=lambda h: -h.score)
+    merged = narrow.search(Spelled(chain(11).tables))
+    for one, other in zip(merged, narrow.search(chain(11)), strict=True):
+        surfaces = [stepper.surface(h.ids) for h in one]
+        assert len(set(surfaces)) == len(surfaces) and one[0] == other[0]
+    spares = [h for one, other in zip(merged, narrow.search(chain(11)), strict=True) for h in one if h not in other]
+    assert spares, "what was merged is made up for by hypotheses beyond the beam width"
+
+
+def test_hypotheses_that_were_cut_come_last_whatever_their_score():
+    """The best continuation by far never ends; an end after any step is unlikely, and still preferred."""
+    tables = torch.full((1, V, V), -30.0)
+    tables[0, :, 4], tables[0, :, 5], tables[0, :, EOS] = 0.0, -0.5, -9.0
+    limits = Limits(factor=0, extra=3, loop_repeats=99)
+    for size in (1, 2, 5):
+        (results,) = BeamSearch(size, nbest=size, limits=limits).search(Chain(tables.clone()))
+        flags = [h.truncated for h in results]
+        assert flags == sorted(flags) and all(len(h.ids) == 3 for h in results if h.truncated)
+        for group in (False, True):
+            scores = [h.score for h in results if h.truncated == group]
+            assert scores == sorted(scores, reverse=True)
+    assert flags[0] is False and flags[-1] is True
+    assert max(h.score for h in results if h.truncated) > max(h.score for h in results if not h.truncated)
+
+
 def test_beam_of_one_is_greedy_on_a_chain():
     beam, greedy = BeamSearch(size=1).search(chain(29)), GreedySearch().search(chain(29))
-    assert [h[0].ids for h in beam] == [h[0].ids for h in greedy]
+    assert [(h[0].ids, h[0].truncated) for h in beam] == [(h[0].ids, h[0].truncated) for h in greedy]
     assert [h[0].score for h in beam] == pytest.approx([h[0].score for h in greedy])
 
 

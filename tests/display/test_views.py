@@ -290,7 +290,7 @@ def test_the_best_of_several_systems_is_tested_against_the_baseline_alone(tmp_pa
     assert "B.fr has the highest BLEU" in text and "significantly better than the baseline base.fr (" in text
     score = comparison.systems[1].evaluation.scores["bleu"].value
     assert f"; not tested against A.fr ({score:.1f})." in text
-    assert "p-values are not corrected for 2 comparisons." in text
+    assert "p-values are corrected for 2 comparisons by each metric (Holm)." in text
     text = " ".join(" ".join(format_comparison(scoring.compare(*paths[:2], on=(source, target)), 120)).split())
     assert "not corrected" not in text and "not tested" not in text
 

@@ -20,7 +20,7 @@ from regard.jobs.load import load_tokenizers, new_model, save_tokenizers
 from regard.jobs.train.init_from import inherit_settings
 from regard.model import weights
 from regard.model.transformer import EncoderDecoder
-from regard.run import Run, stage
+from regard.run import Run
 from tests.interchange.conftest import randomise
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g"] * 5
@@ -66,7 +66,7 @@ def test_imported_tokenisers_are_kept_in_a_run(tmp_path: Path, joint: bool):
     trained, _ = make_translator(joint)
     marian.write(trained, tmp_path)
     back = marian.read(open_model_folder(tmp_path))
-    run = stage(tmp_path / "run", back.config)
+    run = Run(tmp_path / "run")
     save_tokenizers(run, back.tokenizers)
     loaded = load_tokenizers(run, back.config)
     assert loaded.joint == joint and all(run.has_checksum(path) for path in run.tokenizer_files())

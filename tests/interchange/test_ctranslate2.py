@@ -10,7 +10,7 @@ from regard.config import ModelConfig
 from regard.data import tokenizer
 from regard.data.corpora import english_french
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
-from regard.decode import GreedySearch, Limits
+from regard.decode import BeamSearch, GreedySearch, Limits
 from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.positions import ALiBi
@@ -193,3 +193,34 @@ def test_a_score_that_nobody_wants_is_not_computed(tokenizers, tmp_path):
     assert [one.text for one in scored] == [one.text for one in plain]
     assert all(one.score < 0 for one in scored)
     assert all(math.isnan(one.score) for one in plain)
+
+
+def test_what_was_cut_comes_last_there_too(tokenizers, tmp_path):
+    """The engine ranks hypotheses without end among the others, and cuts all sentences at the length of the longest."""
+    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, max_positions=60)
+    engine = CTranslate2Translator(tmp_path, tokenizers, workers=1, max_length=60)
+    mixed = 0
+    for extra in range(1, 12):
+        limits = Limits(factor=1, extra=extra, loop_repeats=99)
+        lists = engine.candidates(TEXTS, BeamSearch(7, nbest=7, limits=limits))
+        assert [one[:1] for one in lists] == engine.candidates(TEXTS, BeamSearch(7, limits=limits))
+        for candidates in lists:
+            flags = [one.truncated for one in candidates]
+            assert flags == sorted(flags)
+            assert len({one.text for one in candidates}) == len(candidates)
+            for group in (False, True):
+                scores = [one.score for one in candidates if one.truncated == group]
+                assert scores == sorted(scores, reverse=True)
+            mixed += len(set(flags)) == 2
+    assert mixed, "no list has both kinds"
+
+
+def test_a_source_that_repeats_itself_may_be_copied_there_too(tokenizers, tmp_path):
+    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path, max_positions=60)
+    engine = CTranslate2Translator(tmp_path, tokenizers, workers=1, max_length=60)
+    source, copy = [9] * 20, [5, 6] * 8
+    limits = Limits()
+    kept = engine._make_hypothesis([*copy, EOS], -1.0, source, limits)
+    assert (kept.ids, kept.truncated) == (tuple(copy), False)
+    loop = engine._make_hypothesis([*copy, EOS], -1.0, source[:7], limits)
+    assert (loop.ids, loop.truncated) == ((5, 6), True)

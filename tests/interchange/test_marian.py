@@ -28,7 +28,7 @@ from regard.jobs.train import fit
 from regard.jobs.train.events import TrainingFinished
 from regard.model import weights
 from regard.model.taps import record
-from regard.run import STAGING_SUFFIX, Run
+from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate import ModelStepper, Translator
 from tests.interchange.conftest import HF, randomise
@@ -349,7 +349,7 @@ def test_the_older_weight_file_says_the_same_and_may_hold_no_code(folder: Path, 
     (old / "pytorch_model.bin").unlink()
     with pytest.raises(FormatError, match=r"has no weights; expected model.safetensors or pytorch_model.bin"):
         import_folder(old, tmp_path / "other")
-    assert not (tmp_path / "other").exists() and not list(tmp_path.glob(f"*{STAGING_SUFFIX}"))
+    assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize(
@@ -421,4 +421,4 @@ def test_the_commands_say_where_things_are_and_refuse_what_they_must(folder: Pat
         with pytest.raises(SystemExit) as ended:
             main(argv)
         assert ended.value.code == code and words in capsys.readouterr().err
-    assert not list(tmp_path.glob(f"*{STAGING_SUFFIX}"))
+    assert not list(tmp_path.glob(".*"))

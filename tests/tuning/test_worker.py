@@ -64,7 +64,7 @@ def test_a_stopped_study_goes_on_with_the_same_trial(small, tmp_path: Path):
 
 
 def test_a_model_that_cannot_be_held_fails_its_trial_alone(small, tmp_path: Path):
-    sets = {"too large": {"model.ffn": 4_000_000_000}, "fits": {"model.ffn": 16}}
+    sets = {"too large": {"model.dim": 65_536}, "fits": {"model.dim": 16}}
     done = finish(small(sets=sets), tmp_path / "s")[-1]
     assert [result.state for result in done.trials] == ["failed", "complete"]
     assert "GB are free" in done.trials[0].reason and not StudyFolder(tmp_path / "s").trial_folder(1).exists()

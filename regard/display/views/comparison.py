@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
-from regard.display.numbers import format_score, half_width
+from regard.display.numbers import format_score
 from regard.display.views.scores import format_signatures, is_above_chance
 from regard.metrics import Score
 from regard.tuning.compare import Comparison, System, length_ratio
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import describe_tests, describe_verdict, pair_tests
+from regard.tuning.pages.comparison import describe_correction, describe_tests, describe_verdict, pair_tests
 
 COST_COLUMNS = (
     Column("parameters", right=True, below=True),
@@ -29,8 +29,8 @@ def format_comparison(comparison: Comparison, width: int, verbose: bool = False)
     lines = wrap(_describe_answer(comparison), width)
     lines += ["", *format_table(columns, [_make_row(system) for system in comparison.systems], width), ""]
     lines += wrap_all(_describe_systems(comparison), width, "", "  ")
-    if (count := len(comparison.systems) - 1) > 1:
-        lines += wrap(f"p-values are not corrected for {count} comparisons.", width, "", "  ")
+    if correction := describe_correction(comparison):
+        lines += wrap(correction, width, "", "  ")
     lines += wrap("± is half the 95% interval; lower TER is better; length: words per reference word.", width, "", "  ")
     shown = [scores[name] for name in SCORED_METRICS if verbose or name == "bleu"]
     return [*lines, *format_signatures(shown, width)]
@@ -101,7 +101,7 @@ def _make_row(system: System) -> list[str]:
     summary = system.summary
     return [
         system.name,
-        *(f"{score.value:.1f} ± {half_width(score):.1f}" for score in scores),
+        *(score.format_margin(1) for score in scores),
         f"{length_ratio(system):.2f}",
         "" if system.parameters is None else f"{system.parameters:,}",
         "" if summary is None else f"{summary.minutes:.1f}",

@@ -3,6 +3,7 @@
 from regard.display.console import is_plain
 from regard.display.layout import bind, wrap, wrap_all, wrap_command
 from regard.display.numbers import format_score
+from regard.display.views.heads import TRAINED
 from regard.display.views.scores import format_signatures
 from regard.jobs.demo import DemoResult
 from regard.report import format_alignment
@@ -32,13 +33,18 @@ def format_demo(result: DemoResult, width: int) -> list[str]:
         lines += ["", *wrap(f"{example.translation} ({verdict})", width, "", "  ")]
         words = (example.source_words, example.target_words)
         lines += format_alignment(*words, weights=example.weights, width=width, plain=is_plain()).split("\n")
-    (head, best), mean = result.aligners.best, result.aligners.average
-    aligners = (
-        f"alignment error rate of the cross-attention ({mean.counts.sure_links:,} gold links): best head {head} "
-        f"{best.counts.aer:.3f}, all heads averaged {mean.counts.aer:.3f}"
-    )
-    lines += ["", *wrap_all([aligners, f"report: {result.run.report}"], width, "", "  ")]
+    lines += ["", *wrap_all([_describe_aligners(result), f"report: {result.run.report}"], width, "", "  ")]
     lines += [*format_signatures([test], width), "", "What to try next:"]
     folder = result.run.folder
     commands = [command.format(run=folder, corpus=f"{folder}-corpus") for command in NEXT_STEPS]
     return [*lines, *(line for command in commands for line in wrap_command(command, width))]
+
+
+def _describe_aligners(result: DemoResult) -> str:
+    (head, best), mean = result.aligners.best, result.aligners.average
+    other = result.aligners.best_without(result.trained_aligner) if head == result.trained_aligner else None
+    trained = f" ({TRAINED}), best that was not: {other[0]} {other[1].counts.aer:.3f}" if other else ""
+    return (
+        f"alignment error rate (AER) of the cross-attention, {mean.counts.sure_links:,} gold links: best head {head} "
+        f"{best.counts.aer:.3f}{trained}, all heads averaged {mean.counts.aer:.3f}"
+    )

@@ -4,9 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.display.layout import bind, wrap
+from regard.jobs.translate.issue_log import IssueLog
 from regard.jobs.translate.text import DocumentResult
 
 SHOWN_SEGMENTS = 10
+SHOWN_ISSUES = 10
+TITLES = {
+    "omission": "far too short, or cut",
+    "numbers": "numbers lost or changed",
+    "characters": "characters that the model has never seen",
+}
 
 
 def format_document(result: DocumentResult, out: Path, list_path: Path | None, width: int) -> list[str]:
@@ -30,6 +37,23 @@ def format_document(result: DocumentResult, out: Path, list_path: Path | None, w
         lines += wrap(f"{', '.join(map(bind, texts))}{more}", width, "    ", "      ")
     if list_path is not None:
         lines += wrap(f"all {len(skipped):,} with their reasons: {list_path}", width, "  ", "    ")
+    return lines
+
+
+def format_issues(log: IssueLog, total: int, units: str, width: int) -> list[str]:
+    """The counts by kind with the first locations; `units` are what is counted: lines or entries."""
+    if not log.num_locations:
+        return []
+    title = f"! {log.num_locations:,} of {total:,} {units} may have lost something in translation:"
+    lines = wrap(title, width, "", "  ")
+    for kind, count in log.counts.most_common():
+        first = log.first[kind]
+        lines += wrap(f"{count:,}: {TITLES.get(kind, kind)}", width, "  ", "    ")
+        shown = ", ".join(bind(f"{location} ({message})") for location, message in first)
+        more = f" and {count - len(first):,} more" if count > len(first) else ""
+        lines += wrap(f"{shown}{more}", width, "    ", "      ")
+    if log.path is not None:
+        lines += wrap(f"all of them: {log.path}", width, "  ", "    ")
     return lines
 
 

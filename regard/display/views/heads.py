@@ -3,6 +3,7 @@
 from collections import Counter
 
 from regard.display.layout import Column, format_table, wrap, wrap_all
+from regard.inspection.heads.alignment import HeadAlignment
 from regard.inspection.heads.patterns import RELATIONS
 from regard.jobs.look.heads import HeadTable
 from regard.report import Table, Value
@@ -12,7 +13,7 @@ COLUMNS = (
     Column("role"),
     Column("lift", right=True),
     Column("95% CI", drops=1),
-    Column("random", right=True, drops=4),
+    Column("random lift", right=True, drops=4),
     Column("runner-up", drops=3),
     Column("entropy", right=True, drops=2),
     Column("importance", right=True),
@@ -23,6 +24,8 @@ COLUMNS = (
 SIGNED_COLUMNS = ("cost", "keep only")
 OPTIONAL_COLUMNS = ("keep only", "AER")  # left out where no head has a number
 NO_VALUE = "–"
+TRAINED = "trained to align (guided alignment)"
+TRAINED_MARK = "*"
 SHOWN_ROLES = 4
 
 
@@ -55,7 +58,13 @@ def describe_roles(table: HeadTable) -> str:
     others = roles.total() - sum(count for _, count in roles.most_common(SHOWN_ROLES))
     listing = ", ".join([*names, f"{others} others"] if others else names)
     text = f"{roles.total()} of {len(table.facts)} heads have a reliable role{f': {listing}' if listing else ''}."
-    return f"{text} Best alignment head: {table.aligners.best[0]}." if table.aligners is not None else text
+    if table.aligners is None:
+        return text
+    best, other = table.aligners.best[0], table.aligners.best_without(table.trained_aligner)
+    if best != table.trained_aligner:
+        return f"{text} Best alignment head: {best}."
+    untrained = f"; the best that was not: {other[0]}" if other else ""
+    return f"{text} Best alignment head: {best}, {TRAINED}{untrained}."
 
 
 def describe_grammar(table: HeadTable) -> list[str]:
@@ -73,6 +82,8 @@ def _describe_measures(table: HeadTable) -> list[str]:
         f"reliable, only the nearest; importance: gradient of the head's gate; cost: increase of the loss without the "
         f"head, in nats per token"
     ]
+    if table.trained_aligner is not None:
+        lines.append(f"{TRAINED_MARK} {TRAINED}: {table.trained_aligner}; that it aligns is no finding")
     if table.keep_only_costs:
         lines.append("keep only: increase of the loss without all other heads of its attention, in nats per token")
     return [*lines, *describe_grammar(table), *_describe_aligner(table)]
@@ -82,24 +93,38 @@ def _describe_aligner(table: HeadTable) -> list[str]:
     if table.aligners is None:
         return []
     (head, best), mean = table.aligners.best, table.aligners.average
+    trained = f", {TRAINED}" if head == table.trained_aligner else ""
+    other = table.aligners.best_without(table.trained_aligner) if trained else None
     if not table.aligners.judged_by_gold:
-        return [f"best alignment head: {head} (no gold alignments; ranked by deviation from a one-to-one alignment)"]
-    recall = f", recall {best.counts.recall:.2f}" if best.counts.sure_links else ""
-    quality = f"AER {best.counts.aer:.3f} against gold, precision {best.counts.precision:.2f}{recall}"
-    return [f"best alignment head: {head} ({quality}; all heads averaged {mean.counts.aer:.3f})"]
+        untrained = f"; the best that was not: {other[0]}" if other else ""
+        reason = "no gold alignments; ranked by deviation from a one-to-one alignment"
+        return [f"best alignment head: {head}{trained} ({reason}){untrained}"]
+    untrained = f"; the best that was not: {other[0]} ({_format_quality(other[1])})" if other else ""
+    averaged = f"all heads averaged: AER {mean.counts.aer:.3f}"
+    return [f"best alignment head: {head}{trained} ({_format_quality(best)}){untrained}; {averaged}"]
+
+
+def _format_quality(alignment: HeadAlignment) -> str:
+    counts = alignment.counts
+    recall = f", recall {counts.recall:.2f}" if counts.sure_links else ""
+    return f"AER {counts.aer:.3f} against gold, precision {counts.precision:.2f}{recall}"
 
 
 def _make_row(row: dict[str, Value]) -> list[str]:
     interval = f"{_format_number(row['low'])} to {_format_number(row['high'])}" if row["low"] is not None else None
     cells: dict[str, Value] = {
         **row,
-        "role": row["role"] or (f"({row['best']})" if row["best"] else None),
+        "role": _mark_trained(row, row["role"] or (f"({row['best']})" if row["best"] else None)),
         "95% CI": interval,
     }
     return [
         _format_number(cells[column.heading], "+.3f" if column.heading in SIGNED_COLUMNS else ".2f")
         for column in COLUMNS
     ]
+
+
+def _mark_trained(row: dict[str, Value], role: Value) -> Value:
+    return f"{role or NO_VALUE}{TRAINED_MARK}" if row["trained to align"] == "yes" else role
 
 
 def _format_number(value: Value, form: str = ".2f") -> str:

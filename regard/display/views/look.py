@@ -1,10 +1,13 @@
 """What `regard look` prints: a sentence with its translation, alignment and heads; a corpus; position encodings."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from regard.display.console import is_plain
 from regard.display.layout import Column, format_table, wrap, wrap_all
-from regard.display.views.heads import describe_roles, format_head_table, format_heads
+from regard.display.views.heads import TRAINED, TRAINED_MARK, describe_roles, format_head_table, format_heads
 from regard.inspection.positions import StackPositions
 from regard.jobs.look.heads import HeadTable
 from regard.jobs.look.inspections import Inspection
@@ -44,10 +47,12 @@ def format_sentence(data: LookData, table: HeadTable | None, width: int, verbose
             source.words, target.words, pairs=data.alignment.links, width=width, plain=is_plain()
         )
         lines += ["", *alignment.split("\n"), ""]
-        lines += wrap(f"aligned by {data.alignment.best}: {data.alignment.pharaoh}", width, "", "  ")
+        trained = ", trained to align" if data.alignment.best == data.alignment.trained else ""
+        lines += wrap(f"aligned by {data.alignment.best}{trained}: {data.alignment.pharaoh}", width, "", "  ")
     if table is not None:
         lines += ["", *wrap(describe_roles(table), width), *format_head_table(table.as_table(), width, verbose), ""]
-        lines += wrap(f"heads measured on {table.describe_sentences()}", width, "", "  ")
+        marks = [f"{TRAINED_MARK} {TRAINED}"] if table.trained_aligner is not None else []
+        lines += wrap_all([*marks, f"heads measured on {table.describe_sentences()}"], width, "", "  ")
     facts = [text for kind, attention in data.kinds.items() for text in _describe_terms(kind, attention.terms)]
     facts += [*_describe_flow(data.flow), *_describe_reference(data.reference)]
     return [*lines, *wrap_all(facts, width, "", "  ")]
@@ -90,24 +95,45 @@ def _describe_stack(positions: StackPositions) -> Iterator[str]:
         )
     for table in positions.tables:
         rows, columns = table.values.shape
+        size = f"{table.name}: {rows} {table.row_axis}s × {columns} ({table.column_axis})"
+        if math.isnan(table.distance_share):
+            yield f"{size}; all rows are equal"
+            continue
         explained_variance = (table.singular_values**2).cumsum() / (table.singular_values**2).sum()
         num_directions = int((explained_variance < 0.9).sum()) + 1
         yield (
-            f"{table.name}: {rows} {table.row_axis}s × {columns} ({table.column_axis}); distance explains "
-            f"{table.distance_share:.0%} of their similarity; 90% of the variance in {num_directions} of "
-            f"{len(explained_variance)} directions"
+            f"{size}; distance explains {table.distance_share:.0%} of their similarity; 90% of the variance in "
+            f"{num_directions} of {len(explained_variance)} directions"
         )
 
 
 def _describe_terms(kind: str, terms: TermArrays) -> list[str]:
     """The shares of the terms of a kind, over the layers where they are known."""
-    known_shares = {layer: shares for layer, shares in enumerate(terms.shares) if shares is not None}
+    known_shares = {
+        layer: known
+        for layer, shares in enumerate(terms.shares)
+        if shares is not None and len(known := shares[~np.isnan(shares).any(axis=1)])
+    }
     if not known_shares:
         return []
-    mean = sum(shares.sum(axis=0) for shares in known_shares.values()) / sum(map(len, known_shares.values()))
+    mean = np.concatenate(list(known_shares.values())).mean(axis=0)
     layers_note = "" if len(known_shares) == len(terms.shares) else f", layer {', '.join(map(str, known_shares))} only"
     shares_text = format_shares(terms.names, mean.tolist())
-    return [f"scores of {kind} attention{layers_note}: {shares_text}"] if shares_text else []
+    return [f"scores of {kind} attention{layers_note}: {shares_text}{_count_unknown(terms)}"] if shares_text else []
+
+
+def _count_unknown(terms: TermArrays) -> str:
+    """How many positions are left out of the shares, since too few sentences of the corpus reach them."""
+    shapes = [values.shape[2:] for values in terms.values if values is not None]
+    known = [positions for positions in terms.known_positions if positions is not None]
+    (queries, keys), (known_queries, known_keys) = (map(min, zip(*counts, strict=True)) for counts in (shapes, known))
+    unknown = [
+        f"{total - known_count} of {total} {name}"
+        for name, total, known_count in (("queries", queries, known_queries), ("keys", keys, known_keys))
+        if known_count < total
+    ]
+    reason = "too few sentences of the corpus are that long"
+    return f"; {' and '.join(unknown)} left out: {reason}" if unknown else ""
 
 
 def _describe_flow(flow: FlowData) -> list[str]:

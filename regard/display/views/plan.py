@@ -2,11 +2,11 @@
 
 from regard.config import Config
 from regard.display.layout import wrap, wrap_all, wrap_fields
-from regard.display.numbers import format_bytes, format_minutes, format_rounded, name_size, pluralize
+from regard.display.numbers import format_bytes, format_rounded, name_size, pluralize
 from regard.display.views.doctor import format_dropped
 from regard.jobs.train.estimate import FileEstimate, describe_choices
 from regard.jobs.train.events import ComputePlan, DataPlan, TrainingPlan
-from regard.training.planning.estimate import TrainingEstimate
+from regard.training.planning.estimate import TrainingEstimate, format_epochs, format_minutes
 
 NAME_WIDTH = 7
 SET_USES = {"train": "to train on", "dev": "for validation", "test": "for the test"}
@@ -31,7 +31,7 @@ def format_estimate(estimate: FileEstimate, width: int, verbose: bool = False) -
     )
     model = describe_model(config, cost, config.data.vocab_size)
     speed = f"about {cost.tokens_per_second:,.0f} target tokens per second, {cost.seconds_per_step:.2f} s per step"
-    fields = [("data", f"{pluralize(estimate.pairs, 'pair')} read"), ("model", model), ("speed", speed)]
+    fields = [("data", f"{pluralize(estimate.pairs, 'pair')} to train on"), ("model", model), ("speed", speed)]
     lines = [*wrap(answer, width), "", *wrap_fields(fields, width)]
     if not verbose:
         return [*lines, "", *wrap("Add --verbose for every chosen setting with its reason.", width)]
@@ -51,7 +51,7 @@ def describe_model(config: Config, estimate: TrainingEstimate, vocab_size: int) 
 
 def describe_time(config: Config, estimate: TrainingEstimate) -> str:
     """How long training takes: what was asked for first, then what follows from it."""
-    steps, epochs = pluralize(round(estimate.steps), "step"), f"{estimate.epochs:.1f} epochs"
+    steps, epochs = pluralize(round(estimate.steps), "step"), f"{format_epochs(estimate.epochs)} epochs"
     if config.train.minutes and estimate.minutes >= config.train.minutes * 0.999:
         return f"{config.train.minutes:g} minutes for about {steps} ({epochs})"
     return f"{format_minutes(estimate.minutes)} for {steps} ({epochs})"

@@ -1,7 +1,7 @@
 """The effect of pruning: how much BLEU is kept with how many heads, the curve, and sizes."""
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all, wrap_command
-from regard.display.numbers import format_score, half_width
+from regard.display.numbers import format_score
 from regard.display.views.scores import format_signatures
 from regard.jobs.prune import PruneResult
 
@@ -22,10 +22,10 @@ def format_pruning(result: PruneResult, init_from: object, width: int, verbose: 
         ["parameters", f"{before.parameters:,}", f"{after.parameters:,}"],
         ["MFLOP per pair", f"{before.flops / 1e6:,.1f}", f"{after.flops / 1e6:,.1f}"],
         ["seconds to translate dev", f"{before.seconds:.2f}", f"{after.seconds:.2f}"],
-        ["BLEU on dev, greedy", *(f"{s.value:.2f} ± {half_width(s):.2f}" for s in (result.before, result.after))],
+        ["BLEU on dev, greedy", *(score.format_margin(2) for score in (result.before, result.after))],
     ]
     curve = [
-        [str(point.num_heads), f"{point.loss:.3f}", f"{bleu.value:.2f}", f"{bleu.low:.2f} to {bleu.high:.2f}"]
+        [str(point.num_heads), f"{point.loss:.3f}", f"{bleu.value:.2f}", bleu.format_interval()]
         for point in result.curve
         for bleu in (point.bleu,)
     ]
@@ -45,9 +45,11 @@ def _describe_answer(result: PruneResult) -> str:
     steps, difference = result.finetune_steps, result.difference
     recovery = f"after {steps:,} steps of fine-tuning" if steps else "without fine-tuning"
     share = result.after.value / result.before.value if result.before.value else 0.0
-    interval = bind(f"[{difference.low:+.1f}, {difference.high:+.1f}]")
+    interval = ""
+    if difference.low is not None and difference.high is not None:
+        interval = " " + bind(f"[{difference.low:+.1f}, {difference.high:+.1f}]")
     return (
         f"Keeps {share:.1%} of the BLEU with {after.heads} of {before.heads} heads, {recovery}: "
         f"{bind(format_score(result.after))} instead of {bind(f'{result.before.value:.1f}')} on dev, "
-        f"a difference of {bind(f'{difference.value:+.1f}')} {interval}."
+        f"a difference of {bind(f'{difference.value:+.1f}')}{interval}."
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
-from regard.display.numbers import format_score, half_width, pluralize
+from regard.display.numbers import format_score, pluralize
 from regard.evaluation import Evaluation
 from regard.jobs.evaluate import FileEvaluation
 from regard.metrics import Score
@@ -38,7 +38,9 @@ def format_scores(evaluation: Evaluation, width: int, verbose: bool = False) -> 
     rows.append([*_make_row("BLEU, source copied", baselines.copied_source)[:-1], ""])
     rows.append([*_make_row("BLEU, other sentences' translations", baselines.shuffled_translations)[:-1], ""])
     shown = [score for key, score in evaluation.scores.items() if verbose or key.startswith("bleu")]
-    return [*format_table(COLUMNS, rows, width), "", *format_signatures(shown, width)]
+    tokenization = evaluation.tokenization.describe()
+    sentence = wrap_all([tokenization], width, "", "  ") if tokenization else []
+    return [*format_table(COLUMNS, rows, width), "", *sentence, *format_signatures(shown, width)]
 
 
 def format_signatures(scores: Sequence[Score], width: int) -> list[str]:
@@ -53,7 +55,7 @@ def describe_baseline(evaluation: Evaluation) -> str:
 
 def is_above_chance(evaluation: Evaluation) -> bool:
     """Whether BLEU is better than that of the translations of other sentences."""
-    return evaluation.scores["bleu"].value > evaluation.baselines.shuffled_translations.high
+    return evaluation.baselines.is_below(evaluation.scores["bleu"])
 
 
 def _describe_answer(result: FileEvaluation) -> str:
@@ -67,14 +69,11 @@ def _describe_answer(result: FileEvaluation) -> str:
             f"Does not translate: {bind(format_score(bleu))} on {sentences} is no better than the translations "
             f"of other sentences ({chance:.1f})."
         )
-    if result.num_contaminated:
-        share = "All" if result.num_contaminated == count else f"{result.num_contaminated:,}"
-        verb = "was" if result.num_contaminated == 1 else "were"
-        answer += f" {share} of them {verb} also trained on: there, scores measure memorization."
-    return answer
+    contamination = result.describe_contamination()
+    return f"{answer} {contamination}." if contamination else answer
 
 
 def _make_row(name: str, score: Score) -> list[str]:
-    interval = f"{score.low:.2f} to {score.high:.2f}"
     better = "lower" if score.name in LOWER_IS_BETTER else "higher"
-    return [name, f"{score.value:.2f}", f"{half_width(score):.2f}", interval, better]
+    value, _, margin = score.format_margin(2).partition(" ± ")
+    return [name, value, margin, score.format_interval(), better]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from regard.exchange import write_folder
 from regard.formats import tsv
 from regard.metrics import PairedTestResult
 from regard.progress import stage, track
@@ -29,19 +30,20 @@ from regard.tuning.measure import SCORED_METRICS, RunSummary
 from regard.tuning.pages.curve_charts import CURVES, draw_curve_charts
 from regard.tuning.pages.sentence_charts import draw_sentence_charts
 
+PAGE = "report.html"
 MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each system
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> Path:
     """Write report.html, charts/ and sentences.tsv into a folder; returns the path of the page."""
     charts = draw_charts(comparison)
-    for chart in track(charts.values(), "drawing charts"):
-        chart.save(folder / "charts")
-    write_text(folder / "sentences.tsv", format_sentence_table(comparison))
-    path = folder / "report.html"
-    with stage("writing the page"):
-        write_page(path, _render_page(comparison, charts))
-    return path
+    with write_folder(folder) as staged:
+        for chart in track(charts.values(), "drawing charts"):
+            chart.save(staged / "charts")
+        write_text(staged / "sentences.tsv", format_sentence_table(comparison))
+        with stage("writing the page"):
+            write_page(staged / PAGE, _render_page(comparison, charts))
+    return folder / PAGE
 
 
 def describe_tests(comparison: Comparison, system: System) -> list[str]:
@@ -49,13 +51,20 @@ def describe_tests(comparison: Comparison, system: System) -> list[str]:
     sentences = []
     for bootstrap_test, randomization_test in pair_tests(comparison, system):
         p_values = (
-            f" (paired bootstrap p = {bootstrap_test.p:.4f}, approximate randomization p = {randomization_test.p:.4f})"
+            f" (paired bootstrap p = {bootstrap_test.decisive_p:.4f}, approximate randomization "
+            f"p = {randomization_test.decisive_p:.4f})"
             if bootstrap_test.has_enough_sentences
             else ""
         )
         difference = f"{_format_difference(bootstrap_test)} against {comparison.baseline.name}"
         sentences.append(f"{difference}: {describe_verdict(bootstrap_test, randomization_test)}{p_values}")
     return sentences
+
+
+def describe_correction(comparison: Comparison) -> str:
+    """How p-values are corrected where several systems are tested; empty for one."""
+    count = len(comparison.systems) - 1
+    return f"p-values are corrected for {count} comparisons by each metric (Holm)." if count > 1 else ""
 
 
 def pair_tests(comparison: Comparison, system: System) -> Iterator[tuple[PairedTestResult, PairedTestResult]]:
@@ -111,7 +120,7 @@ def draw_charts(comparison: Comparison) -> dict[str, Chart]:
         _draw_scores(comparison),
         *_draw_curves(comparison),
         *_draw_costs(comparison),
-        *draw_sentence_charts(sentences, comparison.name),
+        *draw_sentence_charts(sentences, comparison.name, comparison.baseline.evaluation.tokenization),
     ]
     return {chart.name: chart for chart in charts}
 
@@ -197,7 +206,7 @@ def _build_score_table(comparison: Comparison) -> TableView:
         row: dict[str, Value] = {"system": system.name}
         for name in SCORED_METRICS:
             score = system.evaluation.scores[name]
-            row[score.name] = f"{score.value:.2f} ± {(score.high - score.low) / 2:.2f}"
+            row[score.name] = score.format_margin(2)
         rows.append(row | {"length ratio": round(length_ratio(system), 3), "works": _format_works(system)})
     return TableView(Table.from_rows(rows), "± is half the width of the 95% confidence interval; lower TER is better.")
 
@@ -219,11 +228,14 @@ def _build_test_table(comparison: Comparison) -> TableView:
             "difference": f"{bootstrap_test.difference:+.2f}",
             "paired bootstrap": _format_p_value(bootstrap_test),
             "approximate randomization": _format_p_value(randomization_test),
+            "sacreBLEU": f"{bootstrap_test.sacrebleu_p:.4f}, {randomization_test.sacrebleu_p:.4f}",
         }
         for system in comparison.systems[1:]
         for bootstrap_test, randomization_test in pair_tests(comparison, system)
     ]
-    return TableView(Table.from_rows(rows), f"Against {comparison.baseline.name}. * marks p < 0.05.")
+    caption = f"Against {comparison.baseline.name}. * marks p < 0.05. {describe_correction(comparison)}"
+    note = "sacreBLEU: what `sacrebleu --paired-bs` and `--paired-ar` print, uncorrected; verdicts do not follow them."
+    return TableView(Table.from_rows(rows), f"{caption.rstrip()} {note}")
 
 
 def _format_p_value(test: PairedTestResult) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from regard.evaluation import SentenceResult
-from regard.metrics import corpus_bleu
+from regard.languages import count_words
+from regard.metrics import Tokenization, corpus_bleu
 from regard.report import Chart, Table, Value, category_curves, stacked_histograms
 
 LENGTH_BUCKETS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
@@ -11,14 +12,16 @@ LENGTH_BUCKETS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
 MIN_BUCKET_SENTENCES = 5  # a bucket with fewer sentences is not scored
 
 
-def draw_sentence_charts(sentences: Mapping[str, Sequence[SentenceResult]], set_name: str) -> list[Chart]:
+def draw_sentence_charts(
+    sentences: Mapping[str, Sequence[SentenceResult]], set_name: str, tokenization: Tokenization
+) -> list[Chart]:
     """The distribution of sentence BLEU of each system, and BLEU by length if there are several lengths."""
     table = Table.from_rows({"bleu": one.bleu, "system": name} for name, many in sentences.items() for one in many)
     histogram = stacked_histograms(
         table, "bleu", "system", title=f"Sentence BLEU on {set_name}", x_title="BLEU of the sentence"
     )
     charts = [histogram.with_name("sentence-bleu")]
-    rows = [row for name, many in sentences.items() for row in bleu_by_length(name, many)]
+    rows = [row for name, many in sentences.items() for row in bleu_by_length(name, many, tokenization)]
     if len({row["words"] for row in rows}) > 1:
         title = f"BLEU on {set_name} by source length"
         chart = category_curves(
@@ -28,13 +31,15 @@ def draw_sentence_charts(sentences: Mapping[str, Sequence[SentenceResult]], set_
     return charts
 
 
-def bleu_by_length(name: str, sentences: Sequence[SentenceResult]) -> list[dict[str, Value]]:
+def bleu_by_length(
+    name: str, sentences: Sequence[SentenceResult], tokenization: Tokenization
+) -> list[dict[str, Value]]:
     """Corpus BLEU of the sentences in each length bucket that has enough of them."""
     rows: list[dict[str, Value]] = []
     for low, high in LENGTH_BUCKETS:
-        bucket = [sentence for sentence in sentences if low <= len(sentence.source.split()) <= high]
+        bucket = [sentence for sentence in sentences if low <= count_words(sentence.source) <= high]
         if len(bucket) >= MIN_BUCKET_SENTENCES:
-            score = corpus_bleu([s.translation for s in bucket], [s.reference for s in bucket])
+            score = corpus_bleu([s.translation for s in bucket], [s.reference for s in bucket], tokenization)
             words = f"{low}–{high}" if high < 10_000 else f"{low} and more"
             rows.append({"words": words, "bleu": score.value, "system": name})
     return rows

@@ -6,6 +6,7 @@ from pathlib import Path
 from regard import config as settings
 from regard.jobs.evaluate import read_scores
 from regard.metrics import Score
+from regard.metrics.score import format_with_margin
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -25,7 +26,13 @@ from regard.report import (
 )
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
 from regard.tuning.analysis.curves import LogCurves
-from regard.tuning.analysis.evidence import StudyAnalysis, analyze_study, find_varying_names, read_dev_sentences
+from regard.tuning.analysis.evidence import (
+    StudyAnalysis,
+    analyze_study,
+    choose_dev_tokenization,
+    find_varying_names,
+    read_dev_sentences,
+)
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.analysis.recommend import explain_no_ranking
 from regard.tuning.analysis.wording import capitalize
@@ -148,7 +155,7 @@ class StudyPage:
             "steps": summary.steps,
         }
         row |= {
-            "epochs": round(summary.epochs, 1),
+            "epochs": round(summary.epochs, 2),
             "minutes": round(summary.minutes, 1),
             "tokens/s": round(summary.tokens_per_second),
         }
@@ -266,7 +273,10 @@ class StudyPage:
     def _draw_sentences(self) -> list[Chart]:
         """Sentence BLEU of the best trials, and BLEU by source length."""
         sentences = {r.label: many for r in self.ranking[:MAX_SENTENCE_TRIALS] if (many := read_dev_sentences(r))}
-        return draw_sentence_charts(sentences, "dev") if sentences else []
+        if not sentences:
+            return []
+        tokenization = choose_dev_tokenization(self.ranking[0], next(iter(sentences.values())))
+        return draw_sentence_charts(sentences, "dev", tokenization)
 
     def _build_trial_facts(self) -> list[PagePart]:
         """Settings and cost of each trial, if there are few; otherwise the tables above have them."""
@@ -279,7 +289,7 @@ class StudyPage:
                 facts |= {"parameters": result.first_summary.parameters, "steps": result.first_summary.steps}
                 facts |= {
                     "minutes": round(result.first_summary.minutes, 1),
-                    "epochs": round(result.first_summary.epochs, 1),
+                    "epochs": round(result.first_summary.epochs, 2),
                 }
             state = f" ({_format_state(result)})" if not result.is_ranked else ""
             parts += [Paragraph(f"{result.label}{state}"), DefinitionList(facts)]
@@ -321,9 +331,7 @@ def _format_cell(value: object) -> Value:
 def _format_interval(score: object) -> Value:
     if not isinstance(score, dict):
         return None
-    if "low" not in score:
-        return f"{score['value']:.2f}"
-    return f"{score['value']:.2f} ± {(score['high'] - score['low']) / 2:.2f}"
+    return format_with_margin(score, 2)
 
 
 def _seed_note(seeds: int) -> str:
