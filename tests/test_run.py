@@ -16,14 +16,14 @@ from regard.run import (
     Run,
     atomic_write,
     open_run,
-    stage,
     write_text,
 )
+from regard.staged_run import stage_run
 
 
 def create(folder, config, overwrite=False):
     """A run as training makes one."""
-    with stage(folder, overwrite) as staged:
+    with stage_run(folder, overwrite) as staged:
         staged.write_settings(config)
         return staged.commit()
 
@@ -78,7 +78,7 @@ def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
 def test_until_a_run_is_ready_the_old_one_is_untouched(tmp_path):
     run = create(tmp_path / "x", Config())
     write_text(run.log, "old")
-    with stage(tmp_path / "x", overwrite=True) as staged:
+    with stage_run(tmp_path / "x", overwrite=True) as staged:
         staged.write_settings(Config())
         assert run.log.read_text() == "old" and staged.run.folder != run.folder
     assert [path.name for path in tmp_path.iterdir()] == ["x"] and run.log.read_text() == "old"

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
-"""Controls but tab and line feed; embedded directions, which let text be read as another; bytes that are not UTF-8."""
+UNSAFE = re.compile("(?!\x1b\\[[01]m)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
+"""Controls but tab and line feed; embedded directions, which let text be read as another; bytes that are not UTF-8.
+
+Bold on and bold off, which headings of help pages have, hide and move nothing.
+"""
 
 
 def escape(text: str) -> str:

@@ -350,7 +350,7 @@ def test_the_cost_is_told_before_anything_is_trained(files: Path, tmp_path: Path
     config.write_text("[train]\nminutes = 5\n", encoding="utf-8")
     out = regard("--verbose", "estimate", config, files / "train.en", files / "train.fr")
     assert out.returncode == 0, out.stderr
-    for word in ("600 pairs", "chosen: data.vocab_size=1000 (600 pairs)", "parameters: ", "memory: ", "5 minutes"):
+    for word in ("576 pairs", "chosen: data.vocab_size=1000 (576 pairs)", "parameters: ", "memory: ", "5 minutes"):
         assert word in out.stdout
 
 

@@ -25,6 +25,7 @@ from regard.jobs.train.fit import train_run
 from regard.jobs.train.prepare import diagnose
 from regard.jobs.translate.worker_pool import WorkerPool
 from regard.progress import Stage, report_progress_to
+from regard.run import Run
 from regard.tuning.compare import compare_files
 from regard.tuning.pages.comparison import write_comparison
 
@@ -131,7 +132,7 @@ def test_inspection_reports_what_it_measures(trained, recorder):
         "ablating heads",
         "measuring importance",
         "ranking alignment heads",
-        "tracing sentences",
+        "averaging positions and contents",
         "perturbing heads",
         "analyzing the flow",
         "rendering the page",
@@ -197,7 +198,8 @@ def test_nothing_depends_on_whether_progress_is_reported(trained, files):
     def work() -> tuple[object, object, np.ndarray]:
         table = inspect_heads(inspected_run, HeadOptions(sentences=9)).as_table()
         table_of_words = ibm_model1.fit_corpus(corpus, translator.tokenizers.source.vocab_size)
-        return evaluate_translator(translator, pairs, BeamSearch(2)), table, table_of_words.totals
+        run = Run(trained[0])
+        return evaluate_translator(run, translator, pairs, BeamSearch(2)), table, table_of_words.totals
 
     silent = work()
     with report_progress_to(Recorder()):
