@@ -105,11 +105,9 @@ class _HypothesisPool:
         self.end_columns = end_columns.gather(1, top_indices)
 
     def extend(self, other: "_HypothesisPool", first_column: int) -> None:
-        """Append other sentences; columns before `first_column` are dropped."""
+        """Append other sentences, which are as wide as the longest; columns before `first_column` are dropped."""
         self.tokens, self.end_columns = self.tokens[:, :, first_column:], self.end_columns - first_column
-        width = max(self.tokens.shape[2], other.tokens.shape[2])
-        pair = (self.tokens, other.tokens)
-        self.tokens = torch.cat([F.pad(tokens, (0, width - tokens.shape[2])) for tokens in pair])
+        self.tokens = torch.cat((F.pad(self.tokens, (0, other.tokens.shape[2] - self.tokens.shape[2])), other.tokens))
         self.end_columns, self.scores = (
             torch.cat((self.end_columns, other.end_columns)),
             torch.cat((self.scores, other.scores)),

@@ -47,6 +47,7 @@ _PAIRS = (
     ("lstrip", "rstrip"),
 )
 _OPPOSITES = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
+_SYMMETRIC = {"min", "max", "minimum", "maximum", "isinstance", "transpose"}  # min(a, b) is min(b, a)
 # Methods that return something of the kind of their object: the fault is to forget the call.
 _FORGETTABLE = {
     *("detach", "abs", "exp", "log", "sqrt", "square", "sigmoid", "neg", "logical_not", "bool", "clamp", "clamp_min"),
@@ -146,8 +147,9 @@ def _call(node: ast.AST) -> Iterator[ast.AST]:
         return
     arguments = node.args
     first = arguments[:2]
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
     different = len({ast.dump(argument) for argument in first if not isinstance(argument, ast.Starred)}) == 2
-    if different and getattr(node.func, "id", "") not in (*_OPPOSITES, "isinstance"):  # min(a, b) is min(b, a)
+    if different and name not in _SYMMETRIC:
         yield _same(node, args=[*reversed(first), *arguments[2:]])
     for i, keyword in enumerate(node.keywords):
         if keyword.arg and keyword.arg not in _KEPT_KEYWORDS:

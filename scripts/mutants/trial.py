@@ -110,11 +110,34 @@ def in_child(work: Callable[[Callable[[str], None]], None], seconds: int) -> str
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     os.close(read)
-    _, status = os.waitpid(pid, 0)
+    _, status, usage = os.wait4(pid, 0)
     if not text:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        return "timeout" if number in (signal.SIGXCPU, signal.SIGKILL) else f"crash by signal {number}"
+        # A SIGKILL may also come from a machine without memory: that is no fault's doing.
+        late = number == signal.SIGXCPU or usage.ru_utime + usage.ru_stime >= seconds
+        return "timeout" if late else f"crash by signal {number}"
     return text
+
+
+def judge(tests: list[str], attempt: Callable[[list[str]], str], control: Callable[[list[str]], str]) -> str:
+    """The outcome of a fault. What fails, or is late, without the fault as well (`control`) shows nothing of it."""
+    tests = list(tests)
+    while tests:
+        text = attempt(tests)
+        outcome, _, by = text.partition(" ")
+        if outcome == "timeout":
+            return text if control(tests) == "survived" else "survived by chance: too slow without the fault too"
+        if outcome != "killed":
+            return text
+        # A file that cannot be imported is seen by any of its tests.
+        of_file = [test for test in tests if test.split("::")[0] == by.split(" ")[-1]][:1]
+        seen = tests[: tests.index(by) + 1] if by in tests else of_file or tests
+        without = control(seen)
+        if without == "survived":
+            return text
+        failing = without.partition(" ")[2]
+        tests.remove(failing if failing in seen else seen[-1])
+    return "survived no test executes the line"
 
 
 class _FirstFailure:
@@ -148,16 +171,17 @@ class Collected:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         functions = _functions()
-        harmless = _harmless(self.faults)
-        if harmless:
-            _insist(self._trial(harmless, list(items.values())[:1], functions, Path(harmless.file).read_bytes()))
         for number, fault in self.faults.items():
-            tests = [items[test] for test in self.job.tests(fault) if test in items]
-            if not tests:
-                self.job.save(number, "survived", "no test executes the line")
-                continue
-            with planted(fault) as source:
-                text = self._trial(fault, tests, functions, source)
+            tests = [test for test in self.job.tests(fault) if test in items]
+
+            def attempt(names: list[str], fault: Fault = fault) -> str:
+                with planted(fault) as source:
+                    return self._trial(fault, [items[name] for name in names], functions, source)
+
+            def control(names: list[str], fault: Fault = harmless(fault)) -> str:
+                return attempt(names, fault)
+
+            text = judge(tests, attempt, control)
             if text == "late":
                 self.late[number] = fault
             else:
@@ -236,11 +260,7 @@ class _Chosen:
             items[:] = [by_name[test] for test in self.tests]
 
 
-def anew(job: Job, fault: Fault, temporary: str) -> str:
-    tests = job.tests(fault)
-    if not tests:
-        return "survived no test executes the line"
-
+def anew(job: Job, fault: Fault, tests: list[str], temporary: str) -> str:
     def work(say: Callable[[str], None]) -> None:
         files = sorted({test.split("::")[0] for test in tests})
         plugins = [_Chosen(tests), _FirstFailure(say)]
@@ -251,14 +271,9 @@ def anew(job: Job, fault: Fault, temporary: str) -> str:
         return in_child(work, 20 + job.seconds(tests))
 
 
-def _harmless(faults: dict[int, Fault]) -> Fault | None:
-    """A change that changes nothing: what fails with it fails for a reason of its own."""
-    return next((dataclasses.replace(fault, end=fault.start, text="") for fault in faults.values()), None)
-
-
-def _insist(text: str) -> None:
-    if text not in ("survived", "late"):
-        raise RuntimeError(f"tests fail without any fault: {text}")
+def harmless(fault: Fault) -> Fault:
+    """A change at the same place that changes nothing: what fails with it fails for a reason of its own."""
+    return dataclasses.replace(fault, end=fault.start, text="")
 
 
 def preload(names: list[str]) -> None:
@@ -288,11 +303,14 @@ def main(path: Path) -> None:
     _, status = os.waitpid(pid, 0)
     if status:
         sys.exit(f"the trials ended with status {status}")
-    harmless = _harmless({n: job.faults[n] for n in [*late, *at_import]})
-    if harmless:
-        _insist(anew(job, harmless, temporary))
     for number in [*late, *at_import]:
-        outcome, _, by = anew(job, job.faults[number], temporary).partition(" ")
+        fault = job.faults[number]
+        text = judge(
+            job.tests(fault),
+            lambda tests, fault=fault: anew(job, fault, tests, temporary),  # type: ignore[misc]
+            lambda tests, fault=harmless(fault): anew(job, fault, tests, temporary),  # type: ignore[misc]
+        )
+        outcome, _, by = text.partition(" ")
         job.save(number, outcome, by)
 
 

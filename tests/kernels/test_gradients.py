@@ -120,6 +120,20 @@ def test_heads_of_packed_tokens_have_the_gradient_of_indexing(lengths: tuple[int
     torch.autograd.gradcheck(lambda y: pack_heads(y, layout), z)
 
 
+def test_what_reaches_padding_comes_back_to_no_token():
+    """Padding holds copies of tokens; a gradient that went through them would count those twice."""
+    mask = torch.arange(7) < torch.tensor((3, 7, 1))[:, None]
+    layout = PaddingLayout(mask)
+    x = random(11, 2 * 3 * 2)
+    parts = unpack_heads(x, layout, 2, 3)
+    pulls = [torch.randn_like(part) for part in parts]
+    (found,) = torch.autograd.grad(sum((part * pull).sum() for part, pull in zip(parts, pulls, strict=True)), x)
+    assert_close(found, torch.stack([pull.transpose(1, 2)[mask] for pull in pulls], dim=1).flatten(1))
+    with torch.no_grad():
+        first, second = unpack_heads(x, layout, 2, 3)
+    assert first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
+
+
 @pytest.mark.parametrize("missing", [(), (2,), (4,), (2, 4)], ids=str)
 def test_feed_forward_without_biases_too(missing: tuple[int, ...]):
     tensors = [random(*shape) for shape in [(7, 5), (11, 5), (11,), (5, 11), (5,)]]

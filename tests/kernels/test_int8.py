@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.errors import ConfigError
-from regard.kernels.int8 import BACKENDS, MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS, int8_linear, quantize
+from regard.kernels.int8 import BACKENDS, MIN_ONEDNN_COLUMNS, MIN_ONEDNN_ROWS, VNNI, int8_linear, quantize
 
 room = importlib.import_module("regard.kernels.int8")  # in its package the name is the function's
 makers = pytest.mark.parametrize("make", BACKENDS.values(), ids=BACKENDS)
@@ -26,7 +26,7 @@ def test_a_row_of_zeros_stays_one():
     weight[2] = 0
     whole, scale = quantize(weight)
     assert not whole[2].any()
-    assert torch.isfinite(scale).all()
+    assert torch.isfinite(scale).all() and (scale > 0).all()
 
 
 @makers
@@ -48,6 +48,19 @@ def test_it_is_what_the_whole_numbers_give(make):
     exact = x @ (whole.float() * scale[:, None]).T
     found = make(whole, scale, None)(x)
     assert float((found - exact).norm() / exact.norm()) < 0.01
+
+
+@makers
+@pytest.mark.parametrize("vnni", sorted({False, VNNI}))
+def test_x_has_seven_bits_or_eight_and_uses_them_all(make, vnni: bool, monkeypatch):
+    """Whole numbers that fill the bits exactly are not rounded at all."""
+    monkeypatch.setattr(room, "VNNI", vnni)
+    most = 127 if vnni else 63
+    whole, scale = quantize(torch.randn(31, 64))
+    x = torch.randint(-most, most + 1, (17, 64)).float()
+    x[0, 0], x[0, 1] = -most, most if make is BACKENDS["onednn"] else most + 1
+    exact = x @ (whole.float() * scale[:, None]).T
+    torch.testing.assert_close(make(whole, scale, None)(x), exact, rtol=1e-4, atol=1e-3)
 
 
 @makers

@@ -4,6 +4,7 @@ import pytest
 
 from scripts.mutants.report import Count, Result, markdown
 from scripts.mutants.sampling import draw
+from scripts.mutants.trial import judge
 from scripts.mutants.workshop import Workshop
 
 SUM = """STEP = 3
@@ -68,6 +69,31 @@ def test_seen_faults_are_killed_and_others_survive(workshop: Workshop):
         file.write("\n\ndef test_unseen():\n    assert sum.unseen(3) == 4\n")
     assert all(result.killed for result in workshop.try_room("metrics", 100, "7", only_survivors=True))
     assert (workshop.kept / "trial.jsonl").read_text().count("\n") == 1
+
+
+def test_a_test_that_fails_without_the_fault_kills_nothing(workshop: Workshop):
+    # It passes where coverage is measured and fails in the child of a trial, as one that a busy machine breaks would.
+    chance = f"""
+
+def test_chance():
+    seen = pathlib.Path({str(workshop.kept / "measured")!r})
+    sum.doubled(1), sum.unseen(1), sum.STEP
+    assert not seen.exists()
+
+
+def teardown_module():
+    pathlib.Path({str(workshop.kept / "measured")!r}).touch()
+"""
+    path = workshop.tree / "tests" / "metrics" / "test_sum.py"
+    path.write_text("import pathlib\n\n" + TESTS + chance)
+    results = workshop.try_room("metrics", 100, "7")
+    assert {result.before for result in results if not result.killed} == {"return x + 1"}
+    assert "test_chance" not in {result.by.split("::")[-1] for result in results}
+
+
+def test_a_limit_that_is_passed_without_the_fault_kills_nothing():
+    assert judge(["t"], lambda _: "timeout", lambda _: "timeout").startswith("survived")
+    assert judge(["t"], lambda _: "timeout", lambda _: "survived") == "timeout"
 
 
 def test_two_runs_do_not_share_a_tree(workshop: Workshop):

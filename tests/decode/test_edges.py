@@ -1,0 +1,100 @@
+"""What searches do exactly at their limits."""
+
+import math
+
+import pytest
+import torch
+
+from regard.data.tokenizer import EOS
+from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
+from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, trim_loop
+from regard.errors import ConfigError
+from tests.decode.test_search import Chain, Counted, chain, looper
+
+
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
+def test_three_times_is_a_refrain_and_four_times_a_loop(search):
+    for times in (1, 2, 3):
+        (results,) = search.search(Counted(looper(length=3), 2 * times))
+        assert results[0].ids == (4, 5) * times and not results[0].truncated
+    (results,) = search.search(Counted(looper(length=3), 8))
+    assert results[0].ids == (4, 5) and results[0].truncated
+
+
+@pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
+@pytest.mark.parametrize(("length", "cut"), [(7, True), (8, False)])
+def test_a_loop_counts_once_the_output_is_longer_than_its_source(search, length: int, cut: bool):
+    (results,) = search.search(Counted(looper(length), 8))
+    assert results[0].truncated == cut and results[0].ids == (4, 5) * (1 if cut else 4)
+
+
+def test_a_cycle_has_a_longest_period():
+    for period in (1, 2, MAX_CYCLE_LENGTH, MAX_CYCLE_LENGTH + 1):
+        row = list(range(10, 10 + period)) * 3
+        found = period if period <= MAX_CYCLE_LENGTH else 0
+        assert cycle_lengths(torch.tensor([row]), 3).tolist() == [found]
+        assert trim_loop([9, *row], 3) == ([9, *row[:period]] if found else [9, *row])
+        assert cycle_lengths(torch.tensor([row]), 4).tolist() == [0]
+
+
+def test_the_longest_output_grows_with_the_source():
+    never = chain(1)
+    never.tables[:, :, EOS] = -math.inf
+    for length in (1, 3, 5):
+        for search in (GreedySearch(Limits(loop_repeats=99)), BeamSearch(2, limits=Limits(loop_repeats=99))):
+            (results,) = search.search(Chain(never.tables.clone(), length))
+            assert len(results[0].ids) == 2 * length + 16 and results[0].truncated
+
+
+def test_an_output_of_exactly_the_maximum_length_has_its_end():
+    """The end counts as a token: the last step may still be the end."""
+    limits = Limits(factor=1, extra=4, loop_repeats=99)
+    for search in (GreedySearch(limits), BeamSearch(1, limits=limits), SamplingSearch(limits=limits)):
+        for end, cut in ((6, False), (7, True)):
+            (results,) = search.search(Counted(looper(length=3), end))
+            assert (len(results[0].ids), results[0].truncated) == (6 + cut, cut)
+
+
+def test_any_number_below_one_draws_a_token_that_is_possible():
+    scores = torch.randn(997, 31, dtype=torch.double)
+    for uniform in (0.0, 0.5, 1 - 2**-53, 1.0):
+        for search in (SamplingSearch(), SamplingSearch(top_k=5), SamplingSearch(top_p=0.7)):
+            tokens = search.draw(scores, torch.full((997,), uniform, dtype=torch.double))
+            ranks = (scores > scores.gather(1, tokens[:, None])).sum(dim=1)
+            assert int(ranks.max()) < 31
+            if uniform == 0:
+                assert not ranks.any()
+            elif uniform < 1 and search.top_k:
+                assert int(ranks.max()) <= search.top_k - 1
+    assert torch.equal(
+        SamplingSearch(top_k=1).draw(scores, torch.rand(997, dtype=torch.double)), scores.argmax(dim=-1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("search", "low", "high", "name"),
+    [
+        (BeamSearch, 0, 10, "alpha"),
+        (SamplingSearch, 1e-6, 1e6, "temperature"),
+        (SamplingSearch, 1e-6, 1, "top_p"),
+        (SamplingSearch, 0, 10**6, "top_k"),
+        (SamplingSearch, 0, 10**6, "seed"),
+    ],
+)
+def test_settings_are_allowed_up_to_their_limits(search, low: float, high: float, name: str):
+    assert getattr(search(**{name: low}), name) == low
+    assert getattr(search(**{name: high}), name) == high
+    with pytest.raises(ConfigError, match=name):
+        search(**{name: low - 1e-6 if isinstance(low, float) else low - 1})
+    if high <= 10:
+        with pytest.raises(ConfigError, match=name):
+            search(**{name: high + 1e-6})
+    assert search() == search(**{name: getattr(search(), name)})
+
+
+def test_the_size_of_a_beam_and_of_its_list():
+    assert BeamSearch(1).nbest == BeamSearch(3, nbest=1).nbest == 1
+    assert BeamSearch(3, nbest=3).nbest == 3
+    for nbest in (0, 4):
+        with pytest.raises(ConfigError, match="nbest"):
+            BeamSearch(3, nbest=nbest)
