@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+MIN_SHARE, MIN_ROOM_SHARE, MAX_EQUIVALENT = 0.9, 0.8, 0.1  # of all faults, of a room's, of a room's sample
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 
 
@@ -61,6 +62,22 @@ def count(room: str, results: list[Result], known: dict[tuple[str, str, str], st
     return Count(room, len(results), len(killed), timeouts, len(same))
 
 
+def shortfalls(counts: list[Count]) -> list[str]:
+    """What the counts of rooms, and at the end that of all, are short of."""
+    least = [MIN_ROOM_SHARE] * (len(counts) - 1) + [MIN_SHARE]
+    found = [
+        f"{each.room}: {each.share:.0%} killed, not {x:.0%}"
+        for each, x in zip(counts, least, strict=True)
+        if each.share < x
+    ]
+    found += [
+        f"{each.room}: {each.equivalent} of {each.faults} are said to be equivalent, more than {MAX_EQUIVALENT:.0%}"
+        for each in counts
+        if each.equivalent > MAX_EQUIVALENT * each.faults
+    ]
+    return found
+
+
 def markdown(results: list[Result], head: list[str]) -> str:
     known = equivalents()
     rooms = list(dict.fromkeys(result.room for result in results))
@@ -71,6 +88,8 @@ def markdown(results: list[Result], head: list[str]) -> str:
     lines = ["# mutants", "", *(f"- {line}" for line in head), ""]
     lines += ["| room | faults | killed | of these by time | survived | equivalent | killed, without equivalent |"]
     lines += ["|---|---|---|---|---|---|---|", *(each.row() for each in counts), ""]
+    short = shortfalls(counts)
+    lines += ["## Not enough", "", *(f"- {line}" for line in short), ""] if short else []
     lines += ["## Survived", ""] if survivors else []
     for result in survivors:
         lines += [f"- `{result.file}:{result.line}`{' (' + result.by + ')' if result.by else ''}", "  ```diff"]

@@ -66,9 +66,7 @@ def test_any_number_below_one_draws_a_token_that_is_possible():
                 assert not ranks.any()
             elif uniform < 1 and search.top_k:
                 assert int(ranks.max()) <= search.top_k - 1
-    assert torch.equal(
-        SamplingSearch(top_k=1).draw(scores, torch.rand(997, dtype=torch.double)), scores.argmax(dim=-1)
-    )
+    assert torch.equal(SamplingSearch(top_k=1).draw(scores, torch.rand(997, dtype=torch.double)), scores.argmax(dim=-1))
 
 
 @pytest.mark.parametrize(

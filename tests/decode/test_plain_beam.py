@@ -67,8 +67,7 @@ def plain_beam(table: Tensor, length: int, search: BeamSearch) -> list[tuple[tup
         cut = [
             pair
             for pair in active
-            if t == int(length * limits.factor) + limits.extra
-            or (t > length and is_loop(pair[0], limits.loop_repeats))
+            if t == int(length * limits.factor) + limits.extra or (t > length and is_loop(pair[0], limits.loop_repeats))
         ]
         abandoned += [(ids, total / t**search.alpha) for ids, total in cut]
         active = [pair for pair in active if pair not in cut]

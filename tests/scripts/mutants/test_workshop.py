@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.mutants.report import Count, Result, markdown
+from scripts.mutants.report import Count, Result, markdown, shortfalls
 from scripts.mutants.sampling import draw
 from scripts.mutants.trial import judge
 from scripts.mutants.workshop import Workshop
@@ -122,3 +122,13 @@ def test_equivalent_ones_do_not_count():
     assert "| decode | 2 | 2 | 1 | 0 | 0 | 100% |" in text
     assert "| **all** | 3 | 2 | 1 | 1 | 0 | 67% |" in text
     assert "`b.py:5`" in text and "a.py" not in text
+
+
+def test_what_is_not_enough_is_said():
+    enough = Count("decode", faults=40, killed=32, timeouts=0, equivalent=0)
+    assert not shortfalls([enough, Count("all", 40, 36, 0, 4)])
+    assert shortfalls([Count("data", 40, 31, 0, 0), Count("all", 40, 35, 0, 0)]) == [
+        "data: 78% killed, not 80%",
+        "all: 88% killed, not 90%",
+    ]
+    assert shortfalls([enough, Count("all", 40, 35, 0, 5)]) == ["all: 5 of 40 are said to be equivalent, more than 10%"]
