@@ -95,6 +95,15 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     kl = F.kl_div(p, q, log_target=True, reduction="sum") + F.kl_div(q, p, log_target=True, reduction="sum")
     assert float(kl.detach()) > 0.1
     assert_close(results.objective, ce / 2 + 5.0 * kl / 4)
+    assert_close(results.loss, sum(F.cross_entropy(x, labels, reduction="sum") for x in (p, q)).detach() / 2)
+    for one, other in ((p, q), (q, p)):  # both halves count: one guesses the labels, the other does not
+        guesses = one[:, 4:].argmax(-1) + 4  # a label is never a special token
+        target = batch.target_out.clone()
+        target[target != PAD] = guesses
+        right, also_right = ((x.argmax(-1) == guesses).sum() for x in (one, other))
+        torch.manual_seed(1)
+        totals = noisy(Batch(batch.source, batch.target_in, target, batch.num_tokens))
+        assert float(totals.correct) == float(right + also_right) / 2 and right > also_right
     noisy.eval()
     assert_close(noisy(batch).loss, LossModule(noisy.model, 0.1).eval()(batch).loss)
 
