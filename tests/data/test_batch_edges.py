@@ -1,0 +1,49 @@
+"""Batches at their limits: twice the batch, samples of a corpus, and lengths that just fit."""
+
+import numpy as np
+import pytest
+import torch
+
+from regard.data.batch import Batch, batches_by_length, collate
+from regard.data.tokenizer import PAD
+from tests.data.test_batch import corpus, len_of, make, rows
+
+__all__ = ["corpus"]
+
+
+def test_a_batch_twice_is_one_batch_of_the_same_sentences_twice():
+    batch = collate([[5, 6], [7]], [[8], [9, 10, 11]])
+    twice = batch.duplicate()
+    for one, two in zip(
+        (batch.source, batch.target_in, batch.target_out),
+        (twice.source, twice.target_in, twice.target_out),
+        strict=True,
+    ):
+        assert torch.equal(two, torch.cat((one, one)))
+    assert twice.num_tokens == 12 == int((twice.target_out != PAD).sum())
+    assert isinstance(twice, Batch) and batch.to(torch.device("cpu")) is batch
+
+
+@pytest.mark.parametrize("max_length", [5, 11, 17])
+def test_each_pair_that_fits_is_read_and_no_other(corpus, max_length: int):
+    fitting = [i for i in range(307) if len_of(corpus)(i) <= max_length]
+    assert 0 < len(fitting) < 307
+    batches = make(corpus, max_length=max_length)
+    assert sorted(i for group in rows(batches, 0) for i in group) == fitting
+    assert batches.count_too_long() == 307 - len(fitting)
+    found = [int(i) for group, _ in batches_by_length(corpus[0], 211, max_length=max_length) for i in group]
+    assert sorted(found) == fitting
+
+
+@pytest.mark.parametrize("max_pairs", [1, 7, 100, 306, 307, 1000])
+def test_a_sample_is_spread_over_the_corpus_and_never_larger_than_asked(corpus, max_pairs: int):
+    groups = list(batches_by_length(corpus[0], 211, max_pairs=max_pairs))
+    found = sorted(int(i) for group, _ in groups for i in group)
+    assert len(found) <= max_pairs and len(found) > min(max_pairs, 307) / 2 and found[0] == 0
+    assert len(set(np.diff(found).tolist())) <= 1  # evenly
+    longest = [len_of(corpus)(int(i)) for group, _ in groups for i in group]
+    assert longest == sorted(longest)
+    for group, batch in groups:
+        assert len(group) * max(batch.source.shape[1], batch.target_in.shape[1]) <= 211 or len(group) == 1
+        texts = [corpus[1].target.decode(ids) for ids in batch.target_out.tolist()]
+        assert texts == [corpus[0].target[int(i)] for i in group]
