@@ -57,7 +57,7 @@ def trim_loop(ids: list[int], loop_repeats: int) -> list[int]:
     period = _cycle_length(ids, loop_repeats)
     if not period:
         return ids
-    while len(ids) >= 2 * period and ids[-period:] == ids[-2 * period : -period]:
+    while ids[-period:] == ids[-2 * period : -period]:
         ids = ids[:-period]
     return ids
 

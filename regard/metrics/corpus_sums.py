@@ -66,7 +66,7 @@ def bleu_of_sums(sums: FloatArray, order: int = 4) -> FloatArray:
     return np.where((matches.sum(axis=-1) > 0) & (sums[..., -1] > 0), score, 0.0)
 
 
-def chrf_of_sums(sums: FloatArray, order: int = 6, beta: int = 2) -> FloatArray:
+def chrf_of_sums(sums: FloatArray, order: int, beta: int) -> FloatArray:
     """chrF: the F-score of the mean precision and the mean recall over orders that occur on both sides."""
     hypothesis, reference, matches = (sums[..., column : 3 * order : 3] for column in range(3))
     occurs = (hypothesis > 0) & (reference > 0)

@@ -7,7 +7,7 @@ import torch
 
 from regard.data.tokenizer import EOS
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
-from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, trim_loop
+from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, filler_tokens, trim_loop
 from regard.errors import ConfigError
 from tests.decode.test_search import Chain, Counted, chain, looper
 
@@ -67,6 +67,20 @@ def test_any_number_below_one_draws_a_token_that_is_possible():
             elif uniform < 1 and search.top_k:
                 assert int(ranks.max()) <= search.top_k - 1
     assert torch.equal(SamplingSearch(top_k=1).draw(scores, torch.rand(997, dtype=torch.double)), scores.argmax(dim=-1))
+
+
+def test_a_nucleus_ends_where_its_share_is_reached():
+    """Probabilities that are exact in binary: the first tokens that reach top_p together are kept, no more."""
+    scores = torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log().expand(1000, -1)
+    uniforms = torch.linspace(0, 1 - 1e-9, 1000, dtype=torch.double)
+    for top_p, kept in ((0.4, 1), (0.5, 1), (0.6, 2), (0.75, 2), (0.8, 3), (0.875, 3), (0.9, 4), (1.0, 4)):
+        assert SamplingSearch(top_p=top_p).draw(scores, uniforms).unique().tolist() == list(range(kept)), top_p
+
+
+def test_filler_is_no_token_and_repeats_nothing():
+    filler = filler_tokens(3, 7, torch.device("cpu"))
+    assert filler.shape == (3, 7) and (filler < 0).all()
+    assert all(len(set(row)) == 7 for row in filler.tolist())
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,8 @@ def test_a_selected_system_is_compared_with_all_in_any_order():
     order = [2, 4, 0, 1, 3]
     permuted = compare_with_selected(TER(), [systems[i] for i in order], order.index(0))
     assert permuted[0] == pytest.approx(alone[order]) and permuted[1] == pytest.approx(corrected[order])
+    copies = compare_with_selected(TER(), [systems[0], systems[0].copy(), systems[0].copy()], 1)
+    assert copies[0].tolist() == copies[1].tolist() == [1, 1, 1]
     few = compare_with_selected(TER(), [systems[0], systems[2]], 0)
     assert few[0][1] == pytest.approx(alone[2]) and few[1][1] <= corrected[2]
 
@@ -249,5 +251,8 @@ def test_a_verdict_needs_a_small_p_a_difference_and_enough_sentences(result, sig
 def test_a_margin_is_half_of_the_interval():
     score = Score("BLEU", 30.0, 28.0, 31.0, "s")
     assert score.format_margin(1) == "30.0 ± 1.5" and score.format_interval() == "28.00 to 31.00"
+    assert score._repr_html_() == "<b>BLEU</b> 30.00 <small>[28.00, 31.00]</small><br><small>s</small>"
+    assert "for an interval" in Score("a & b", 30.0, 28.0, None, "<s>")._repr_html_()
+    assert "a &amp; b" in Score("a & b", 30.0, None, 31.0, "<s>")._repr_html_()
     assert str(score) == "BLEU 30.00 ± 1.50 [28.00, 31.00]  s"
     assert corpus_bleu(["a b c d"], ["a b c d"]).value == 100

@@ -71,6 +71,9 @@ def test_without_the_extras_japanese_and_korean_are_scored_by_characters(monkeyp
 
 def test_where_the_language_is_unclear_the_script_decides():
     assert choose_tokenization("", ["あ", "い"]).name in ("ja-mecab", "char")
+    assert (
+        choose_tokenization("", ["あ", "い"]).language == "ja" and choose_tokenization("", ["12", "!"]).language == ""
+    )
     assert choose_tokenization("", ["東京都"]).name in ("zh", "ja-mecab", "char")
     assert choose_tokenization("", ["a b c", "1 2 3"]).name == choose_tokenization("", []).name == "13a"
     # The model takes some strings of Latin letters for Japanese; their script says otherwise.

@@ -1,4 +1,4 @@
-"""A generated corpus is a published corpus: its name and seed stand for its text, on every machine and in every version.
+"""A generated corpus is a published one: its name and seed stand for its text, on every machine and in every version.
 
 The numbers of docs/results were measured on these texts. A better grammar is welcome; it is then a new corpus, whose
 results are to be measured again, and the fingerprints here change with it.

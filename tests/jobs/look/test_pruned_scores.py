@@ -37,6 +37,5 @@ def test_a_pruned_model_that_is_worse_has_a_negative_difference(run: Path, files
     outputs = load(whole).translate([pair.source for pair in pairs], GreedySearch())
     pairs = [replace(pair, target=output) for pair, output in zip(pairs, outputs, strict=True)]
     *_, last = prune_run(whole, tmp_path / "half", pairs, PruneOptions("50%", finetune_steps=0, device="cpu"))
-    print(outputs[:3])
     assert last.before.value == pytest.approx(100) and last.after.value < 90
     assert last.difference.value == pytest.approx(last.after.value - last.before.value)

@@ -1,0 +1,174 @@
+"""The loop is that of a PyTorch tutorial, and what is saved goes on as if it had never stopped."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+from regard.config import TrainConfig
+from regard.data.batch import DataPosition
+from regard.data.tokenizer import PAD
+from regard.errors import DivergedError, ModelError, RunError
+from regard.model.weights import read, tensors_of
+from regard.run import Run
+from regard.training.checkpoint import CheckpointManager, TrainingState
+from regard.training.loop import Step, TrainingLoop
+from regard.training.schedule import cosine
+from tests.training.loops import STEPS, make_loop, write_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("store"))
+
+
+def settings(**changes) -> TrainConfig:
+    return TrainConfig(**{"learning_rate": 0.01, "weight_decay": 0.1, "seed": 3, "batch_tokens": 61, **changes})
+
+
+def take(loop: TrainingLoop, count: int, number: int = 0, position: DataPosition | None = None) -> list[Step]:
+    return list(islice(loop.steps(number, position or DataPosition()), count))
+
+
+@pytest.mark.parametrize(("accumulate", "clip"), [(1, 1.0), (3, 0.01), (2, 0.0)])
+def test_the_loop_is_that_of_a_tutorial(corpus, accumulate: int, clip: float):
+    c = settings(accumulate_batches=accumulate, clip_grad_norm=clip)
+    loop, plain = make_loop(corpus, c), make_loop(corpus, c)
+    found = take(loop, 5)
+    model = plain.loss_module.model
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    vectors = [p for p in model.parameters() if p.ndim != 2]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
+    adam = torch.optim.AdamW(groups, lr=0.01, betas=c.betas, eps=c.epsilon)
+    batches = plain.batches.iterate_from(DataPosition())
+    for number, step in enumerate(found, start=1):
+        group = list(islice(batches, accumulate))
+        logits = [model.output(model(batch.source, batch.target_in)).flatten(0, 1) for _, batch in group]
+        labels = [batch.target_out.flatten() for _, batch in group]
+        rows, gold = torch.cat(logits), torch.cat(labels)
+        rows, gold = rows[gold != PAD], gold[gold != PAD]
+        F.cross_entropy(rows, gold, label_smoothing=0.1).backward()
+        norm = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]).norm()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        rate = 0.01 * cosine(2)(number, (number - 1) / STEPS)
+        for options in adam.param_groups:
+            options["lr"] = rate
+        adam.step()
+        adam.zero_grad()
+        assert (step.number, step.tokens, step.data_position) == (number, len(gold), group[-1][0])
+        expected = float(F.cross_entropy(rows.detach(), gold)), float((rows.argmax(-1) == gold).double().mean())
+        assert (step.loss, step.accuracy, step.grad_norm) == pytest.approx((*expected, float(norm)), rel=1e-6)
+        assert step.learning_rate == pytest.approx(rate) and step.muon_learning_rate is None
+        assert 0 < step.seconds < 600
+    for mine, theirs in zip(loop.loss_module.model.parameters(), model.parameters(), strict=True):
+        assert_close(mine, theirs, rtol=1e-6, atol=1e-9)
+    assert loop.loss_module.training and max(step.accuracy for step in found) > 0
+
+
+def manager(loop: TrainingLoop, folder: Path, save_every: int = 2, keep_last: int = 2) -> CheckpointManager:
+    return CheckpointManager(
+        Run(folder), loop.loss_module.model, loop.optimizers, loop.ema, save_every=save_every, keep_last=keep_last
+    )
+
+
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_three_steps_and_four_are_seven_bit_for_bit(corpus, tmp_path, optimizer: str, ema: float):
+    """Dropout included: it depends on the seed and the step alone."""
+    c = settings(optimizer=optimizer, ema=ema, accumulate_batches=2)
+    whole, parted, resumed, other = (make_loop(corpus, c, dropout=0.3) for _ in range(4))
+    expected = take(whole, 7)
+    first = take(parted, 3)
+    state = TrainingState(3, first[-1].data_position, elapsed=1.5)
+    manager(parted, tmp_path).save(state)
+    assert manager(resumed, tmp_path).load() == state
+    torch.manual_seed(99)  # nothing of what happens between the steps matters
+    rest = take(resumed, 4, 3, first[-1].data_position)
+    assert [replace(step, seconds=0) for step in (*first, *rest)] == [replace(step, seconds=0) for step in expected]
+    for mine, theirs in zip(resumed.loss_module.parameters(), whole.loss_module.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    saved = read(Run(tmp_path).weights(3))
+    with parted.ema.averaged_weights():
+        assert all(torch.equal(saved[name], tensor) for name, tensor in tensors_of(parted.loss_module.model).items())
+    raw = tensors_of(parted.loss_module.model)
+    assert all(torch.equal(saved[name], tensor) for name, tensor in raw.items()) == (not ema)
+    with resumed.ema.averaged_weights(), whole.ema.averaged_weights():
+        for mine, theirs in zip(resumed.loss_module.parameters(), whole.loss_module.parameters(), strict=True):
+            assert torch.equal(mine, theirs)
+    if optimizer == "muon":
+        assert expected[0].muon_learning_rate == pytest.approx(c.muon_learning_rate * cosine(2)(1, 0))
+    assert [step.loss for step in take(replace(other, seed=4), 3)] != [step.loss for step in first]
+
+
+def test_what_averaging_the_best_and_the_latest_need_is_kept(corpus, tmp_path):
+    loop = make_loop(corpus, settings())
+    checkpoints, run = manager(loop, tmp_path, save_every=10, keep_last=2), Run(tmp_path)
+    state = TrainingState()
+    for step in (10, 15, 20, 25, 30, 33):
+        state = replace(state, step=step)
+        if step == 15:
+            state = state.after_validation(step, 3.0)
+        checkpoints.save(state)
+    assert run.saved_steps() == [15, 20, 30, 33]
+    assert run.read_latest().step == 33 and [path.stem for path in (tmp_path / "resume").glob("*.json")] == [
+        run.resume_state(33).stem
+    ]
+    assert checkpoints.paths_to_average(33) == [run.weights(30), run.weights(33)]
+    assert checkpoints.paths_to_average(30) == [run.weights(20), run.weights(30)]
+    (tmp_path / "weights" / "notes.txt").write_text("mine")
+    (tmp_path / "weights" / f"{run.weights(40).name}").write_bytes(b"of a session that was killed")
+    assert checkpoints.load() == state
+    assert run.saved_steps() == [15, 20, 30, 33] and (tmp_path / "weights" / "notes.txt").exists()
+
+
+def test_the_best_validation_is_the_one_of_the_lowest_cost():
+    state = TrainingState(5).after_validation(10, 3.0)
+    assert (state.best_step, state.best_cost, state.validations_without_improvement) == (10, 3.0, 0)
+    worse = state.after_validation(20, 3.0).after_validation(30, 3.5)
+    assert (worse.best_step, worse.best_cost, worse.validations_without_improvement) == (10, 3.0, 2)
+    better = worse.after_validation(40, 2.9)
+    assert (better.best_step, better.best_cost, better.validations_without_improvement) == (40, 2.9, 0)
+    assert better.step == 5
+
+
+def test_a_run_without_a_checkpoint_starts_and_one_that_lost_it_does_not(corpus, tmp_path):
+    checkpoints = manager(make_loop(corpus, settings()), tmp_path)
+    assert checkpoints.load() == TrainingState()
+    checkpoints.save(TrainingState(3))
+    run = Run(tmp_path)
+    run.best.write_text("{}")
+    run.latest.unlink()
+    with pytest.raises(RunError, match=r"latest\.json: missing"):
+        checkpoints.load()
+    run.resume_state(5).write_text(run.resume_state(3).read_text())
+    run.record_checksums(run.resume_state(5))
+    run.best.unlink()
+    run.write_json(run.latest, {"step": 5})
+    with pytest.raises(RunError, match="not the state of a run at this step, but at step 3"):
+        checkpoints.load()
+
+
+def test_state_of_another_model_is_refused(corpus):
+    loop = make_loop(corpus, settings())
+    take(loop, 1)
+    tensors = loop.optimizers.state_tensors()
+    name = next(key for key, tensor in tensors.items() if tensor.dim())
+    for changed in ({"no.such/exp_avg": tensors[name]}, {name: tensors[name][..., :1]}):
+        with pytest.raises(ModelError, match="of another model"):
+            loop.optimizers.restore(changed, lambda tensor, like: tensor)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_ends_the_training(corpus, number: float):
+    loop = make_loop(corpus, settings())
+    steps = loop.steps(0, DataPosition())
+    next(steps)
+    with torch.no_grad():
+        loop.loss_module.model.output.weight[7] = number
+    with pytest.raises(DivergedError, match="no longer a finite number at step 2.*lower train.learning_rate"):
+        next(steps)
