@@ -170,5 +170,5 @@ def test_a_loss_that_is_no_number_ends_the_training(corpus, number: float):
     next(steps)
     with torch.no_grad():
         loop.loss_module.model.output.weight[7] = number
-    with pytest.raises(DivergedError, match="no longer a finite number at step 2.*lower train.learning_rate"):
+    with pytest.raises(DivergedError, match=r"no longer a finite number at step 2.*lower train.learning_rate"):
         next(steps)

@@ -173,7 +173,7 @@ def test_speed_is_tokens_by_seconds():
     slow, quick = ThroughputMonitor(900.0), ThroughputMonitor(900.0)
     assert not any(quick.update(1000, 3.0) for _ in range(99))  # 333 a second, a third is 300
     assert [bool(slow.update(1000, 4.0)) for _ in range(31)] == [False] * 29 + [True, False]
-    assert 4.0 * 30 == SLOW_SECONDS
+    assert SLOW_SECONDS == 4.0 * 30
     unknown = ThroughputMonitor(0.0)
     assert not any(unknown.update(1, 100.0) for _ in range(9))
 
