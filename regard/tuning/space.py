@@ -97,9 +97,11 @@ class Range:
     def to_optuna(self) -> "BaseDistribution":
         from optuna.distributions import FloatDistribution, IntDistribution
 
+        # The last value: Optuna warns of an end that no step reaches.
+        high = float(self._value_at(self._num_values() - 1)) if self.step else self.high
         if self.is_integer:
-            return IntDistribution(int(self.low), int(self.high), log=self.log, step=int(self.step or 1))
-        return FloatDistribution(float(self.low), float(self.high), log=self.log, step=self.step)
+            return IntDistribution(int(self.low), int(high), log=self.log, step=int(self.step or 1))
+        return FloatDistribution(float(self.low), float(high), log=self.log, step=self.step)
 
     def _num_values(self) -> int:
         return int((self.high - self.low) / (self.step or 1) + 1e-9) + 1

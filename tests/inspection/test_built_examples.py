@@ -109,7 +109,7 @@ def test_a_word_is_found_by_its_first_occurrence_in_any_case(tokenizers: Tokeniz
     side = build_pair_example(tokenizers, "The horse and the horse.", TARGET).source
     found = token_positions(side, "HORSE")
     assert [side.word_ids[i] for i in found] == [1] * len(found) and found
-    with pytest.raises(DataError, match="the word 'dog' is not in the sentence 'The horse and the horse.'; its words"):
+    with pytest.raises(DataError, match=r"the word 'dog' is not in the sentence 'The horse and the horse.'; its words"):
         token_positions(side, "dog")
 
 

@@ -1,4 +1,4 @@
-"""Pruning goes in stages of a tenth, each with the loss that its heads leave; fits count only rows that can be wrong."""
+"""Pruning goes in stages of a tenth, each with the loss that is left; fits count only rows that can be wrong."""
 
 import numpy as np
 import pytest
