@@ -141,6 +141,28 @@ def test_what_is_suggested_follows_from_the_steps():
     assert "train.guided_alignment" not in suggested(999, "train.steps=9")
     assert default_learning_rate(128) == pytest.approx(4e-3)
     assert default_learning_rate(512) == pytest.approx(2e-3)  # by the inverse square root of the width
+    found = suggested(29_000, "train.steps=9", "model.dim=384", "model.heads=4")["train.learning_rate"]
+    assert found == pytest.approx(default_learning_rate(384), rel=2e-3)
+
+
+def test_a_model_whose_steps_would_take_too_long_is_not_chosen():
+    """What is possible in the time is estimated for each size by itself."""
+    chosen = []
+    for minutes in (30, 300, 1500, 6000):
+        config = settings.override(Config(), [f"train.minutes={minutes}"])
+        inputs = SizingInputs(3_000_000, 92 * 3_000_000, 97 * 3_000_000, 1e12)
+        enough = [
+            preset
+            for preset in SIZE_PRESETS
+            if estimate_training(
+                Config(model=preset.model_config(), train=config.train), inputs.pairs, inputs.mean_lengths, 32_000, 1e12
+            ).steps
+            >= preset.min_steps
+        ]
+        found = {choice.name: choice.value for choice in suggest_settings(inputs, config)}
+        assert (found["model.dim"], found["model.layers"]) == (enough[-1].dim, enough[-1].layers)
+        chosen.append(enough[-1])
+    assert len(set(chosen)) > 2
 
 
 @pytest.mark.parametrize(("epochs", "dropout"), [(14.9, 0.1), (15.1, 0.2), (39.9, 0.2), (40.1, 0.3)])
