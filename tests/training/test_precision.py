@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.training.distributed import ddp
+from regard.training.distributed import ddp, fsdp
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
 
 CPU = torch.device("cpu")
@@ -42,7 +42,7 @@ def test_padding_is_left_out_where_kernels_can(precision: Precision, sharded: bo
     if supported:
         assert uses_padding_free(True, precision, sharded)
     else:
-        with pytest.raises(ConfigError, match="train.padding_free=true needs a CPU"):
+        with pytest.raises(ConfigError, match=r"train\.padding_free=true needs a CPU"):
             uses_padding_free(True, precision, sharded)
 
 
@@ -79,3 +79,13 @@ def test_when_a_process_started_is_what_the_system_says():
     fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
     assert ddp._process_start_time(os.getpid()) == fields[19] != ddp._process_start_time(1)  # proc(5): field 22
     assert ddp._process_start_time(2**30) == ""
+
+
+def test_a_sharded_model_is_saved_from_the_main_memory():
+    assert fsdp.FSDPProcess.sharded and not ddp.MultiProcess.sharded
+    process = object.__new__(fsdp.FSDPProcess)
+    process.device = torch.device("cuda")
+    module = torch.nn.Linear(2, 2)
+    assert process.full_model_device == CPU and process.wrap(module) is module
+    tensor = torch.zeros(3)
+    assert fsdp.local_shard(tensor, module.weight) is tensor and process.full_tensor(tensor) is tensor

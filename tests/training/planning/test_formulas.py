@@ -114,6 +114,11 @@ def test_larger_models_need_more_text_more_steps_and_have_more_parameters():
         assert values == sorted(set(values))
     assert SIZE_PRESETS[0].min_target_tokens == SIZE_PRESETS[0].min_steps == 0
     for preset in SIZE_PRESETS:
+        assert (
+            preset.ffn % preset.dim == 0
+            and preset.dim % preset.heads == 0
+            and preset.dim // preset.heads in (32, 48, 64)
+        )
         pairs = -(-preset.min_target_tokens * 7 // (2 * 97)) + 1  # 3.5 bytes a token
         found = suggested(max(pairs, 2), f"train.steps={preset.min_steps or 1}")
         assert (found["model.dim"], found["model.layers"]) == (preset.dim, preset.layers)
