@@ -84,13 +84,15 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_output(path: Path) -> Path:
-    """The regular file, existing or not, that a path for output leads to; anything else is refused."""
-    if _find_descriptor(path) is not None:
+    """The regular file, existing or not, that a path for output leads to; what could not be written is refused."""
+    if (descriptor := _find_descriptor(path)) is not None:
+        _require_open(path, descriptor)
         return path
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     try:
         kind = stat.S_IFMT(target.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):  # which atomic_write reports
+    except (FileNotFoundError, NotADirectoryError):
+        _require_folder(target)
         return target
     except OSError as error:
         raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
@@ -99,6 +101,22 @@ def check_output(path: Path) -> Path:
     if not os.access(target, os.W_OK):  # replacing it would be possible, but the shell would not write to it either
         raise WriteError(f"{path}: could not be written (Permission denied); the existing file is unchanged")
     return target
+
+
+def _require_open(path: Path, descriptor: int) -> None:
+    try:
+        os.fstat(descriptor)
+    except OSError as error:
+        raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
+
+
+def _require_folder(path: Path) -> None:
+    """Refuse a file that does not exist if its folder cannot be created, or nothing can be created in it."""
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not folder.is_dir():
+        raise WriteError(f"{path}: could not be written ({folder} is not a folder)")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise WriteError(f"{path}: could not be written (nothing can be created in {folder})")
 
 
 def is_stream(path: Path) -> bool:
