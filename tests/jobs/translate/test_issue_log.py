@@ -1,6 +1,5 @@
 """The file of issues: where a stream was named, it is written there."""
 
-import os
 import sys
 
 from regard.cli.translate import _open_issue_log
@@ -23,7 +22,7 @@ def test_nothing_is_written_beside_a_stream(tmp_path, monkeypatch):
     with (tmp_path / "file").open("wb") as file:
         stream = tmp_path / "stdout"
         stream.symlink_to(f"/dev/fd/{file.fileno()}")  # a regular file, as that of `--out /dev/stdout > file`
-        assert os.path.isfile(stream)
+        assert stream.is_file()
         with _open_issue_log(stream, None) as log:
             for number in range(99):
                 log.add(f"a.en:{number}", [ISSUE])
