@@ -18,6 +18,7 @@ from typing import IO
 
 from regard.errors import WriteError
 from regard.files import open_regular
+from regard.progress import report_note
 
 TEMPORARY_SUFFIX = ".regard-tmp"
 NAME_CHARS = 32  # of the name of a file, in that of its temporary file: names have at most 255 bytes
@@ -69,8 +70,12 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
     """
     descriptor = _find_descriptor(path)
     if descriptor is None:
-        with atomic_write(check_output(path)) as temporary, temporary.open("wb") as file:
-            yield file
+        try:
+            with atomic_write(check_output(path)) as temporary, temporary.open("wb") as file:
+                yield file
+        except (KeyboardInterrupt, SystemExit):
+            report_unwritten(path)
+            raise
         return
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # what was printed before comes first
@@ -81,6 +86,11 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
         raise
     except OSError as error:
         raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
+
+
+def report_unwritten(path: Path) -> None:
+    """Say that an output was not complete when the program was stopped."""
+    report_note(f"stopped, so {path} was not written; what was there before is unchanged")
 
 
 def check_output(path: Path) -> Path:

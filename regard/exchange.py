@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from regard.atomic import NAME_CHARS, acquire_lock, is_own, try_lock
+from regard.atomic import NAME_CHARS, acquire_lock, is_own, report_unwritten, try_lock
 from regard.errors import BusyError, RunError
 
 LOCK, NEW, OLD = "lock", "new", "old"
@@ -94,6 +94,10 @@ def stage_folder(path: Path, replace: bool) -> Iterator[StagedFolder]:
     try:
         (container / NEW).mkdir()
         yield StagedFolder(container / NEW, target, replace)
+    except (KeyboardInterrupt, SystemExit):
+        if (container / NEW).exists():  # it was not committed
+            report_unwritten(path)
+        raise
     finally:
         _remove_contents(container, target)
         _remove_container(container)

@@ -13,6 +13,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+TINY = ["model.dim=16", "model.heads=2", "model.ffn=32", "model.layers=1", "data.vocab_size=300"]
+TINY += ["model.norm=post", "model.positions.sinusoid_layout=halves"]  # as Marian has them
+TINY += ["train.batch_tokens=256", "train.warmup=2", "train.threads=1", "train.validation_sentences=3"]
+TINY += ["train.validate_every=3", "train.save_every=2", "train.average_checkpoints=2", "train.schedule=inverse-sqrt"]
+TINY_SETTINGS = [word for setting in TINY for word in ("--set", setting)]
+"""Options of a model that is trained in a second."""
 CRASHED = 99  # exit code of a command that raised
 FOREIGN_EVENTS = ("object.", "sys._getframe", "import", "compile", "exec", "marshal.", "code.__new__", "gc.")
 

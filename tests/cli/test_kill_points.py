@@ -15,14 +15,9 @@ from regard.data.corpora import english_french
 from regard.errors import RunError
 from regard.jobs.load import load
 from regard.run import Run, is_run, open_run
-from tests.cli.kill_points import record_states, restore, run_command
+from tests.cli.kill_points import TINY_SETTINGS, record_states, restore, run_command
 from tests.jobs.train.test_fit import assert_same
 
-TINY = ["model.dim=16", "model.heads=2", "model.ffn=32", "model.layers=1", "data.vocab_size=300"]
-TINY += ["model.norm=post", "model.positions.sinusoid_layout=halves"]  # as Marian has them
-TINY += ["train.batch_tokens=256", "train.warmup=2", "train.threads=1", "train.validation_sentences=3"]
-TINY += ["train.validate_every=3", "train.save_every=2", "train.average_checkpoints=2", "train.schedule=inverse-sqrt"]
-SETTINGS = [word for setting in TINY for word in ("--set", setting)]
 SENTENCES = ["I see the dog.", "The old queen sleeps."]
 SAMPLED = 2  # states from which the command is started again in the fast tests
 USER_FILES = {"notes.txt": "mine", "photos/cat": "cat"}
@@ -86,7 +81,19 @@ def resume_training(argv: list[str], out: Path) -> list[str]:
     return ["train", "--resume", "out"] if has_started else argv
 
 
-NEW_RUN = ["train", "in/train.tsv", "--dev", "in/dev.tsv", "--seed", "2", "--steps", "5", "--out", "out", *SETTINGS]
+NEW_RUN = [
+    "train",
+    "in/train.tsv",
+    "--dev",
+    "in/dev.tsv",
+    "--seed",
+    "2",
+    "--steps",
+    "5",
+    "--out",
+    "out",
+    *TINY_SETTINGS,
+]
 COMPARISON = ["compare", "in/run", "in/other.fr", "--on", "in/dev.tsv", "--beam", "1", "--out", "out"]
 SCENES = {
     "train": Scene(NEW_RUN, check=check_training, restart=resume_training),
@@ -121,7 +128,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "other.fr").write_text("".join(f"{pair.target}\n" for pair in splits.dev), encoding="utf-8")
     (folder / "older.fr").write_text("".join(f"{pair.source}\n" for pair in splits.dev), encoding="utf-8")
     for argv in (
-        [*NEW_RUN[:5], "1", *NEW_RUN[6 : -2 * len(TINY) - 1], "run", *SETTINGS],
+        [*NEW_RUN[:5], "1", *NEW_RUN[6 : -len(TINY_SETTINGS) - 1], "run", *TINY_SETTINGS],
         ["export", "run", "--to", "marian", "--out", "marian"],
         ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
         ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
@@ -146,14 +153,17 @@ def place(scene: Scene, inputs: Path, folder: Path) -> None:
             (folder / "out" / name).write_text(text)
 
 
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("has_exchange", [True, pytest.param(False, marks=SLOW)], ids=["exchange", "renames"])
 @pytest.mark.parametrize(
-    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in SCENES]
-)
-@pytest.mark.parametrize(
-    "has_exchange", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["exchange", "renames"]
+    ("name", "is_full"),
+    [pytest.param(name, False, id=f"{name}, sampled") for name in FAST]
+    + [pytest.param(name, True, id=name, marks=SLOW) for name in SCENES],
 )
 def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
-    name: str, has_exchange: bool, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request
+    name: str, is_full: bool, has_exchange: bool, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     scene, folder, output = SCENES[name], tmp_path / "folder", tmp_path / "output.txt"
     if not has_exchange:
@@ -161,7 +171,6 @@ def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
     place(scene, inputs, folder)
     *states, end = record_states(scene.argv, folder, tmp_path / "states", output)
     assert all((end / "out" / file).read_text() == text for file, text in USER_FILES.items() if scene.old)
-    is_full = request.config.option.markexpr == "slow"
     restarted = states if is_full else random.Random(name).sample(states, SAMPLED)
     for state in states:
         restore(state, folder)
