@@ -18,6 +18,7 @@ from typing import IO
 
 from regard.errors import WriteError
 from regard.files import open_regular
+from regard.progress import report_note
 
 TEMPORARY_SUFFIX = ".regard-tmp"
 NAME_CHARS = 32  # of the name of a file, in that of its temporary file: names have at most 255 bytes
@@ -69,8 +70,12 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
     """
     descriptor = _find_descriptor(path)
     if descriptor is None:
-        with atomic_write(check_output(path)) as temporary, temporary.open("wb") as file:
-            yield file
+        try:
+            with atomic_write(check_output(path)) as temporary, temporary.open("wb") as file:
+                yield file
+        except (KeyboardInterrupt, SystemExit):
+            report_unwritten(path)
+            raise
         return
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # what was printed before comes first
@@ -83,14 +88,21 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
         raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
 
 
+def report_unwritten(path: Path) -> None:
+    """Say that an output was not complete when the program was stopped."""
+    report_note(f"stopped, so {path} was not written; what was there before is unchanged")
+
+
 def check_output(path: Path) -> Path:
-    """The regular file, existing or not, that a path for output leads to; anything else is refused."""
-    if _find_descriptor(path) is not None:
+    """The regular file, existing or not, that a path for output leads to; what could not be written is refused."""
+    if (descriptor := _find_descriptor(path)) is not None:
+        _require_open(path, descriptor)
         return path
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     try:
         kind = stat.S_IFMT(target.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):  # which atomic_write reports
+    except (FileNotFoundError, NotADirectoryError):
+        _require_folder(target)
         return target
     except OSError as error:
         raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
@@ -99,6 +111,22 @@ def check_output(path: Path) -> Path:
     if not os.access(target, os.W_OK):  # replacing it would be possible, but the shell would not write to it either
         raise WriteError(f"{path}: could not be written (Permission denied); the existing file is unchanged")
     return target
+
+
+def _require_open(path: Path, descriptor: int) -> None:
+    try:
+        os.fstat(descriptor)
+    except OSError as error:
+        raise WriteError(f"{path}: could not be written ({error.strerror or error})") from None
+
+
+def _require_folder(path: Path) -> None:
+    """Refuse a file that does not exist if its folder cannot be created, or nothing can be created in it."""
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not folder.is_dir():
+        raise WriteError(f"{path}: could not be written ({folder} is not a folder)")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise WriteError(f"{path}: could not be written (nothing can be created in {folder})")
 
 
 def is_stream(path: Path) -> bool:

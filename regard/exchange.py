@@ -7,7 +7,7 @@ owner may enter. It is locked as long as its process lives: one that is not lock
     .mine.regard-k3x9q2ab/new    the new folder; once the two are exchanged, the old one, which is then removed
     .mine.regard-k3x9q2ab/old    the old folder, where the system has no exchange: put back if its process is killed
 
-What the user has added to an old folder is linked into the new one before the two are exchanged.
+What the user has added to an old folder, at any depth, is linked into the new one before the two are exchanged.
 """
 
 import contextlib
@@ -18,15 +18,18 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from regard.atomic import NAME_CHARS, acquire_lock, is_own, try_lock
+from regard.atomic import NAME_CHARS, acquire_lock, is_own, report_unwritten, try_lock
 from regard.errors import BusyError, RunError
 
 LOCK, NEW, OLD = "lock", "new", "old"
 _AT_CURRENT_FOLDER, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD and the flag of Linux
+MAX_KEPT = 1000
+"""Entries of a folder up to which it is exchanged for one output; a larger one is a place for other things, too."""
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}  # of kernels and file systems without it
 
 
@@ -40,7 +43,10 @@ class StagedFolder:
     """Whether another folder there may be replaced."""
 
     def commit(self, is_replaced: Callable[[str], bool] = lambda name: True) -> None:
-        """Put the folder in its place. Entries of an old one are kept, unless `is_replaced` of their names."""
+        """Put the folder in its place.
+
+        Entries of an old one are kept unless the new one has them, or `is_replaced` of their names.
+        """
         if is_occupied(self.target) and not self.replace:
             raise BusyError(f"{self.target}: was written by another process meanwhile. Choose another folder.")
         try:
@@ -51,7 +57,8 @@ class StagedFolder:
             _link_others(self.target, self.path, is_replaced)
             shutil.copymode(self.target, self.path)
             exchange(self.path, self.target)
-            _move_others(self.path.parent, self.target, is_replaced)
+            container = self.path.parent
+            _move_others(container / (OLD if (container / OLD).exists() else NEW), self.target, is_replaced)
         except OSError as error:
             raise RunError(
                 f"{self.target}: cannot be replaced ({error.strerror or error}). Choose another folder."
@@ -62,6 +69,8 @@ class StagedFolder:
         """Move the files into the folder at the target, one by one; its other files stay."""
         for parent, _, names in os.walk(self.path):
             folder = self.target / Path(parent).relative_to(self.path)
+            if folder.is_symlink():
+                raise RunError(f"{folder}: is a link, and is not followed. Choose another folder.")
             folder.mkdir(exist_ok=True)
             for name in names:
                 Path(parent, name).replace(folder / name)
@@ -73,9 +82,8 @@ def stage_folder(path: Path, replace: bool) -> Iterator[StagedFolder]:
 
     Unless it may `replace` another, the place must be free by then. A link at `path` is followed, and stays.
     """
+    check_folder(path)
     target = path.resolve()
-    if target.exists() and not target.is_dir():
-        raise RunError(f"{path}: is not a folder. Choose another.")
     try:
         with contextlib.suppress(FileExistsError):  # a file, which is reported next
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +94,10 @@ def stage_folder(path: Path, replace: bool) -> Iterator[StagedFolder]:
     try:
         (container / NEW).mkdir()
         yield StagedFolder(container / NEW, target, replace)
+    except (KeyboardInterrupt, SystemExit):
+        if (container / NEW).exists():  # it was not committed
+            report_unwritten(path)
+        raise
     finally:
         _remove_contents(container, target)
         _remove_container(container)
@@ -93,18 +105,24 @@ def stage_folder(path: Path, replace: bool) -> Iterator[StagedFolder]:
 
 
 @contextlib.contextmanager
-def write_folder(path: Path) -> Iterator[Path]:
-    """An empty folder whose files are put into `path` when the block succeeds.
+def write_folder(path: Path, owned: Container[str] = ()) -> Iterator[Path]:
+    """An empty folder whose files are put into `path` when the block succeeds, all at once; its other files stay.
 
-    They replace it as a whole if it has no files by other names. Otherwise they are moved into it one by one.
+    Only those in folders that are `owned` are removed. Into a folder that cannot be exchanged (the current one, or one
+    with very many files) they are moved one by one.
     """
     with stage_folder(path, replace=True) as staged:
         yield staged.path
-        is_free = not staged.target.exists() or set(_names(staged.target)) <= set(_names(staged.path))
-        if is_free and not contains_current(path):
-            staged.commit()
-        else:
+        if contains_current(path) or next(islice(staged.target.rglob("*"), MAX_KEPT, None), None):
             staged.merge()
+        else:
+            staged.commit(owned.__contains__)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse what cannot become a folder, before any work is done for it."""
+    if (target := path.resolve()).exists() and not target.is_dir():
+        raise RunError(f"{path}: is not a folder. Choose another.")
 
 
 def contains_current(path: Path) -> bool:
@@ -200,17 +218,29 @@ def _move_in(folder: Path, target: Path) -> None:
 def _link_others(source: Path, copy: Path, is_replaced: Callable[[str], bool]) -> None:
     """Hard links in `copy` to everything in `source` that is not replaced."""
     device = source.stat().st_dev
-    for name in _names(source):
-        if not is_replaced(name):
-            _link_tree(source / name, copy / name, device)
+    for old, new in _list_others(source, copy, is_replaced):
+        _link_tree(old, new, device)
 
 
-def _move_others(container: Path, target: Path, is_replaced: Callable[[str], bool]) -> None:
+def _move_others(old: Path, target: Path, is_replaced: Callable[[str], bool]) -> None:
     """Move what was added to the old folder after the links were made."""
-    old = container / (OLD if (container / OLD).exists() else NEW)
+    for old_path, new_path in _list_others(old, target, is_replaced):
+        old_path.rename(new_path)
+
+
+def _list_others(old: Path, new: Path, is_replaced: Callable[[str], bool]) -> Iterator[tuple[Path, Path]]:
+    """What is in one folder but not in another, and where it would be there, from the top down."""
     for name in _names(old):
-        if not is_replaced(name) and not os.path.lexists(target / name):
-            (old / name).rename(target / name)
+        if is_replaced(name):
+            continue
+        if not os.path.lexists(new / name):
+            yield old / name, new / name
+        elif _is_real_folder(old / name) and _is_real_folder(new / name):
+            yield from _list_others(old / name, new / name, lambda name: False)
+
+
+def _is_real_folder(path: Path) -> bool:
+    return stat.S_ISDIR(path.lstat().st_mode)
 
 
 def _link_tree(source: Path, link: Path, device: int) -> None:

@@ -63,3 +63,30 @@ def test_only_dead_temporary_files_are_removed(tmp_path):
         one.write_text("1")
         two.write_text("2")
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+def test_output_that_could_not_be_written_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match=rf"x: could not be written \({tmp_path / 'file'} is not a folder\)"):
+        check_output(tmp_path / "file" / "x")
+    with pytest.raises(WriteError, match=r"/dev/fd/999: could not be written \(Bad file descriptor\)"):
+        check_output(type(tmp_path)("/dev/fd/999"))
+    assert check_output(tmp_path / "new" / "x") == tmp_path / "new" / "x"
+
+
+@pytest.mark.parametrize("out", ["--out=/dev/stdout", ""])
+@pytest.mark.parametrize(("stdout", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left")])
+def test_standard_output_that_is_closed_or_full_is_an_error_in_words(out, stdout, reason):
+    command = f"exec {sys.executable} -m regard corpus copy --pairs 3 {out} {stdout}"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_standard_output_of_a_shell_may_be_a_file_or_a_process(tmp_path):
+    """As /dev/stdout, `>` replaces a file and `>>` adds to it; >(cat) is a path under /dev/fd."""
+    program, out = f"{sys.executable} -m regard corpus copy --pairs 3", tmp_path / "out"
+    out.write_text("old\n")
+    command = f"{program} --out /dev/stdout >> {out} && {program} --out >(cat >> {out}; echo end >> {out}) | cat"
+    done = subprocess.run(["bash", "-c", f"{command}; while ! grep -q end {out}; do sleep 0.1; done"], timeout=60)
+    lines = out.read_text().splitlines()
+    assert done.returncode == 0 and len(lines) == 8 and lines[0] == "old" and lines[1:4] == lines[4:7]

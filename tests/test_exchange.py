@@ -134,3 +134,47 @@ def test_links_in_a_run_are_not_written_through(tmp_path):
     run.log.symlink_to(tmp_path / "victim")
     with pytest.raises(RunError, match=r"log.jsonl: is a link, and is not followed"):
         run.require_no_links()
+
+
+def write_output(folder: Path, owned: tuple[str, ...] = ()) -> None:
+    with exchange.write_folder(folder, owned) as staged:
+        write_text(staged / "page", "new")
+        write_text(staged / "charts" / "a", "new")
+
+
+def read_texts(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("moves", ["exchanged", "one by one"])
+def test_files_of_the_user_stay_in_a_folder_of_outputs_at_any_depth(tmp_path, monkeypatch, moves: str):
+    monkeypatch.setattr(exchange, "MAX_KEPT", 7 if moves == "exchanged" else 2)
+    for name in ("page", "charts/a", "charts/mine", "mine"):
+        write_text(tmp_path / "x" / name, "old")
+    inode = (tmp_path / "x").stat().st_ino
+    write_output(tmp_path / "x")
+    assert read_texts(tmp_path / "x") == {"page": "new", "charts/a": "new", "charts/mine": "old", "mine": "old"}
+    assert ((tmp_path / "x").stat().st_ino == inode) == (moves == "one by one")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_folder_that_is_owned_is_replaced(tmp_path):
+    for name in ("charts/before", "mine"):
+        write_text(tmp_path / "x" / name, "old")
+    write_output(tmp_path / "x", owned=("charts",))
+    assert read_texts(tmp_path / "x") == {"page": "new", "charts/a": "new", "mine": "old"}
+
+
+@pytest.mark.parametrize("is_current", [False, True])
+def test_a_planted_link_in_a_folder_of_outputs_is_not_followed(tmp_path, monkeypatch, is_current: bool):
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "charts").symlink_to(tmp_path / "victim")
+    if is_current:  # which is not exchanged for another
+        monkeypatch.chdir(tmp_path / "x")
+        with pytest.raises(RunError, match="charts: is a link, and is not followed"):
+            write_output(tmp_path / "x")
+    else:
+        write_output(tmp_path / "x")
+        assert read_texts(tmp_path / "x") == {"page": "new", "charts/a": "new"}
+    assert not list((tmp_path / "victim").iterdir())

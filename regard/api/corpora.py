@@ -10,6 +10,7 @@ from regard.atomic import open_output
 from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
+from regard.exchange import check_folder
 from regard.jobs.doctor import write_clean_corpus
 from regard.jobs.train.prepare import diagnose
 from regard.progress import track
@@ -41,6 +42,8 @@ def doctor(
     languages = {"source": source, "target": target}
     config = configs.build({"data": {**data, **languages, "keep": list(keep), "drop": list(drop)}})
     folder = optional_path(fix)
+    if folder is not None:
+        check_folder(folder)
     with showing(progress):
         diagnosis = diagnose(config)
         if folder is not None:

@@ -6,6 +6,7 @@ from regard.api.arguments import AnyPath, Files, list_files
 from regard.api.terminal import showing
 from regard.decode import BeamSearch
 from regard.errors import ConfigError
+from regard.exchange import check_folder
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
@@ -55,6 +56,8 @@ def compare(
     """
     if not systems:
         raise ConfigError("nothing to compare: give run folders, or files of translations")
+    if out is not None:
+        check_folder(Path(out))
     with showing(progress):
         comparison = compare_files(list(map(Path, systems)), list_files(on), BeamSearch(beam, alpha), device)
         if out is not None:

@@ -105,7 +105,9 @@ def tune(
     with interruptible() as should_stop:
         finished = show_or_exhaust(worker, should_stop, progress)
     if not finished or should_stop.requested:
-        raise KeyboardInterrupt(f"the study is saved; resume it with regard.tune({str(worker.study_folder.path)!r})")
+        raise should_stop.exception(
+            f"the study is saved; resume it with regard.tune({str(worker.study_folder.path)!r})"
+        )
     return summarize_study(worker)
 
 

@@ -70,9 +70,9 @@ def train(
         last = _show(events) if progress else _exhaust(events)
     folder = Path(resume) if resume is not None else _output_folder(out, to_paths(files))
     if isinstance(last, TrainingInterrupted):
-        raise KeyboardInterrupt(f"saved at step {last.step:,}; continue with regard.train(resume={str(folder)!r})")
+        raise should_stop.exception(f"saved at step {last.step:,}; continue with regard.train(resume={str(folder)!r})")
     if should_stop.requested:  # while the finished model was scored
-        raise KeyboardInterrupt(f"{folder} is complete")
+        raise should_stop.exception(f"{folder} is complete")
     return open_run(folder)
 
 
@@ -141,7 +141,7 @@ def demo(
         events = run_demo(Path(out), preset, seed, overwrite, should_stop)
         last = _show(events) if progress else _exhaust(events)
     if not isinstance(last, DemoResult):
-        raise KeyboardInterrupt(f"the demo is saved; continue with regard.train(resume={os.fspath(out)!r})")
+        raise should_stop.exception(f"the demo is saved; continue with regard.train(resume={os.fspath(out)!r})")
     return last
 
 

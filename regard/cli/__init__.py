@@ -32,6 +32,7 @@ from regard.cli import (
     tune,
 )
 from regard.cli.signals import exit_on_signals
+from regard.cli.streams import check_stdout, replace_closed_streams
 from regard.cli.suggestions import suggest
 from regard.cli.usage import PROGRAM, UsageError, describe_error, extract_flag, repeat_options
 from regard.display.console import use_plain, use_verbose
@@ -92,6 +93,7 @@ def regard(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the program. An error that the user can fix is printed as one sentence, and the exit code is 2."""
+    replace_closed_streams()
     with escape_output():
         _main(sys.argv[1:] if argv is None else list(argv))
 
@@ -112,17 +114,18 @@ def _main(argv: list[str]) -> None:
     try:
         with exit_on_signals(), show_stages():
             code = program.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+            sys.stdout.flush()  # an error here is one of the command, not of Python's exit
         sys.exit(code or 0)
     except UsageError as error:
         fail(describe_error(error, arguments, vars(program)["commands"]))
     except RegardError as error:
         fail(str(error))
     except BrokenPipeError:
-        with contextlib.suppress(OSError):  # the reader of the pipe has gone: end quietly, and flush nothing
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        check_stdout()  # the reader of the pipe has gone: end quietly, and flush nothing
         sys.exit(0)
     except OSError as error:
-        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+        stream = "file" if check_stdout() else "standard output"
+        fail(f"{error.filename or stream}: {error.strerror or error}")
     except MemoryError:
         fail(OUT_OF_MEMORY)
     except RuntimeError as error:

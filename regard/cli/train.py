@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import typer
-
 from regard.cli.options import (
     ADVANCED,
     DEV,
@@ -22,7 +20,6 @@ from regard.cli.options import (
     option,
 )
 
-EXIT_INTERRUPTED = 130
 TRAINING_FILES = argument(
     "FILES",
     "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
@@ -90,4 +87,4 @@ def train(
         )
         last = show_progress(events)
     if isinstance(last, TrainingInterrupted) or should_stop.requested:
-        raise typer.Exit(EXIT_INTERRUPTED)  # so that `regard train … && regard evaluate …` stops here too
+        raise should_stop.exception()  # so that `regard train … && regard evaluate …` stops here too

@@ -119,6 +119,7 @@ def translate(
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
+    output.check(out, issues)
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
@@ -183,10 +184,11 @@ def _print_splitting(run: Path, split_sentences: str) -> None:
 
 def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
     """The file of all issues: the one that was named, or one beside the output."""
+    from regard.atomic import is_stream
     from regard.display.views.documents import SHOWN_ISSUES
     from regard.jobs.translate.issue_log import IssueLog
 
-    has_folder = out is not None and (out.is_file() or not out.exists())  # a device or a pipe has none beside it
+    has_folder = out is not None and not is_stream(out)  # there is nothing beside /dev/stdout
     beside = out.with_name(f"{out.name}.issues.tsv") if out is not None and has_folder else None
     return IssueLog(issues or beside, SHOWN_ISSUES, always=issues is not None)
 
@@ -204,7 +206,6 @@ def _require_output(file: Path, out: Path | None, is_for_text: bool) -> Path:
     if out is None or is_for_text:
         problem = "name the translated file with --out" if out is None else "--nbest, --scores and --json are for text"
         raise ConfigError(f"{file}: {problem}")
-    output.check(out)
     return out
 
 

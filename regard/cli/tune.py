@@ -61,7 +61,6 @@ def tune(
     """
     from regard.api.studies import open_study, show_or_exhaust, summarize_study
     from regard.api.terminal import interruptible
-    from regard.cli.train import EXIT_INTERRUPTED
     from regard.config import parse_assignments
     from regard.tuning.open_study import StudyOptions
     from regard.tuning.space import parse_over
@@ -81,8 +80,13 @@ def tune(
     )
     study_worker = open_study(options, out, worker, study)
     with interruptible() as should_stop:
-        if not show_or_exhaust(study_worker, should_stop, progress=True) or should_stop.requested:
-            raise typer.Exit(EXIT_INTERRUPTED)
+        try:
+            finished = show_or_exhaust(study_worker, should_stop, progress=True)
+        except (KeyboardInterrupt, SystemExit):
+            typer.echo(f"the study is saved; resume it with: regard tune {study_worker.study_folder.path}", err=True)
+            raise
+        if not finished or should_stop.requested:
+            raise should_stop.exception()
     typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
 
 

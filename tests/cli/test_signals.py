@@ -3,11 +3,18 @@
 import contextlib
 import os
 import pty
+import random
+import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.cli.kill_points import TINY_SETTINGS, run_command
 
 PROGRAM = """
 import time
@@ -56,3 +63,121 @@ def test_a_signal_that_is_ignored_stays_so():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (out.returncode, out.stdout) == (0, "here\nTrue\n")
+
+
+COMMANDS = {
+    "train": ["train", "big.tsv", "--dev", "dev.tsv", "--steps", "100000", "--out", "out/run", *TINY_SETTINGS],
+    "tune": [
+        *["tune", "big.tsv", "--dev", "dev.tsv", "--over", "model.layers=1,2", "--steps-each", "100000"],
+        *["--out", "out/study", *TINY_SETTINGS],
+    ],
+    "translate": ["translate", "run", "big.en"],
+    "translate --out": ["translate", "run", "big.en", "--out", "out/x.fr", "--issues", "out/x.tsv"],
+    "translate --workers": ["translate", "run", "big.en", "--out", "out/x.fr", "--workers", "2"],
+    "translate --engine": ["translate", "run", "big.en", "--out", "out/x.fr", "--engine", "ctranslate2"],
+    "evaluate": ["evaluate", "run", "big.tsv"],
+    "compare": ["compare", "run", "dev.fr", "--on", "dev.tsv", "--out", "out/x"],
+    "look": ["look", "run", "I see the dog.", "--out", "out/x.html"],
+    "heads": ["heads", "run", "big.tsv", "--sentences", "1000", "--csv", "out/x.csv"],
+    "senses": ["senses", "run", "dog", "senses.tsv", "--svg", "out/x.svg"],
+    "prune": ["prune", "run", "--finetune-steps", "100000", "--out", "out/x"],
+    "export": ["export", "run", "--to", "marian", "--out", "out/x"],
+    "import": ["import", "marian", "--out", "out/x"],
+    "doctor": ["doctor", "big.tsv", "--fix", "out/x"],
+    "demo": ["demo", "--out", "out/x"],
+    "corpus": ["corpus", "english-french", "--pairs", "1000000", "--out", "out/x.tsv"],
+    "bench": ["bench", "--seconds", "60"],
+    "estimate": ["estimate", "big.tsv"],
+    "report": ["report", "study"],
+}
+FAST = {("train", signal.SIGTERM), ("translate --workers", signal.SIGHUP), ("corpus", signal.SIGINT)}
+NEEDED = {
+    "import": ["export", "run", "--to", "marian", "--out", "marian"],
+    "report": [
+        "tune",
+        "small.tsv",
+        "--over",
+        "model.layers=1,2",
+        "--steps-each",
+        "2",
+        "--out",
+        "study",
+        *TINY_SETTINGS,
+    ],
+}
+"""What must have been run before."""
+KEPT = {"train": {"run"}, "tune": {"study"}, "demo": {"x", "x-corpus"}}
+"""What is not complete, and yet kept, because it can be resumed."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    for argv in (
+        ["corpus", "english-french", "--pairs", "4000", "--seed", "3", "--out", "big.tsv"],
+        ["corpus", "english-french", "--pairs", "31", "--seed", "5", "--out", "dev.tsv"],
+        ["corpus", "english-french", "--pairs", "211", "--seed", "7", "--out", "small.tsv"],
+        ["train", "small.tsv", "--dev", "dev.tsv", "--steps", "3", "--out", "run", *TINY_SETTINGS],
+    ):
+        assert run_command(argv, folder, folder / "output.txt") == 0, (folder / "output.txt").read_text()
+    for name, column in (("big.en", 0), ("dev.fr", 1)):
+        rows = (folder / f"{name[:3]}.tsv").read_text(encoding="utf-8").splitlines()
+        (folder / name).write_text("".join(row.split("\t")[column] + "\n" for row in rows), encoding="utf-8")
+    (folder / "senses.tsv").write_text("a\tI see the dog.\na\tThe dog eats.\nb\tA dog sleeps.\nb\tMy dog runs.\n")
+    return folder
+
+
+def list_living(group: int) -> Iterator[int]:
+    """The processes of a group that have not ended."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                yield int(path.parent.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        pytest.param(name, number, marks=() if (name, number) in FAST else pytest.mark.slow, id=f"{name} {number.name}")
+        for name in COMMANDS
+        for number in SIGNALS
+    ],
+)
+def test_every_command_ends_in_order_at_any_moment(name: str, number: signal.Signals, inputs: Path):
+    """Ctrl-C and a closed terminal signal all processes of the program; `kill` only the first."""
+    out = inputs / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    if name in NEEDED:
+        run_command(NEEDED[name], inputs, inputs / "output.txt")
+    rng = random.Random(f"{name} {number}")
+    program = (
+        f"import signal; signal.signal({number:d}, signal.{DEFAULTS[number]})\nfrom regard.__main__ import run\nrun()"
+    )
+    command = [sys.executable, "-c", program, *COMMANDS[name]]
+    with subprocess.Popen(
+        command, cwd=inputs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, text=True
+    ) as process:
+        time.sleep(rng.uniform(0.1, 9.0))
+        ended = process.poll() is not None
+        if not ended:
+            (os.kill if number == signal.SIGTERM else os.killpg)(process.pid, number)
+        try:
+            error = process.communicate(timeout=60)[1]
+        finally:
+            living = list(list_living(process.pid))
+            for each in living:
+                os.kill(each, signal.SIGKILL)
+    assert "Traceback" not in error and not living, error
+    # As any program, it dies by the signal if it has not started yet.
+    assert process.returncode in ((0,) if ended else (0, 128 + number, -number)), error
+    assert not [path for path in out.rglob("*") if ".regard-" in path.name]
+    names = {path.name for path in out.iterdir()}
+    if process.returncode:
+        assert names <= KEPT.get(name, set()), names
+    if "run" in names:
+        assert "regard train --resume out/run" in " ".join(error.split())
+    if "study" in names:
+        assert "regard tune out/study" in " ".join(error.split())

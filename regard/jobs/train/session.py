@@ -207,12 +207,11 @@ class TrainingSession:
         weights.load_into(self.model, mean, str(self.run.average_weights))
         validation = self.validator.validate(last)
         weights.load_into(self.model, original_weights, "the weights")
-        cost = validation.cost(self.config.train.metric)
-        better = self.state.best_cost is None or cost < self.state.best_cost
-        if better:
+        cost, best = validation.cost(self.config.train.metric), self.run.read_best()
+        is_better = best.cost is None or cost < best.cost
+        if is_better:
             self._write_best(self.run.average_weights, last, cost)
-        verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
-        yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {validation.loss:.3f}")
+        yield Note(_compare_average(len(files), cost, best, is_better))
 
     def _validate(self, step: int) -> Validation:
         with self.loop.ema.averaged_weights():
@@ -291,3 +290,14 @@ class TrainingSession:
             self.loop.budget.progress(step.number),
             self.loop.budget.remaining_seconds(step.number, self._steps_per_second),
         )
+
+
+def _compare_average(count: int, cost: float, best: BestWeights, is_better: bool) -> str:
+    """A sentence on the average of checkpoints and the best single one; it ends with the value of what is kept."""
+    name, sign = ("loss", 1) if best.metric == "loss" else ("BLEU", -1)
+    average = f"dev {name} {sign * cost:.3f}"
+    single = "" if best.cost is None else f"dev {name} {sign * best.cost:.3f}"
+    subject, step = f"the average of the last {count} checkpoints is", f"that of step {best.step:,}"
+    if is_better:
+        return f"{subject} better than {step} ({single}), and is kept: {average}"
+    return f"{subject} no better ({average}) than {step}, which is kept: {single}"

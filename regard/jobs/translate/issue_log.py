@@ -1,14 +1,15 @@
 """The issues of a stream of translations: counted, the first ones kept, all of them written."""
 
 import contextlib
+import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from regard.atomic import open_output
 from regard.formats import tsv
-from regard.run import atomic_write
 from regard.tasks.translate import TranslationIssue
 
 COLUMNS = ("location", "kind", "issue")
@@ -67,6 +68,6 @@ class IssueLog:
 
     def _open(self) -> None:
         assert self.path is not None
-        temporary = self._stack.enter_context(atomic_write(self.path))
-        self._sink = self._stack.enter_context(temporary.open("w", encoding="utf-8", newline="\n"))
+        file = self._stack.enter_context(open_output(self.path))
+        self._sink = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
         self._sink.writelines(tsv.format_row(row) + "\n" for row in [COLUMNS, *self._waiting])

@@ -2,12 +2,16 @@
 
 import contextlib
 import math
-from collections.abc import Sequence
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -47,7 +51,9 @@ class WorkerPool:
         run = open_run(folder)
         self.tokenizers = load_tokenizers(run, run.load_config())
         self._workers = workers
-        self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (str(folder), quantize))
+        self._processes: set[BaseProcess] = set()
+        with _blocked_signals():
+            self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (str(folder), quantize))
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
@@ -57,8 +63,12 @@ class WorkerPool:
         tasks = [([texts[i] for i in chunk], search, [global_indices[i] for i in chunk]) for chunk in chunks]
         candidates_by_index: dict[int, list[Translation]] = {}
         try:
+            with _blocked_signals():
+                others = set(active_children())
+                results = self._executor.map(_translate_chunk, tasks)  # which starts the processes
+                self._processes |= set(active_children()) - others
             with stage("translating", len(texts)) as current:
-                for chunk, translations in zip(chunks, self._executor.map(_translate_chunk, tasks), strict=True):
+                for chunk, translations in zip(chunks, results, strict=True):
                     candidates_by_index |= zip(chunk, translations, strict=True)
                     current.advance(len(chunk))
         except BrokenProcessPool:
@@ -74,6 +84,9 @@ class WorkerPool:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if exc_type is not None:  # what the workers do is not needed any more
+            for process in self._processes:
+                process.kill()
         self._executor.shutdown(cancel_futures=True)
 
 
@@ -128,8 +141,29 @@ def split_into_chunks(texts: Sequence[str], workers: int) -> list[list[int]]:
 _translator: Translator | RegardError | None = None  # of a worker process, or the error of loading it
 
 
+@contextlib.contextmanager
+def _blocked_signals() -> Iterator[None]:
+    """Delay signals to end. Processes that are started inside the block never see them: this one ends them itself."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+
+
+def _exit_with_parent() -> None:
+    """End this process, whatever it is doing, as soon as the one that has started it has ended, however it did."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _init_worker(folder: str, quantize: str) -> None:
     global _translator
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     configure_cpu(1)
     try:
         _translator = load(folder, "cpu", quantize)

@@ -30,16 +30,16 @@ from regard.tuning.measure import SCORED_METRICS, RunSummary
 from regard.tuning.pages.curve_charts import CURVES, draw_curve_charts
 from regard.tuning.pages.sentence_charts import draw_sentence_charts
 
-PAGE = "report.html"
+PAGE, CHARTS = "report.html", "charts"
 MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each system
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> Path:
     """Write report.html, charts/ and sentences.tsv into a folder; returns the path of the page."""
     charts = draw_charts(comparison)
-    with write_folder(folder) as staged:
+    with write_folder(folder, owned={CHARTS}) as staged:
         for chart in track(charts.values(), "drawing charts"):
-            chart.save(staged / "charts")
+            chart.save(staged / CHARTS)
         write_text(staged / "sentences.tsv", format_sentence_table(comparison))
         with stage("writing the page"):
             write_page(staged / PAGE, _render_page(comparison, charts))

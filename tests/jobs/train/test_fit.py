@@ -193,6 +193,21 @@ def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
     assert all(torch.equal(mean[name], kept[name]) for name in mean)
 
 
+@pytest.mark.parametrize(
+    ("metric", "rate", "is_average"), [("loss", 0.3, True), ("loss", 0.002, False), ("bleu", 0.002, False)]
+)
+def test_the_note_on_the_average_ends_with_the_value_of_what_is_kept(tmp_path, tiny, metric, rate, is_average):
+    changes = (f"train.metric={metric}", f"train.learning_rate={rate}", "train.average_checkpoints=3")
+    events = train(tmp_path / "run", tiny("train.steps=6", "train.save_every=2", "train.validate_every=2", *changes))
+    note = next(e.text for e in events if isinstance(e, Note) and "average of the last 3" in e.text)
+    best = Run(tmp_path / "run").read_best()
+    value = f"loss {best.cost:.3f}" if metric == "loss" else f"BLEU {-best.cost:.3f}"
+    assert (best.weights == "average.safetensors") == is_average
+    assert note.endswith(
+        f"and is kept: dev {value}" if is_average else f"of step {best.step}, which is kept: dev {value}"
+    )
+
+
 def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
     config = tiny("train.steps=2", "data.dev=[]", "data.test=[]")
     plan = next(e for e in train(tmp_path / "run", config) if isinstance(e, TrainingPlan))

@@ -79,14 +79,14 @@ def test_killed_and_resumed_ends_as_if_undisturbed(files: Path, tmp_path: Path, 
     assert not list((tmp_path / "killed").rglob(f"*{TEMPORARY_SUFFIX}"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
 def test_a_signal_saves_and_says_how_to_go_on(files: Path, tmp_path: Path, number: signal.Signals):
     process = start([*START, *arguments(files, tmp_path / "run", 100_000)])
     while not Run(tmp_path / "run").latest.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(number)
     error = process.communicate()[1].decode()
-    assert process.returncode == 130 and "Traceback" not in error
+    assert process.returncode == 128 + number and "Traceback" not in error
     words = " ".join(error.replace("\\\n", " ").split())  # a long command is continued on the next line
     assert f"Continue with: regard train --resume {tmp_path / 'run'}" in words
     step = Run(tmp_path / "run").read_latest().step

@@ -1,0 +1,133 @@
+"""What is on the disk before each file operation of a command: what a kill at that moment would leave.
+
+The command runs once, in a forked process that has everything imported. Before every operation that changes something
+(and at every other event that Python audits) the folder is copied if it differs from the last copy. Nothing that the
+process holds in memory is in the copy, and no lock: it is what is found after a kill.
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+TINY = ["model.dim=16", "model.heads=2", "model.ffn=32", "model.layers=1", "data.vocab_size=300"]
+TINY += ["model.norm=post", "model.positions.sinusoid_layout=halves"]  # as Marian has them
+TINY += ["train.batch_tokens=256", "train.warmup=2", "train.threads=1", "train.validation_sentences=3"]
+TINY += ["train.validate_every=3", "train.save_every=2", "train.average_checkpoints=2", "train.schedule=inverse-sqrt"]
+TINY_SETTINGS = [word for setting in TINY for word in ("--set", setting)]
+"""Options of a model that is trained in a second."""
+CRASHED = 99  # exit code of a command that raised
+FOREIGN_EVENTS = ("object.", "sys._getframe", "import", "compile", "exec", "marshal.", "code.__new__", "gc.")
+
+
+def run_command(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], None] = lambda: None) -> int:
+    """Run a command in a forked process, in a folder; its exit code. What it prints is appended to a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not (child := os.fork()):
+        code = CRASHED
+        with contextlib.suppress(BaseException):
+            code = _run(argv, folder, output, before)
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _run(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], None]) -> int:
+    from regard.cli import main
+
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+    sys.stdout, sys.stderr = (os.fdopen(os.dup(stream), "w") for stream in (1, 2))
+    os.chdir(folder)
+    before()
+    try:
+        main(list(argv))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+        return CRASHED
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0
+
+
+def record_states(argv: Sequence[str], folder: Path, states: Path, output: Path) -> list[Path]:
+    """Run a command to its end; copies of the folder before each of its file operations, and of the end."""
+    states.mkdir()
+    assert run_command(argv, folder, output, lambda: sys.addaudithook(_Recorder(folder, states))) == 0, (
+        output.read_text()
+    )
+    copy_tree(folder, states / "end")
+    return sorted(states.iterdir())
+
+
+class _Recorder:
+    """An audit hook that copies a folder whenever it has changed."""
+
+    def __init__(self, folder: Path, states: Path):
+        self._folder, self._states = folder, states
+        self._last: object = None
+        self._busy = False
+        self._count = 0
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self._busy or event.startswith(FOREIGN_EVENTS):
+            return
+        self._busy = True
+        try:
+            state = describe(self._folder)
+            if state != self._last:
+                self._last = state
+                copy_tree(self._folder, self._states / f"{self._count:05d}")
+                self._count += 1
+        finally:
+            self._busy = False
+
+
+def describe(folder: Path) -> list[tuple[object, ...]]:
+    """Every entry below a folder, such that any change to it shows."""
+    entries: list[tuple[object, ...]] = []
+    waiting = [os.fspath(folder)]
+    while waiting:
+        with contextlib.suppress(FileNotFoundError), os.scandir(waiting.pop()) as children:
+            for child in children:
+                with contextlib.suppress(FileNotFoundError):
+                    status = child.stat(follow_symlinks=False)
+                    is_folder = child.is_dir(follow_symlinks=False)
+                    entries.append((child.path, status.st_ino, status.st_mode, *_content(status, is_folder)))
+                    if is_folder:
+                        waiting.append(child.path)
+    return entries
+
+
+def _content(status: os.stat_result, is_folder: bool) -> tuple[int, ...]:
+    return () if is_folder else (status.st_size, status.st_mtime_ns)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """A copy of a folder in which links stay links, hard ones too."""
+    copied: dict[int, str] = {}
+
+    def copy(original: str, copy_path: str) -> str:
+        inode = os.lstat(original).st_ino
+        with contextlib.suppress(FileNotFoundError):
+            if inode in copied:
+                os.link(copied[inode], copy_path, follow_symlinks=False)
+            else:
+                shutil.copy2(original, copy_path, follow_symlinks=False)
+                copied[inode] = copy_path
+        return copy_path
+
+    shutil.copytree(source, target, symlinks=True, copy_function=copy)
+
+
+def restore(state: Path, folder: Path) -> None:
+    """Make a folder what it was in this state."""
+    shutil.rmtree(folder, ignore_errors=True)
+    copy_tree(state, folder)

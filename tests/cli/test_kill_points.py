@@ -1,0 +1,193 @@
+"""Killed before any file operation, a command leaves the old or the new, whole; its next start clears up after it."""
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard import exchange
+from regard.atomic import TEMPORARY_SUFFIX
+from regard.data.corpora import english_french
+from regard.errors import RunError
+from regard.jobs.load import load
+from regard.run import Run, is_run, open_run
+from tests.cli.kill_points import TINY_SETTINGS, record_states, restore, run_command
+from tests.jobs.train.test_fit import assert_same
+
+SENTENCES = ["I see the dog.", "The old queen sleeps."]
+SAMPLED = 2  # states from which the command is started again in the fast tests
+USER_FILES = {"notes.txt": "mine", "photos/cat": "cat"}
+"""What the user has added to a folder that is replaced."""
+DECOYS = ("out.aside", "out.making", "out.regard-tmp", ".out.regard-abcdefgh")
+"""What the user has beside it, by names that resemble those of working files."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A command that writes `out`, from what is there before it to what must hold after a kill."""
+
+    argv: list[str]
+    """`in` stands for the folder of inputs."""
+    old: str = ""
+    """What is at `out` before: a folder of the inputs."""
+    check: Callable[[Path, Path, Path], None] = lambda folder, first, end: check_content(folder, first, end)
+    restart: Callable[[list[str], Path], list[str]] = lambda argv, out: argv
+    outputs: tuple[str, ...] = ("out",)
+
+
+def read_tree(folder: Path) -> dict[str, bytes]:
+    """The files below a folder by name; locks and what opening a run leaves there are no content."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def check_content(folder: Path, first: Path, end: Path) -> None:
+    """The old or the new, byte for byte; what the user has added is in both."""
+    exchange.recover(folder / "out")
+    assert read_tree(folder / "out") in (read_tree(first / "out"), read_tree(end / "out"))
+
+
+def check_training(folder: Path, first: Path, end: Path) -> None:
+    """The old run translates as before; the new one can be resumed, and translates once it has weights."""
+    run = Run(folder / "out")
+    exchange.recover(run.folder)
+    if not is_run(run.folder):
+        assert not run.folder.exists() and not (first / "out").exists()
+        return
+    if is_old(run, first):
+        assert translate(run) == translate(Run(first / "out"))
+    elif run.best.exists():
+        assert len(translate(run)) == len(SENTENCES)
+    else:
+        with pytest.raises(RunError, match=r"no weights yet|missing"):
+            translate(run)
+
+
+def is_old(run: Run, first: Path) -> bool:
+    return (first / "out").exists() and open_run(run.folder).load_config() == Run(first / "out").load_config()
+
+
+def translate(run: Run) -> list[str]:
+    return [translation.text for translation in load(open_run(run.folder).folder).translate(SENTENCES)]
+
+
+def resume_training(argv: list[str], out: Path) -> list[str]:
+    """The next start after a kill: a run that has started is resumed."""
+    has_started = is_run(out) and Run(out).load_config().train.seed == 2
+    return ["train", "--resume", "out"] if has_started else argv
+
+
+NEW_RUN = [
+    "train",
+    "in/train.tsv",
+    "--dev",
+    "in/dev.tsv",
+    "--seed",
+    "2",
+    "--steps",
+    "5",
+    "--out",
+    "out",
+    *TINY_SETTINGS,
+]
+COMPARISON = ["compare", "in/run", "in/other.fr", "--on", "in/dev.tsv", "--beam", "1", "--out", "out"]
+SCENES = {
+    "train": Scene(NEW_RUN, check=check_training, restart=resume_training),
+    "train --overwrite": Scene([*NEW_RUN, "--overwrite"], "run", check_training, resume_training),
+    "train --resume": Scene(["train", "--resume", "out", "--steps", "9"], "run", check_training),
+    "prune": Scene(["prune", "in/run", "--keep", "1", "--finetune-steps", "2", "--out", "out"]),
+    "prune --overwrite": Scene(
+        ["prune", "in/run", "--keep", "1", "--finetune-steps", "0", "--out", "out", "--overwrite"], "run"
+    ),
+    "import": Scene(["import", "in/marian", "--out", "out"]),
+    "import --overwrite": Scene(["import", "in/marian", "--out", "out", "--overwrite"], "run"),
+    "export marian": Scene(["export", "in/run", "--to", "marian", "--out", "out"]),
+    "export ctranslate2": Scene(["export", "in/run", "--to", "ctranslate2", "--out", "out"]),
+    "compare": Scene(COMPARISON),
+    "compare again": Scene(COMPARISON, "comparison"),
+    "doctor --fix": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"]),
+    "doctor --fix again": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"], "fixed"),
+}
+FAST = ("train --overwrite", "prune --overwrite", "export marian", "compare again")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, a model of another program, translations, pairs, and older outputs; everything imported that is slow."""
+    torch.optim.AdamW([torch.zeros(1, requires_grad=True)])
+    folder = tmp_path_factory.mktemp("inputs")
+    splits = english_french.split(150, 11, 7, 3, seed=5)
+    for name in ("train", "dev"):
+        rows = [f"{pair.source}\t{pair.target}\n" for pair in getattr(splits, name)]
+        (folder / f"{name}.tsv").write_text("".join(rows), encoding="utf-8")
+    (folder / "in").symlink_to(folder)  # so that the arguments of scenes hold here, too
+    (folder / "other.fr").write_text("".join(f"{pair.target}\n" for pair in splits.dev), encoding="utf-8")
+    (folder / "older.fr").write_text("".join(f"{pair.source}\n" for pair in splits.dev), encoding="utf-8")
+    for argv in (
+        [*NEW_RUN[:5], "1", *NEW_RUN[6 : -len(TINY_SETTINGS) - 1], "run", *TINY_SETTINGS],
+        ["export", "run", "--to", "marian", "--out", "marian"],
+        ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
+        ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
+    ):
+        output = folder / "output.txt"
+        assert run_command(argv, folder, output) == 0, output.read_text()
+    return folder
+
+
+def place(scene: Scene, inputs: Path, folder: Path) -> None:
+    """What is there before the command."""
+    folder.mkdir()
+    (folder / "in").symlink_to(inputs)
+    for name in DECOYS:
+        (folder / name / "new").mkdir(parents=True)
+        (folder / name / "lock").write_text("mine")
+    (folder / ".out.regard-zzzzzzzz").symlink_to(inputs)
+    if scene.old:
+        shutil.copytree(inputs / scene.old, folder / "out")
+        for name, text in USER_FILES.items():
+            (folder / "out" / name).parent.mkdir(exist_ok=True)
+            (folder / "out" / name).write_text(text)
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("has_exchange", [True, pytest.param(False, marks=SLOW)], ids=["exchange", "renames"])
+@pytest.mark.parametrize(
+    ("name", "is_full"),
+    [pytest.param(name, False, id=f"{name}, sampled") for name in FAST]
+    + [pytest.param(name, True, id=name, marks=SLOW) for name in SCENES],
+)
+def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
+    name: str, is_full: bool, has_exchange: bool, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    scene, folder, output = SCENES[name], tmp_path / "folder", tmp_path / "output.txt"
+    if not has_exchange:
+        monkeypatch.setattr(exchange, "swap_names", lambda first, second: False)
+    place(scene, inputs, folder)
+    *states, end = record_states(scene.argv, folder, tmp_path / "states", output)
+    assert all((end / "out" / file).read_text() == text for file, text in USER_FILES.items() if scene.old)
+    restarted = states if is_full else random.Random(name).sample(states, SAMPLED)
+    for state in states:
+        restore(state, folder)
+        scene.check(folder, states[0], end)
+        if state in restarted:
+            code = run_command(scene.restart(scene.argv, folder / "out"), folder, output)
+            assert code == 0 or "already exists" in output.read_text() or "already holds" in output.read_text()
+            check_end(scene, folder, end)
+
+
+def check_end(scene: Scene, folder: Path, end: Path) -> None:
+    """After another start everything is as after an undisturbed one, and nothing else is there."""
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"in", *DECOYS, ".out.regard-zzzzzzzz", *scene.outputs}
+    assert not list(folder.glob(f"**/.*{TEMPORARY_SUFFIX}"))
+    assert all((folder / "out" / file).read_text() == text for file, text in USER_FILES.items() if scene.old)
+    if scene.check is check_training:
+        assert_same(folder / "out", end / "out")
+    else:
+        assert read_tree(folder / "out").keys() == read_tree(end / "out").keys()
