@@ -208,11 +208,14 @@ class TrainingSession:
         validation = self.validator.validate(last)
         weights.load_into(self.model, original_weights, "the weights")
         cost = validation.cost(self.config.train.metric)
-        better = self.state.best_cost is None or cost < self.state.best_cost
-        if better:
+        best_cost, value = self.state.best_cost, _describe_cost(cost, self.config.train.metric)
+        average = f"the average of the last {len(files)} checkpoints"
+        if best_cost is None or cost < best_cost:
             self._write_best(self.run.average_weights, last, cost)
-        verdict = "better than any one of them" if better else "no better than the best of them, which is kept"
-        yield Note(f"the average of the last {len(files)} checkpoints is {verdict}: dev loss {validation.loss:.3f}")
+            yield Note(f"{average} is better than any checkpoint: dev {value}")
+            return
+        kept = f"dev {_describe_cost(best_cost, self.config.train.metric)} at step {self.run.read_best().step:,}"
+        yield Note(f"{average}, dev {value}, is no better than the best checkpoint, which is kept: {kept}")
 
     def _validate(self, step: int) -> Validation:
         with self.loop.ema.averaged_weights():
@@ -291,3 +294,8 @@ class TrainingSession:
             self.loop.budget.progress(step.number),
             self.loop.budget.remaining_seconds(step.number, self._steps_per_second),
         )
+
+
+def _describe_cost(cost: float, metric: str) -> str:
+    """The value of a metric, from the cost that is minimized."""
+    return f"loss {cost:.3f}" if metric == "loss" else f"BLEU {-cost:.2f}"

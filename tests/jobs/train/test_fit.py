@@ -193,6 +193,19 @@ def test_the_average_is_used_where_it_is_better(tmp_path, tiny):
     assert all(torch.equal(mean[name], kept[name]) for name in mean)
 
 
+@pytest.mark.parametrize("metric", ["loss", "bleu"])
+def test_an_average_that_is_no_better_says_what_is_kept(metric: str, tmp_path, tiny):
+    """While the loss still falls, the average lags behind the last checkpoint."""
+    options = ("train.steps=9", "train.save_every=3", "train.validate_every=3", "train.learning_rate=0.01")
+    events = train(tmp_path / "run", tiny(*options, f"train.metric={metric}"))
+    (note,) = [e.text for e in events if isinstance(e, Note) and e.text.startswith("the average of the last 3")]
+    best, validations = Run(tmp_path / "run").read_best(), log.read_validations(Run(tmp_path / "run").log)
+    kept = next(one for one in validations if one.step == best.step)
+    shown = f"loss {kept.loss:.3f}" if metric == "loss" else f"BLEU {kept.bleu.value:.2f}"
+    assert best.weights != "average.safetensors" and note.endswith(f"which is kept: dev {shown} at step {best.step}")
+    assert metric == "bleu" or f"checkpoints, dev {shown}" not in note  # the average's own value is another
+
+
 def test_without_dev_and_test_some_pairs_are_held_out(tmp_path, tiny):
     config = tiny("train.steps=2", "data.dev=[]", "data.test=[]")
     plan = next(e for e in train(tmp_path / "run", config) if isinstance(e, TrainingPlan))
