@@ -10,7 +10,7 @@ SLOW_SECONDS = 120.0
 FEW_STEPS = 2000
 """Steps below which even a good model may not translate yet."""
 SETTLED_EPOCHS, SETTLED_STEPS = 3, 200
-"""Epochs, with at least so many steps, after which a model that still ignores its source will hardly begin to use it."""
+"""Epochs, with so many steps at least, after which a model that ignores its source will hardly begin to use it."""
 
 
 @dataclass(frozen=True)
