@@ -59,8 +59,11 @@ def configure_cpu(threads: int, num_processes: int = 1) -> int:
 
 def set_threads(threads: int, num_processes: int = 1) -> ThreadChoice:
     """Set the number of CPU threads. 0: as many as are fastest, among the cores divided by the local processes."""
+    import numpy as np
     import torch
 
+    for kind in (np.float32, np.float64):
+        np.finfo(kind)  # numpy before 2 warns if it first measures its numbers without denormal ones
     # Denormal numbers are a hundred times slower on a CPU. A thread takes this setting over when it starts, so it must
     # be set before the first product.
     torch.set_flush_denormal(True)

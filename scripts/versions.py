@@ -1,46 +1,96 @@
 """Are the version ranges of pyproject.toml true? Install their ends into empty environments, and use them.
 
     python scripts/versions.py lowest newest
-    python scripts/versions.py newest --python python3.13
+    python scripts/versions.py lowest newest --also python3.12 python3.13 --out benchmarks/results/versions.md
 
-lowest: every package at its lower bound; newest: at the newest version that can be had. torch is the one of
-constraints.txt in both: older ones come with gigabytes of CUDA. Prints versions and results; the exit code is 1 if a
-range is not true.
+lowest: every package at its lower bound; newest: at the newest version that can be had; --also: the newest ones with
+other versions of Python, those that this machine has. torch is the one of constraints.txt in all of them: older ones
+come with gigabytes of CUDA. The exit code is 1 if a range is not true.
 """
 
 import argparse
+import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("bert", "ctranslate2", "track", "tune")
+EXTRAS = ("bert", "ctranslate2", "hf", "icu", "ja", "ko", "track", "tune")
+"""All that a user installs; not the tools of `dev` and `docs`, of which constraints.txt has the versions."""
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<lower>[\d.]+)")
 SMOKE = """
 regard --help
+regard train --help
 regard settings
 regard corpus english-french --pairs 1500 --out pairs.tsv
 regard corpus english-french --pairs 97 --seed 7 --out test.tsv
 regard doctor pairs.tsv
+regard doctor japanese.tsv
 regard estimate pairs.tsv --minutes 1
 regard train pairs.tsv --steps 30 --out runs/a --track tensorboard
 regard train --resume runs/a --steps 40
-regard translate runs/a README.txt --out hypotheses.txt --quantize int8
-regard translate runs/a README.txt --out again.txt --engine ctranslate2
-regard evaluate runs/a test.tsv
-regard compare runs/a runs/a --on test.tsv
-regard look runs/a --out look.html
+regard train pairs.tsv --steps 20 --out runs/b --set model.norm=post --set model.positions.sinusoid_layout=halves
+regard translate runs/a lines.txt --out hypotheses.txt --quantize int8
+regard translate runs/a lines.txt --out again.txt --engine ctranslate2
+regard evaluate runs/a test.tsv --tokenize ja-mecab
+regard evaluate runs/a test.tsv --tokenize ko-mecab
+regard compare runs/a runs/b --on test.tsv
+regard look runs/a 'The small dog sees the cat.' '犬が猫を見る。' --head encoder.0.self.0 --out look.html --png head.png
+regard look runs/a test.tsv --out corpus.html
 regard heads runs/a
 regard report runs/a
 regard prune runs/a --keep 50% --finetune-steps 3 --out runs/pruned
-regard export runs/a --to marian --out exported
+regard export runs/b --to marian --out exported
 regard import exported --out runs/imported
-regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps 5 --out studies/s
+regard translate runs/imported lines.txt --out imported.txt
+regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps-each 5 --out studies/s
+python make_bert.py
+regard import bert --out runs/bert
+python -c 'import regard; assert regard.load("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
+python -c 'import psycopg; psycopg.pq.version()'
 """
+FILES = {
+    "lines.txt": "The small dog sees the cat.\nThe girls sing.\n",
+    "japanese.tsv": "".join(f"The cat sees {n} dogs.\t猫が{n}匹の犬を見ています。\n" for n in range(23)),
+    "make_bert.py": """\
+import pathlib, tokenizers, transformers
+folder = pathlib.Path("bert")
+folder.mkdir()
+wordpiece = tokenizers.BertWordPieceTokenizer()
+wordpiece.train_from_iterator(pathlib.Path("pairs.tsv").read_text().split("\n"), vocab_size=307, show_progress=False)
+wordpiece.save(str(folder / "tokenizer.json"))
+wordpiece.save_model(str(folder))
+sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
+transformers.BertModel(transformers.BertConfig(vocab_size=wordpiece.get_vocab_size(), **sizes)).save_pretrained(folder)
+""",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one environment."""
+
+    kind: str
+    python: str
+    commands: str
+    """How many of the commands succeeded."""
+    versions: str
+    failures: Sequence[str] = ()
+
+    def lines(self) -> Iterator[str]:
+        yield f"## {self.kind}, {self.python}: {self.commands}"
+        yield ""
+        yield self.versions
+        for failure in self.failures:
+            yield from ("", "```text", failure.rstrip(), "```")
+        yield ""
 
 
 def lower_bounds(requirements: Iterable[str]) -> list[str]:
@@ -62,57 +112,80 @@ def install(environment: Path, python: str, constraints: Sequence[str]) -> None:
     torch = next(line for line in (ROOT / "constraints.txt").read_text().split() if line.startswith("torch=="))
     file = environment / "constraints.txt"
     file.write_text("\n".join([torch, *constraints]) + "\n")
-    pip = [environment / "bin" / "pip", "install", "--quiet", "-c", file]
+    pip = [environment / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "-c", file]
     subprocess.run([*pip, torch], check=True)  # first and alone, as the Makefile does
     subprocess.run([*pip, f"{ROOT}[{','.join(EXTRAS)}]"], check=True)
+
+
+def smoke_commands() -> list[str]:
+    """The commands in their order."""
+    return SMOKE.strip().split("\n")
 
 
 def run_smoke_path(environment: Path, folder: Path) -> list[str]:
     """Every command once; those that failed, with the end of what they printed."""
     folder.mkdir()
-    (folder / "README.txt").write_text("The small dog sees the cat.\nThe girls sing.\n", encoding="utf-8")
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    # The environment alone: not the packages of the one that this script runs in.
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     failures = []
-    for line in SMOKE.strip().split("\n"):
-        words = [str(environment / "bin" / "regard"), *line.split()[1:]]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-        if done.returncode or "Traceback" in done.stderr or "Warning" in done.stderr:
+    for line in smoke_commands():
+        program, *words = shlex.split(line)
+        command = [str(environment / "bin" / program), *words]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=variables)
+        if done.returncode or "Traceback" in done.stderr or (program == "regard" and "Warning" in done.stderr):
             failures.append(f"{line}\n{done.stderr[-1500:]}")
     return failures
 
 
 def installed_versions(environment: Path) -> str:
     """The versions of the packages that Regard names."""
-    names = {match["name"].lower() for match in filter(None, map(REQUIREMENT.match, read_requirements()))} | {"torch"}
+    matches = filter(None, map(REQUIREMENT.match, read_requirements()))
+    names = {_normalize_name(match["name"]) for match in matches} | {"torch"}
     listing = [environment / "bin" / "pip", "list", "--format", "freeze"]
     lines = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.split()
-    return ", ".join(line.replace("==", " ") for line in lines if line.split("==")[0].lower() in names)
+    return ", ".join(line.replace("==", " ") for line in lines if _normalize_name(line.split("==")[0]) in names)
 
 
-def check(kind: str, python: str, folder: Path) -> bool:
-    """Install one end of the ranges, run the smoke path, print what happened; whether all went well."""
-    environment = folder / kind
-    try:
-        install(environment, python, lower_bounds(read_requirements()) if kind == "lowest" else [])
-    except subprocess.CalledProcessError as error:
-        print(f"{kind}, {python}: cannot be installed ({error})")
-        return False
-    failures = run_smoke_path(environment, folder / f"{kind}-smoke")
-    version = subprocess.run([environment / "bin" / "python", "--version"], capture_output=True, text=True).stdout
-    count = len(SMOKE.strip().split("\n"))
-    print(f"{kind}, {version.strip()}: {count - len(failures)} of {count} commands; {installed_versions(environment)}")
-    for failure in failures:
-        print(f"  failed: {failure}")
-    return not failures
+def _normalize_name(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def check(kind: str, python: str) -> Outcome:
+    """Install one end of the ranges, run the smoke path, and remove both."""
+    version = subprocess.run([python, "--version"], capture_output=True, text=True).stdout.strip()
+    if not version:
+        return Outcome(kind, python, "not on this machine", "")
+    with tempfile.TemporaryDirectory() as folder:
+        environment = Path(folder) / "environment"
+        try:
+            install(environment, python, lower_bounds(read_requirements()) if kind == "lowest" else [])
+        except subprocess.CalledProcessError as error:
+            return Outcome(kind, version, "cannot be installed", "", [str(error)])
+        failures = run_smoke_path(environment, Path(folder) / "smoke")
+        count = len(smoke_commands())
+        commands = f"{count - len(failures)} of {count} commands"
+        return Outcome(kind, version, commands, installed_versions(environment), failures)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="+", choices=("lowest", "newest"))
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("kinds", nargs="*", choices=("lowest", "newest"))
+    parser.add_argument("--also", nargs="+", default=[], metavar="PYTHON")
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        results = [check(kind, options.python, Path(folder)) for kind in options.kinds]
-    return 0 if all(results) else 1
+    wanted = [(kind, sys.executable) for kind in options.kinds] + [("newest", python) for python in options.also]
+    outcomes = []
+    for kind, python in wanted:
+        outcomes.append(check(kind, python))
+        print("\n".join(outcomes[-1].lines()), flush=True)
+    if options.out:
+        title = ["# Versions", "", f"{date.today()}, `make versions`. Every environment is empty at first.", ""]
+        title += ["The commands, one after the other:", "", "```text", *smoke_commands(), "```", ""]
+        text = "\n".join(title + [line for outcome in outcomes for line in outcome.lines()])
+        options.out.write_text(text.rstrip() + "\n", encoding="utf-8")
+    return 1 if any(outcome.failures for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ COLUMNS = (
     Column("trial", right=True),
     Column("name", wraps=True),
     Column("settings", wraps=True, below=True),
-    Column("state"),
+    Column("state", wraps=True),
     Column("step", right=True),
     Column("dev loss", right=True),
     Column("BLEU", right=True),
@@ -227,7 +227,7 @@ class StudyDisplay:
     def _outcome(self, result: TrialResult) -> str:
         score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
         if result.collapse_reason:
-            return f"collapsed: {result.collapse_reason}"
+            return f"{result.diagnosis}: {result.collapse_reason}"
         return f"{'pruned, ' if result.state == 'pruned' else ''}{score}"
 
     def _update_row(self, result: TrialResult) -> None:
@@ -235,7 +235,7 @@ class StudyDisplay:
         if result.state == "failed" and result.number not in self._reported_failures:
             self._reported_failures.add(result.number)
             self.print_line(f"  trial {result.number} ({result.name}): failed: {result.reason}")
-        state, summary = "collapsed" if result.collapse_reason else result.state, result.first_summary
+        state, summary = result.verdict, result.first_summary
         progress = (
             TrialProgress(summary.steps, loss=summary.loss, bleu=summary.value("bleu"))
             if summary is not None
@@ -253,8 +253,8 @@ class StudyDisplay:
 
     def _table(self, max_rows: int) -> Text:
         """At most `max_rows` trials in order of their number; running ones are always among them."""
-        order = {"running": 0, "interrupted": 1, "complete": 1, "pruned": 2, "collapsed": 2, "failed": 2, "waiting": 3}
-        visible_rows = sorted(self.rows.values(), key=lambda row: order[row.state])[:max_rows]
+        order = {"running": 0, "interrupted": 1, "complete": 1, "waiting": 3}
+        visible_rows = sorted(self.rows.values(), key=lambda row: order.get(row.state, 2))[:max_rows]
         rows = [row.cells() for row in sorted(visible_rows, key=lambda row: row.number)]
         columns = [*COLUMNS, Column(f"score ({METRIC_NAMES[self.metric]})", right=True, wraps=True)]
         return Text("\n".join(format_table(columns, rows, self.width)), no_wrap=True)

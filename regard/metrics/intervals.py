@@ -39,6 +39,15 @@ class Spread:
     skewness: FloatArray
     num_sentences: int
 
+    def is_zero(self, unit: float) -> NDArray[np.bool_]:
+        """Where the jackknife sees no variation, on a scale of this unit."""
+        return np.asarray(self.standard_error < 1e-9 * unit)
+
+    @property
+    def rare_share(self) -> float:
+        """The share of other sentences that n equal ones still leave possible, with a probability of 2.5%."""
+        return float(1 - TAIL ** (1 / self.num_sentences))
+
 
 class Scale(Protocol):
     """The scale on which the distribution of a score is close to Student's t."""
@@ -71,14 +80,13 @@ class PercentScale:
     signature = "ci:jackknife-t,logit"
 
     def interval(self, value: FloatArray, spread: Spread) -> Interval:
-        share = np.clip(value / 100, 0, 1)
-        inside = (share > 1e-12) & (share < 1 - 1e-12)
+        share, rare = np.clip(value / 100, 0, 1), spread.rare_share
+        inside = (share > 1e-12) & (share < 1 - 1e-12) & ~spread.is_zero(100)
         middle = np.where(inside, share, 0.5)
         log_odds = np.log(middle / (1 - middle))
         margin = spread.quantile * spread.standard_error / 100 / (middle * (1 - middle))
-        rare = 1 - TAIL ** (1 / spread.num_sentences)
-        low = np.where(inside, _expit(log_odds - margin), np.where(share > 0.5, 1 - rare, 0.0))
-        high = np.where(inside, _expit(log_odds + margin), np.where(share > 0.5, 1.0, rare))
+        low = np.where(inside, _expit(log_odds - margin), share * (1 - rare))
+        high = np.where(inside, _expit(log_odds + margin), share + (1 - share) * rare)
         return Interval(100 * low, 100 * high)
 
 
@@ -91,18 +99,19 @@ class NonNegativeScale:
         self.unit = unit
 
     def interval(self, value: FloatArray, spread: Spread) -> Interval:
-        inside = value > 1e-12 * self.unit
+        inside = (value > 1e-12 * self.unit) & ~spread.is_zero(self.unit)
         middle = np.where(inside, value, 1.0)
         factor = np.exp(np.minimum(spread.quantile * spread.standard_error / middle, 700))
-        rare = self.unit * (1 - TAIL ** (1 / spread.num_sentences))
-        return Interval(np.where(inside, middle / factor, 0.0), np.where(inside, middle * factor, rare))
+        rare = spread.rare_share
+        low = np.where(inside, middle / factor, value * (1 - rare))
+        return Interval(low, np.where(inside, middle * factor, value + self.unit * rare))
 
 
 UNBOUNDED, PERCENT = UnboundedScale(), PercentScale()
 ERROR_SHARE, PERCENT_ERRORS = NonNegativeScale(unit=1), NonNegativeScale(unit=100)
 """Errors per word or per hundred words, as TER, which may be more than 1 and 100.
 
-Where every sentence is perfect, or every one is 0, the jackknife sees no variation. The interval then ends where n such
+Where every sentence is perfect, or 0, or the same, the jackknife sees no variation. The interval then ends where n such
 sentences still have a probability of 2.5%: the share of others is at most 1 - 0.025^(1/n).
 """
 

@@ -7,6 +7,10 @@ from regard.training.validate import Validation
 
 CONSECUTIVE_RISES = 3  # validations in a row in which the dev loss must rise
 SLOW_SECONDS = 120.0
+FEW_STEPS = 2000
+"""Steps below which even a good model may not translate yet."""
+SETTLED_EPOCHS, SETTLED_STEPS = 3, 200
+"""Epochs, with so many steps at least, after which a model that ignores its source will hardly begin to use it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,12 @@ class TrainingHistory:
     @property
     def latest(self) -> Validation:
         return self.validations[-1]
+
+
+def had_steps_to_learn(steps: int, epochs: float, warmup: int) -> bool:
+    """Whether a model that does not work has failed to learn; otherwise it was not trained long enough."""
+    enough = steps >= FEW_STEPS or (epochs >= SETTLED_EPOCHS and steps >= SETTLED_STEPS)
+    return enough and steps >= 2 * warmup
 
 
 def check_unigram_loss(history: TrainingHistory) -> str:
@@ -57,9 +67,10 @@ def check_repetition(history: TrainingHistory) -> str:
     validation = history.latest
     if not history.warmed_up or validation.distinct_ratio is None or validation.distinct_ratio > 0.2:
         return ""
+    start = "The model has collapsed: l" if validation.step >= FEW_STEPS else "If this persists, l"
     return (
-        f"only {validation.distinct_ratio:.0%} of the translations of different dev sentences differ. The model has "
-        f"collapsed or has only started to learn; if this persists, lower train.learning_rate or lengthen train.warmup."
+        f"only {validation.distinct_ratio:.0%} of the translations of different dev sentences differ. {start}ower "
+        f"train.learning_rate or lengthen train.warmup."
     )
 
 

@@ -63,6 +63,11 @@ class System:
     def collapse_reason(self) -> str:
         return self.summary.collapse_reason if self.summary else ""
 
+    @property
+    def diagnosis(self) -> str:
+        """What is wrong with a model that does not work; empty if it works, and for a file of translations."""
+        return self.summary.diagnosis if self.summary else ""
+
 
 @dataclass(frozen=True, repr=False)
 class Comparison:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from regard.config import TrainConfig
 from regard.data.unigram import unigram_loss
 from regard.errors import RunError
 from regard.evaluation import METRICS, Evaluation
@@ -17,6 +18,7 @@ from regard.training import alarms, log
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
+COLLAPSED, UNDERTRAINED = "collapsed", "not trained long enough"
 SCORED_METRICS = {name: METRICS[name] for name in ("bleu", "chrf", "ter")}
 
 
@@ -40,8 +42,17 @@ class RunSummary:
     """Accuracy and loss with padding included, as in `evaluation.PadInclusiveScores`."""
     collapse_reason: str = ""
     """Why the model does not work; empty if it works."""
+    had_steps_to_learn: bool = True
+    """Otherwise a model that does not work has not collapsed: it was not trained long enough."""
     decoding_seconds: float | None = None
     """Seconds per dev sentence of greedy decoding: the median over validations."""
+
+    @property
+    def diagnosis(self) -> str:
+        """What is wrong with a model that does not work, in words; empty if it works."""
+        if not self.collapse_reason:
+            return ""
+        return COLLAPSED if self.had_steps_to_learn else UNDERTRAINED
 
     def value(self, metric: str) -> float | None:
         if metric == "loss":
@@ -81,10 +92,11 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
     loss = evaluation.loss if evaluation else None
     pads_counted = evaluation.pads_counted if evaluation else None
     decoding_times = [one.seconds_per_translation for one in validations if one.seconds_per_translation]
+    epochs = _count_epochs(steps, count_epoch_batches(run, steps))
     return RunSummary(
         parameters=count_parameters(run),
         steps=len(steps),
-        epochs=round(_count_epochs(steps, count_epoch_batches(run, steps)), 2),
+        epochs=round(epochs, 2),
         minutes=(seconds + sum(one.seconds for one in validations)) / 60,
         tokens_per_second=sum(step.tokens for step in steps) / seconds,
         loss=loss if loss is not None else validation.loss if validation else None,
@@ -93,6 +105,7 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
         scores=_collect_scores(evaluation, validation),
         pads_counted=asdict(pads_counted) if pads_counted else None,
         collapse_reason=diagnose_collapse(validation, unigram, evaluation),
+        had_steps_to_learn=_had_steps_to_learn(run, len(steps), epochs, validations),
         decoding_seconds=median(decoding_times) if decoding_times else None,
     )
 
@@ -118,6 +131,14 @@ def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validat
         return same_step[-1]
     metric = best.metric if best and all(one.bleu for one in validations) else "loss"
     return min(validations, key=lambda one: one.cost(metric), default=None)
+
+
+def _had_steps_to_learn(run: Run, steps: int, epochs: float, validations: Sequence[Validation]) -> bool:
+    """Whether a run was long enough to learn, or dev had stopped improving before its end."""
+    train = run.load_config().train if run.config.exists() else TrainConfig()
+    costs = [one.loss if one.bleu is None else one.cost(train.metric) for one in validations]
+    since_best = len(costs) - 1 - costs.index(min(costs)) if costs else 0
+    return (0 < train.patience <= since_best) or alarms.had_steps_to_learn(steps, epochs, train.warmup)
 
 
 def diagnose_collapse(validation: Validation | None, unigram: float | None, evaluation: Evaluation | None) -> str:

@@ -78,12 +78,22 @@ class TrialResult:
 
     @property
     def collapse_reason(self) -> str:
-        """Why the model has collapsed: the reason of the first seed that has one; empty if it works."""
+        """Why the model does not work: the reason of the first seed that has one; empty if it works."""
         return next((one.collapse_reason for one in self.seed_summaries if one.collapse_reason), "")
 
     @property
+    def diagnosis(self) -> str:
+        """What is wrong with it, of the same seed: collapsed, or not trained long enough."""
+        return next((one.diagnosis for one in self.seed_summaries if one.diagnosis), "")
+
+    @property
+    def verdict(self) -> str:
+        """The diagnosis of a model that does not work, otherwise the state."""
+        return self.diagnosis or self.state
+
+    @property
     def is_ranked(self) -> bool:
-        """Whether it is complete and has not collapsed."""
+        """Whether it is complete and its model works."""
         return self.state == "complete" and not self.collapse_reason and self.value is not None
 
 
@@ -145,6 +155,6 @@ def _build_result(
 
 
 def rank_trials(study: Study, results: Sequence[TrialResult]) -> list[TrialResult]:
-    """The complete trials that have not collapsed, best on dev first."""
+    """The complete trials whose models work, best on dev first."""
     working = [result for result in results if result.is_ranked]
     return sorted(working, key=lambda r: (r.value or 0.0) * (-1 if study.maximize else 1))

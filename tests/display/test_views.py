@@ -211,12 +211,14 @@ def test_the_verdict_is_honest(events: list[Any]):
     falls = replace(ignores, end="steps", epochs=0, earlier_loss=3.5)
     assert "It was not trained long enough: its dev loss was still falling, to 3.00." in plain(describe_verdict(falls))
     assert "long enough" not in describe_verdict(replace(falls, earlier_loss=2.9))
+    once = plain(describe_verdict(replace(falls, earlier_loss=None)))
+    assert "It was not trained long enough: its dev loss was 3.00 after 9 steps." in once
 
 
-@pytest.mark.parametrize("changes", [{"end": "patience"}, {"epochs": 50}, {"step": 20_000}])
+@pytest.mark.parametrize("changes", [{"end": "patience"}, {"epochs": 50, "step": 200}, {"step": 20_000}])
 def test_what_many_steps_have_not_taught_is_not_for_want_of_steps(events: list[Any], changes: dict[str, Any]):
     high = replace(events[-1].validation, loss=6.0)
-    begun = replace(events[-1], validation=high, unigram_loss=5.0)
+    begun = replace(events[-1], validation=high, unigram_loss=5.0, epochs=50)
     assert "It was not trained long enough: its dev loss is 6.00" in describe_verdict(begun)
     text = plain(describe_verdict(replace(begun, **changes)))
     assert "long enough" not in text and "train.learning_rate, and check the pairs with `regard doctor`." in text

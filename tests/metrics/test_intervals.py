@@ -40,6 +40,15 @@ def test_a_perfect_score_ends_where_so_many_perfect_sentences_are_unlikely():
     assert token_accuracy([0] * 20, [7] * 20).high == pytest.approx(100 - score.low)
 
 
+def test_sentences_that_are_all_alike_are_no_proof_either():
+    """Empty translations have a TER of 100 each; half of the tokens right in each sentence is 50."""
+    rare = 1 - 0.025 ** (1 / 20)
+    ter = corpus_ter([""] * 20, [f"a b c {n}" for n in range(20)])
+    assert (ter.low, ter.value, ter.high) == pytest.approx((100 * (1 - rare), 100, 100 * (1 + rare)))
+    half = token_accuracy([3] * 20, [6] * 20)
+    assert (half.low, half.high) == pytest.approx((50 * (1 - rare), 50 * (1 + rare)))
+
+
 def test_too_few_sentences_have_no_interval():
     few, enough = (token_accuracy([3, 4] * n, [5, 7] * n) for n in (MIN_SENTENCES // 2 - 1, MIN_SENTENCES // 2))
     assert few.low is few.high is None and few.signature.endswith("|ci:none,n<10")

@@ -129,7 +129,7 @@ def test_accuracy_is_a_ratio_of_sums():
     score = token_accuracy([1, 9], [2, 18])
     assert score.value == 50 and score.low is score.high is None and "pads:never|ci:none,n<10" in score.signature
     even = token_accuracy([1, 9] * 5, [2, 18] * 5)
-    assert (even.low, even.high) == pytest.approx((50, 50))
+    assert even.low < 50 < even.high  # sentences that are all alike are no proof that others are, too
     uneven = token_accuracy([1] * 11 + [0] * 7, [2] * 18)
     assert uneven.value == pytest.approx(1100 / 36) and uneven.low < uneven.value < uneven.high
     with pytest.raises(DataError, match="2 counts of correct tokens for 1 sentences"):

@@ -7,7 +7,7 @@ from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import EOS, Tokenizers, train_tokenizer
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.training.alarms import ThroughputMonitor, TrainingMonitor
+from regard.training.alarms import ThroughputMonitor, TrainingMonitor, had_steps_to_learn
 from regard.training.validate import Validation
 
 
@@ -40,6 +40,27 @@ def test_an_alarm_fires_once_and_only_after_the_warm_up(late, words):
     (text,) = training_monitor.update(late, 5.0)
     assert all(word in text for word in words)
     assert training_monitor.update(late, 5.0) == []
+
+
+def test_a_model_collapses_only_after_the_steps_to_learn():
+    (text,) = monitor().update(validation(300, 4.0, distinct=0.05), 5.0)
+    (late,) = monitor().update(validation(2000, 4.0, distinct=0.05), 5.0)
+    assert "collapsed" not in text and "The model has collapsed" in late
+
+
+@pytest.mark.parametrize(
+    ("steps", "epochs", "warmup", "enough"),
+    [
+        (2000, 0.1, 1000, True),
+        (1999, 2.9, 100, False),
+        (200, 3.0, 100, True),
+        (199, 50.0, 1, False),  # a small corpus has many epochs in few steps
+        (200, 3.0, 101, False),
+        (7000, 9.0, 4000, False),  # the learning rate has not been at its peak for long
+    ],
+)
+def test_steps_epochs_and_warmup_decide_whether_there_was_time_to_learn(steps, epochs, warmup, enough):
+    assert had_steps_to_learn(steps, epochs, warmup) is enough
 
 
 def test_learning_by_heart_is_noticed():

@@ -8,7 +8,7 @@ from regard.display.views.scores import format_signatures, is_above_chance
 from regard.metrics import Score
 from regard.tuning.compare import Comparison, System, length_ratio
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import describe_correction, describe_tests, describe_verdict, pair_tests
+from regard.tuning.pages.comparison import VERBS, describe_correction, describe_tests, describe_verdict, pair_tests
 
 COST_COLUMNS = (
     Column("parameters", right=True, below=True),
@@ -86,7 +86,7 @@ def _compare_with_baseline(comparison: Comparison, best: System, working: Sequen
 def _describe_systems(comparison: Comparison) -> Iterator[str]:
     for system in comparison.systems:
         if system.collapse_reason:
-            yield f"{system.name} COLLAPSED: {system.collapse_reason}"
+            yield f"{system.name} {VERBS[system.diagnosis]}: {system.collapse_reason}"
         if system is not comparison.baseline:
             for sentence in describe_tests(comparison, system):
                 yield f"{system.name}: {sentence.replace('p = ', bind('p = '))}"

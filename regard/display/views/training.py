@@ -8,17 +8,13 @@ from regard.display.stages import format_duration
 from regard.display.views.scores import describe_baseline, format_scores, is_above_chance
 from regard.evaluation import Evaluation
 from regard.jobs.train.events import TrainingFinished, TrainingInterrupted
-from regard.training.alarms import TrainingHistory, check_source_use
+from regard.training.alarms import TrainingHistory, check_source_use, had_steps_to_learn
 
 ENDS = {
     "steps": "Trained {steps} in {time}",
     "time": "Trained {steps} in {time}, all of its time",
     "patience": "Stopped early after {steps} in {time}, since dev no longer improved",
 }
-SETTLED_EPOCHS = 3
-"""Epochs after which a model that still ignores its source will hardly begin to use it."""
-FEW_STEPS = 2000
-"""Steps below which even a good model may not translate yet."""
 COPYING_IS_THE_TASK = 50.0
 """BLEU of the source itself from which on a translation is expected to be like it."""
 
@@ -77,15 +73,22 @@ def _compare(evaluation: Evaluation) -> str:
 def _find_undertraining(event: TrainingFinished) -> str:
     """The sign that more steps would help; empty where there is none, or where many steps did not help."""
     validation, earlier = event.validation, event.earlier_loss
-    is_short = event.end != "patience" and event.epochs < SETTLED_EPOCHS and event.step < FEW_STEPS
-    if validation is None or not is_short:
+    if validation is None or _has_settled(event):
         return ""
     if validation.loss >= event.unigram_loss:
         return (
             f"its dev loss is {validation.loss:.2f}, and a model that knows only the frequency of each token has "
             f"{event.unigram_loss:.2f}"
         )
-    return f"its dev loss was still falling, to {validation.loss:.2f}" if earlier and validation.loss < earlier else ""
+    if earlier is None:
+        return f"its dev loss was {validation.loss:.2f} after {pluralize(event.step, 'step')}"
+    return f"its dev loss was still falling, to {validation.loss:.2f}" if validation.loss < earlier else ""
+
+
+def _has_settled(event: TrainingFinished) -> bool:
+    """Whether more steps would hardly help."""
+    warmup = event.run.load_config().train.warmup
+    return event.end == "patience" or had_steps_to_learn(event.step, event.epochs, warmup)
 
 
 def _explain(event: TrainingFinished) -> str:
@@ -95,8 +98,7 @@ def _explain(event: TrainingFinished) -> str:
     if sign := _find_undertraining(event):
         return f"It was not trained long enough: {sign}."
     history = TrainingHistory([validation], [0.0], event.unigram_loss, warmed_up=True)
-    has_settled = event.end == "patience" or event.epochs >= SETTLED_EPOCHS
-    if has_settled and check_source_use(history):
+    if _has_settled(event) and check_source_use(history):
         return (
             "It ignores its source: with the sources of other sentences its dev loss is nearly the same "
             f"({validation.shuffled_source_loss:.2f} instead of {validation.loss:.2f}). Check with `regard doctor` "

@@ -17,6 +17,7 @@ from regard.tuning.analysis.effects import (
 from regard.tuning.analysis.evidence import SEED_TESTS, StudyAnalysis
 from regard.tuning.analysis.recommend import explain_no_ranking, recommend_trials
 from regard.tuning.analysis.wording import capitalize, format_count, format_score, is_visible, join_words
+from regard.tuning.measure import COLLAPSED, UNDERTRAINED
 from regard.tuning.results import FINISHED_STATES, TrialResult
 from regard.tuning.study import METRIC_NAMES, format_value, short_name
 
@@ -29,6 +30,7 @@ STATE_PHRASES = {
     "interrupted": "interrupted",
     "waiting": "not started",
 }
+VERBS = {COLLAPSED: COLLAPSED, UNDERTRAINED: f"was {UNDERTRAINED}"}
 ARCHITECTURE_PARAMETERS = ("model.layers", "model.dim", "model.heads", "model.dropout")
 PARAMETER_LABELS = {"model.layers": "depth", "model.dim": "width", "model.heads": "heads", "model.dropout": "dropout"}
 
@@ -67,10 +69,12 @@ def summarize_trials(analysis: StudyAnalysis) -> str:
 
 
 def describe_failures(analysis: StudyAnalysis) -> str:
-    """Collapsed and failed trials, with their reasons."""
+    """Trials whose models do not work, and failed ones, with their reasons."""
     results = analysis.results
     sentences = [
-        f"{capitalize(r.label)} collapsed: {r.collapse_reason}. It is not ranked." for r in results if r.collapse_reason
+        f"{capitalize(r.label)} {VERBS[r.diagnosis]}: {r.collapse_reason}. It is not ranked."
+        for r in results
+        if r.diagnosis
     ]
     sentences += [f"{capitalize(r.label)} failed: {r.reason}" for r in results if r.state == "failed" and r.reason]
     return " ".join(sentences)

@@ -26,11 +26,12 @@ from regard.run import write_text
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
 from regard.tuning.analysis.curves import read_log_curves
 from regard.tuning.compare import Comparison, System, largest_differences, length_ratio
-from regard.tuning.measure import SCORED_METRICS, RunSummary
+from regard.tuning.measure import COLLAPSED, SCORED_METRICS, UNDERTRAINED, RunSummary
 from regard.tuning.pages.curve_charts import CURVES, draw_curve_charts
 from regard.tuning.pages.sentence_charts import draw_sentence_charts
 
 PAGE, CHARTS = "report.html", "charts"
+VERBS = {COLLAPSED: f"has {COLLAPSED}", UNDERTRAINED: f"was {UNDERTRAINED}"}
 MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each system
 
 
@@ -186,9 +187,9 @@ _ONE_SYSTEM = "There is only one system."
 def _describe_systems(comparison: Comparison) -> list[str]:
     baseline = comparison.baseline
     sentences = [
-        f"{s.name} has collapsed: {s.collapse_reason}. It is not ranked."
+        f"{s.name} {VERBS[s.diagnosis]}: {s.collapse_reason}. It is not ranked."
         for s in comparison.systems
-        if s.collapse_reason
+        if s.diagnosis
     ]
     working_systems = [s for s in comparison.systems if not s.collapse_reason]
     if working_systems:
@@ -212,7 +213,7 @@ def _build_score_table(comparison: Comparison) -> TableView:
 
 
 def _format_works(system: System) -> str:
-    return "collapsed" if system.collapse_reason else "yes" if system.summary else "not known"
+    return system.diagnosis or ("yes" if system.summary else "not known")
 
 
 def _build_signatures(comparison: Comparison) -> Paragraph:

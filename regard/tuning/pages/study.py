@@ -120,7 +120,7 @@ class StudyPage:
                 {
                     "trial": r.label,
                     "settings": format_params(r.params),
-                    "state": _format_state(r),
+                    "state": r.verdict,
                     "reason": r.collapse_reason or r.reason or _pruned_reason(r, self.study.metric),
                 }
                 for r in unranked_results
@@ -197,7 +197,7 @@ class StudyPage:
                 padded_scores = summary.pads_counted
                 row: dict[str, Value] = {
                     "trial": result.label,
-                    "works": "collapsed" if result.collapse_reason else "yes",
+                    "works": result.diagnosis or "yes",
                 }
                 row |= {"accuracy %": summary.value("accuracy"), "padded %": padded_scores["accuracy"]}
                 row |= {"dev loss": summary.loss, "padded loss": padded_scores["loss"]}
@@ -291,7 +291,7 @@ class StudyPage:
                     "minutes": round(result.first_summary.minutes, 1),
                     "epochs": round(result.first_summary.epochs, 2),
                 }
-            state = f" ({_format_state(result)})" if not result.is_ranked else ""
+            state = f" ({result.verdict})" if not result.is_ranked else ""
             parts += [Paragraph(f"{result.label}{state}"), DefinitionList(facts)]
         return parts
 
@@ -314,10 +314,6 @@ _SENTENCES_NOTE = (
 
 def _build_figures(charts: Iterable[Chart]) -> list[PagePart]:
     return [Figure(chart) for chart in charts]
-
-
-def _format_state(result: TrialResult) -> str:
-    return "collapsed" if result.collapse_reason else result.state
 
 
 def _format_cell(value: object) -> Value:

@@ -58,7 +58,7 @@ def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(compari
 
 def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
     text = " ".join(" ".join(format_comparison(comparison, 120)).split())
-    assert "file.txt" in text and "broken COLLAPSED: it ignores its source" in text
+    assert "file.txt" in text and "broken has collapsed: it ignores its source" in text
     page = write_comparison(comparison, tmp_path).read_text(encoding="utf-8")
     assert "broken has collapsed: it ignores its source" in page and "It is not ranked." in page
     assert "Highest BLEU: file.txt, BLEU 100.00" in page

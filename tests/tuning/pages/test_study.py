@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard.config import Config, dump
 from regard.data.batch import DataPosition
 from regard.evaluation import Baselines, Evaluation
 from regard.jobs.evaluate import write_scores
 from regard.metrics import PairedTestResult as Significance
 from regard.metrics import Score
 from regard.model import weights
-from regard.run import BestWeights, Run
+from regard.run import BestWeights, Run, write_text
 from regard.training.log import Log, read_validations
 from regard.training.loop import Step
 from regard.training.validate import Validation
@@ -177,6 +178,35 @@ def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuff
     )  # its last validation alone would count as a collapse
     last = read_validations(run.log)[-1]
     assert "of a unigram model" in diagnose_collapse(last, 5.8, None)
+
+
+@pytest.mark.parametrize(
+    ("steps", "losses", "diagnosis"),
+    [
+        (3, [7.0, 6.5], "not trained long enough"),
+        (2100, [7.0, 6.5], "collapsed"),
+        (9, [6.5, *[7.0] * 8], "collapsed"),  # stopped by patience
+        (9, [6.5, *[7.0] * 7], "not trained long enough"),
+        (3, [7.0, 4.0], ""),
+    ],
+)
+def test_collapsed_is_said_of_a_model_that_had_the_steps_to_learn(tmp_path, steps: int, losses: list, diagnosis: str):
+    run = Run(tmp_path)
+    write_text(run.config, dump(Config(train={"steps": 5000, "warmup": 100})))
+    with contextlib.closing(Log(run.log)) as log:
+        for step in range(1, steps + 1):
+            log.write_step(Step(step, DataPosition(0, step), 1.0, 0.5, 9, 0.1, 1.0, seconds=1.0))
+        for step, loss in enumerate(losses, start=1):
+            log.write_validation(Validation(step, loss, 0.3, None, 1.0, 9.0, 0.9))
+    (run.folder / "weights").mkdir()
+    weights.write({"a": torch.zeros(2, 3)}, run.weights(2))
+    summary = summarize_run(run, None, unigram=5.8)
+    assert summary.diagnosis == diagnosis and bool(summary.collapse_reason) == bool(diagnosis)
+    trial = TrialResult(7, "set 7", "complete", {}, 3.0, (3.0,), (summary,))
+    assert trial.verdict == (diagnosis or "complete") and trial.is_ranked == (not diagnosis)
+    text = describe_study(StudyAnalysis(study_of(sets=FOUR), [trial]))[1]
+    words = {"": "", "collapsed": "Set 7 collapsed: ", "not trained long enough": "Set 7 was not trained long enough: "}
+    assert (words[diagnosis] in text) and ("collapsed" in text) == (diagnosis == "collapsed")
 
 
 def test_a_turn_needs_dev_to_rise_and_training_to_fall():
