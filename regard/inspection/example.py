@@ -1,7 +1,7 @@
 """The inspected example: a sentence or a sentence pair, tokenized, with the word that each token belongs to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from regard.data.corpora import GoldPair, Link
@@ -14,6 +14,8 @@ MAX_TOKENS = 512
 """Tokens of a sentence that can be inspected at most: every head has a square matrix of them."""
 NO_WORD = -1
 """The word id of a token that belongs to no word."""
+WordShares = Mapping[int, float]
+"""The words that a token covers, by index, each with its share of the token's characters. Shares sum to 1."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,23 @@ class TokenizedText:
     words: tuple[str, ...]
     special_tokens_mask: tuple[bool, ...]
     """True for tokens that are no text, such as bos and eos."""
+    word_shares: tuple[WordShares, ...] = ()
+    """For each token the words that it covers, with its share in each; empty: every token covers its word alone."""
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def covered_words(self) -> Sequence[WordShares]:
+        """`word_shares`, in every case one entry per token."""
+        return self.word_shares or [{} if word == NO_WORD else {word: 1.0} for word in self.word_ids]
+
+    def word_groups(self) -> list[int]:
+        """The group of each word: words that a token covers together cannot be told apart."""
+        joined = {word for shares in self.covered_words() for word in shares if word - 1 in shares}
+        groups: list[int] = []
+        for word in range(len(self.words)):
+            groups.append(groups[-1] + (word not in joined) if groups else 0)
+        return groups
 
     def is_separator(self, i: int) -> bool:
         """Whether a token is a special token or punctuation: a typical attention sink."""
@@ -93,10 +109,10 @@ def build_text_example(tokenizer: WordPiece, text: str, max_length: int, gold: G
     (ids,) = tokenizer.encode([text], max_length)
     token_spans = tokenizer.spans(text, max_length)
     special_tokens_mask = tuple(a == b for a, b in token_spans)
-    word_ids, words = assign_words(text, token_spans)
-    side = TokenizedText(
-        text, tuple(ids), tuple(tokenizer.convert_ids_to_tokens(ids)), word_ids, words, special_tokens_mask
-    )
+    words, word_shares = cover_words(text, token_spans)
+    tokens = tuple(tokenizer.convert_ids_to_tokens(ids))
+    word_ids = tuple(map(_main_word, word_shares))
+    side = TokenizedText(text, tuple(ids), tokens, word_ids, words, special_tokens_mask, word_shares)
     return Example(side, source_links=() if gold is None else gold.source_links)
 
 
@@ -107,17 +123,40 @@ def tokens_from_ids(ids: Sequence[int]) -> TokenizedText:
     return TokenizedText("", tuple(ids), tokens, tuple(range(len(tokens))), tokens, special_tokens_mask)
 
 
-def assign_words(text: str, token_spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The word that each token (a character span) overlaps most with, and the words."""
+def cover_words(
+    text: str, token_spans: Sequence[tuple[int, int]]
+) -> tuple[tuple[str, ...], tuple[dict[int, float], ...]]:
+    """The words of a text, and for each token (a character span) the words that it covers, with its share in each.
+
+    A script without spaces has tokens that cover several words.
+    """
     spans = word_spans(text)
-    return tuple(_best_overlap(token_span, spans) for token_span in token_spans), tuple(text[a:b] for a, b in spans)
+    return tuple(text[a:b] for a, b in spans), tuple(_shares(token_span, spans) for token_span in token_spans)
+
+
+def _shares(token_span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> dict[int, float]:
+    """The share of each word in the characters of a token; blanks belong to no word and do not count."""
+    overlaps = {n: min(b, token_span[1]) - max(a, token_span[0]) for n, (a, b) in enumerate(spans)}
+    covered = {n: overlap for n, overlap in overlaps.items() if overlap > 0}
+    return {n: overlap / sum(covered.values()) for n, overlap in covered.items()}
+
+
+def _main_word(shares: WordShares) -> int:
+    """The word that a token covers most of; of several the first."""
+    return max(shares, key=shares.__getitem__, default=NO_WORD)
 
 
 def with_whitespace_words(side: TokenizedText) -> TokenizedText:
     """The same tokens with words split at whitespace, as files of gold alignments count them."""
     whitespace_ids = whitespace_word_ids(side)
-    word_ids = tuple(word_id if word_id == NO_WORD else whitespace_ids[word_id] for word_id in side.word_ids)
-    return replace(side, word_ids=word_ids, words=tuple(side.text.split()))
+    word_shares: list[dict[int, float]] = []
+    for shares in side.covered_words():
+        by_whitespace: dict[int, float] = {}
+        for word, share in shares.items():
+            by_whitespace[whitespace_ids[word]] = by_whitespace.get(whitespace_ids[word], 0.0) + share
+        word_shares.append(by_whitespace)
+    word_ids = tuple(map(_main_word, word_shares))
+    return replace(side, word_ids=word_ids, words=tuple(side.text.split()), word_shares=tuple(word_shares))
 
 
 def whitespace_word_ids(side: TokenizedText) -> list[int]:
@@ -148,20 +187,14 @@ def token_positions(side: TokenizedText, word: str) -> list[int]:
     if not matches:
         available_words = ", ".join(dict.fromkeys(side.words))
         raise DataError(f"the word '{word}' is not in the sentence '{side.text}'; its words are: {available_words}")
-    return [i for i, word_id in enumerate(side.word_ids) if word_id == matches[0]]
-
-
-def _best_overlap(token_span: tuple[int, int], word_spans: Sequence[tuple[int, int]]) -> int:
-    overlaps = [min(b, token_span[1]) - max(a, token_span[0]) for a, b in word_spans]
-    best = max(range(len(word_spans)), key=overlaps.__getitem__, default=NO_WORD)
-    return best if best != NO_WORD and overlaps[best] > 0 else NO_WORD
+    return [i for i, shares in enumerate(side.covered_words()) if matches[0] in shares]
 
 
 def _tokenize_side(
     tokenizer: Tokenizer, text: str, ids: Sequence[int], prefix_id: int = UNK, suffix_id: int = UNK
 ) -> TokenizedText:
     """Ids with one special token before or after them."""
-    word_ids, words = assign_words(text, tokenizer.spans(text, ids))
+    words, word_shares = cover_words(text, tokenizer.spans(text, ids))
     prefix, suffix = ([prefix_id] if prefix_id != UNK else []), ([suffix_id] if suffix_id != UNK else [])
     full_ids = [*prefix, *ids, *suffix]
     special_tokens = {BOS: "<s>", EOS: "</s>"}
@@ -173,7 +206,8 @@ def _tokenize_side(
             *tokenizer.convert_ids_to_tokens(ids),
             *(special_tokens[i] for i in suffix),
         ),
-        (*(NO_WORD for _ in prefix), *word_ids, *(NO_WORD for _ in suffix)),
+        (*(NO_WORD for _ in prefix), *map(_main_word, word_shares), *(NO_WORD for _ in suffix)),
         words,
         (*(True for _ in prefix), *(False for _ in ids), *(True for _ in suffix)),
+        (*({} for _ in prefix), *word_shares, *({} for _ in suffix)),
     )

@@ -14,7 +14,7 @@ from regard.report.charts.heatmap import heatmap_chart
 from regard.report.charts.matrices import MatrixPanel, matrix_grid
 from regard.report.charts.run_curves import category_curves, overlay_curves, small_multiples, stacked_histograms
 from regard.report.charts.senses import layer_scatter
-from regard.report.charts.sweep import parallel_coordinates, pareto_chart, pareto_front, slice_plot
+from regard.report.charts.sweep import Sweep, parallel_coordinates, pareto_chart, pareto_front, slice_plot
 from regard.report.look.page import LookPage, render_look_page
 from regard.report.page import (
     DefinitionList,
@@ -41,6 +41,7 @@ __all__ = [
     "PagePart",
     "Paragraph",
     "Section",
+    "Sweep",
     "Table",
     "TableView",
     "TranslationCard",

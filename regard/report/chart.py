@@ -42,6 +42,14 @@ class Chart:
     def with_name(self, name: str) -> Chart:
         return replace(self, name=name)
 
+    def with_note(self, note: str) -> Chart:
+        """The chart with a sentence below its title, after the one that it has."""
+        if not note:
+            return self
+        title = self.spec["title"]
+        notes = "; ".join([*filter(None, [" ".join(title.get("subtitle", ()))]), note])
+        return replace(self, spec={**self.spec, "title": {**title, "subtitle": _wrap_note(notes)}})
+
     def to_svg(self) -> str:
         """The chart as an SVG element that can share a page with others."""
         # Imported late, here and wherever charts are built: a page of tables or a terminal view needs no renderer.
@@ -100,9 +108,13 @@ def compose_chart(
     spec["config"] = CONFIG
     spec["title"] = {"text": textwrap.wrap(title, TITLE_WIDTH) or ""}
     if note:
-        spec["title"]["subtitle"] = textwrap.wrap(note, TITLE_WIDTH + 10)
+        spec["title"]["subtitle"] = _wrap_note(note)
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
     return Chart(slugify(title), title, spec)
+
+
+def _wrap_note(note: str) -> list[str]:
+    return textwrap.wrap(note, TITLE_WIDTH + 10)
 
 
 def label_expression(labels: Sequence[str]) -> str:

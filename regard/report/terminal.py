@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from regard.errors import RegardError
-from regard.report.text import display_width, replace_forbidden
+from regard.report.text import display_width, isolate, replace_forbidden
 
 LABEL_WIDTH = 22
 SHADES = ((0.75, "█"), (0.5, "▓"), (0.25, "▒"), (0.1, "░"), (0.0, "·"))
@@ -33,7 +33,7 @@ def format_alignment(
 
     Pass either `weights` (a row per target word, a column per source word) or `pairs` of (source, target)
     positions from 0. Sentences that are too long for the width, and all if `plain`, become a list of target words with
-    their source words.
+    their source words. Right-to-left words are isolated, so that a terminal which reorders them keeps the columns.
     """
     matrix = _alignment_matrix(len(source), len(target), weights, pairs)
     names = [_clip(word, LABEL_WIDTH) for word in target]
@@ -60,7 +60,7 @@ def _clip(word: str, width: int) -> str:
 
 
 def _pad(word: str, width: int) -> str:
-    return word + " " * (width - display_width(word))
+    return isolate(word) + " " * (width - display_width(word))
 
 
 def _alignment_matrix(
@@ -100,13 +100,12 @@ def _draw_matrix(
     lines = []
     for s, word in enumerate(source):
         stairs = " " * (label_width + 2) + "│ " * s + "┌ "
-        lines.append(stairs + _clip(word, width - len(stairs)))
+        lines.append(stairs + isolate(_clip(word, width - len(stairs))))
     for name, row in zip(names, matrix, strict=True):
         shades = " ".join(_shade(weight) for weight in row)
         line = f"{_pad(name, label_width)}  {shades}  "
-        lines.append(
-            (line + _clip(", ".join(source[s] for s in _linked_positions(row)), width - display_width(line))).rstrip()
-        )
+        linked = ", ".join(isolate(source[s]) for s in _linked_positions(row))
+        lines.append((line + _clip(linked, width - display_width(line))).rstrip())
     return lines
 
 
@@ -118,7 +117,7 @@ def _list_links(
     for name, row in zip(names, matrix, strict=True):
         line = f"{_pad(name, label_width)} ←"
         for s in _linked_positions(row):
-            link = f" {s + 1}:{_clip(source[s], LABEL_WIDTH)}"
+            link = f" {s + 1}:{isolate(_clip(source[s], LABEL_WIDTH))}"
             if display_width(line + link) > width:
                 lines.append(line)
                 line = " " * (label_width + 2)

@@ -14,6 +14,7 @@ from regard.report.table import Value
 # Characters that XML 1.0 (section 2.2) forbids even if escaped; lone surrogates cannot be encoded as UTF-8 either.
 FORBIDDEN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 MISSING = "–"
+FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # UAX #9: a text of any direction inside of another
 
 
 def replace_forbidden(text: str) -> str:
@@ -31,6 +32,12 @@ def format_label(value: Value) -> str:
     if not isinstance(value, str):
         return format_column([value])[0]
     return replace_forbidden("␣" * len(value) if value.isspace() and value.strip(" ") == "" else value)
+
+
+def isolate(text: str) -> str:
+    """The text in isolates where it has right-to-left letters, so that the rest of its line keeps its order."""
+    has_right_to_left = any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+    return f"{FIRST_STRONG_ISOLATE}{text}{POP_ISOLATE}" if has_right_to_left else text
 
 
 def display_width(text: str) -> int:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from regard import config as settings
 from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
 from regard.evaluation import Evaluation, evaluate
@@ -14,7 +15,6 @@ from regard.hardware import configure_cpu
 from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
 from regard.jobs.train.training_data import open_training_data
-from regard.languages import count_words
 from regard.metrics import PairedTestResult, paired_tests
 from regard.metrics.significance import PairedTestKind
 from regard.progress import track
@@ -29,6 +29,8 @@ from regard.tuning.measure import (
     summarize_run,
 )
 
+MACHINE_SETTINGS = ("train.device", "train.threads", "train.track", "train.track_histograms")
+"""Settings that no score depends on."""
 P_VALUES = (
     "p_bootstrap",
     "p_randomized",
@@ -54,6 +56,13 @@ class System:
     def parameters(self) -> int | None:
         """Number of parameters; None for a file of translations."""
         return count_parameters(self.run) if self.run else None
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any] | None:
+        """Every setting by its dotted name; None where they are not known."""
+        if self.run is None or not self.run.config.exists():
+            return None
+        return settings.flatten(self.run.load_config().model_dump(mode="json"))
 
     @property
     def translations(self) -> list[str]:
@@ -82,6 +91,17 @@ class Comparison:
     @property
     def baseline(self) -> System:
         return self.systems[0]
+
+    def differing_settings(self) -> dict[str, dict[str, Any]]:
+        """The settings that differ between runs: by name, and then by system. None of them where only one is known."""
+        known = {system.name: values for system in self.systems if (values := system.settings) is not None}
+        names = dict.fromkeys(name for values in known.values() for name in values)
+        differing = {name: {system: values.get(name) for system, values in known.items()} for name in names}
+        return {
+            name: values
+            for name, values in differing.items()
+            if name not in MACHINE_SETTINGS and any(value != next(iter(values.values())) for value in values.values())
+        }
 
     def as_table(self) -> Table:
         """One row for each system and metric, with p-values against the baseline."""
@@ -223,9 +243,3 @@ def largest_differences(comparison: Comparison, system: System, max_count: int) 
     gaps = [abs(other.chrf - baseline.chrf) for baseline, other in sentence_pairs]
     order = sorted(range(len(gaps)), key=lambda n: -gaps[n])
     return [n for n in order[:max_count] if gaps[n] > 0]
-
-
-def length_ratio(system: System) -> float:
-    """Words of the translations per word of the references."""
-    sentences = system.evaluation.sentences
-    return sum(count_words(s.translation) for s in sentences) / max(1, sum(count_words(s.reference) for s in sentences))

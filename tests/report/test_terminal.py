@@ -95,3 +95,14 @@ def test_empty_sentences_are_no_trouble():
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(RegardError, match=message):
         format_alignment(["a", "b", "c"], ["x", "y"], **options)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_right_to_left_words_are_isolated_and_keep_the_columns(plain):
+    """A terminal that reorders text would else turn the whole line round, numbers and shades with it."""
+    target = ["הילד", "קורא", "CD"]
+    text = format_alignment(["The", "שלום", "reads"], target, pairs=[(0, 0), (1, 1), (2, 2)], plain=plain)
+    assert "\u2068הילד\u2069" in text and "\u2068שלום\u2069" in text and "\u2068CD" not in text
+    rows = text.split("\n")[-3:]
+    starts = [display_width(row[: row.index("←" if plain else "█") + 1]) for row in rows]
+    assert starts == ([6, 6, 6] if plain else [7, 9, 11])

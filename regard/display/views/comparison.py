@@ -6,9 +6,17 @@ from regard.display.layout import Column, bind, format_table, wrap, wrap_all
 from regard.display.numbers import format_score
 from regard.display.views.scores import format_signatures, is_above_chance
 from regard.metrics import Score
-from regard.tuning.compare import Comparison, System, length_ratio
+from regard.tuning.compare import Comparison, System
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import VERBS, describe_correction, describe_tests, describe_verdict, pair_tests
+from regard.tuning.pages.comparison import (
+    LENGTH_RATIO,
+    VERBS,
+    describe_correction,
+    describe_settings,
+    describe_tests,
+    describe_verdict,
+    pair_tests,
+)
 
 COST_COLUMNS = (
     Column("parameters", right=True, below=True),
@@ -29,9 +37,10 @@ def format_comparison(comparison: Comparison, width: int, verbose: bool = False)
     lines = wrap(_describe_answer(comparison), width)
     lines += ["", *format_table(columns, [_make_row(system) for system in comparison.systems], width), ""]
     lines += wrap_all(_describe_systems(comparison), width, "", "  ")
+    lines += wrap(describe_settings(comparison), width, "", "  ")
     if correction := describe_correction(comparison):
         lines += wrap(correction, width, "", "  ")
-    lines += wrap("± is half the 95% interval; lower TER is better; length: words per reference word.", width, "", "  ")
+    lines += wrap(f"± is half the 95% interval; lower TER is better; length: {LENGTH_RATIO}.", width, "", "  ")
     shown = [scores[name] for name in SCORED_METRICS if verbose or name == "bleu"]
     return [*lines, *format_signatures(shown, width)]
 
@@ -102,7 +111,7 @@ def _make_row(system: System) -> list[str]:
     return [
         system.name,
         *(score.format_margin(1) for score in scores),
-        f"{length_ratio(system):.2f}",
+        f"{system.evaluation.baselines.length_ratio:.2f}",
         "" if system.parameters is None else f"{system.parameters:,}",
         "" if summary is None else f"{summary.minutes:.1f}",
         "" if summary is None else f"{summary.tokens_per_second:,.0f}",

@@ -14,6 +14,7 @@ from regard.jobs.look.inspections import Inspection
 from regard.jobs.look.positions import tabulate_preferred_distances
 from regard.report import format_alignment, format_shares
 from regard.report.look.data import FlowData, LookData, MethodAgreement, ReferenceDivergence, TermArrays
+from regard.report.text import isolate
 
 DISTANCE_COLUMNS = (
     Column("head"),
@@ -64,7 +65,8 @@ def summarize_evidence(table: HeadTable) -> list[str]:
     for facts in table.facts:
         if facts.role is not None and (evidence := table.find_evidence(facts)):
             sentences = "; ".join(
-                f"{item.rank} {item.lift:.2f}: {table.examples[item.example_index].source.text}" for item in evidence
+                f"{item.rank} {item.lift:.2f}: {isolate(table.examples[item.example_index].source.text)}"
+                for item in evidence
             )
             lines.append(f"{facts.head} as {facts.role.name}: {sentences}")
     return lines

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.errors import DataError
-from regard.inspection.example import NO_WORD, Example, TokenizedText
+from regard.inspection.example import Example, TokenizedText
 from regard.inspection.trace import attention_sites, attention_weights
 from regard.model.transformer import EncoderDecoder
 from regard.progress import track
 
-Span = tuple[int, int]
 Links = frozenset[tuple[int, int]]
 
 
@@ -65,39 +64,15 @@ def compare_links(links: Pairs, gold: Pairs, possible: Pairs = ()) -> AlignmentC
     )
 
 
-def merge_subwords_by_span(
-    weights: Tensor,
-    source_spans: Sequence[Span],
-    target_spans: Sequence[Span],
-    word_spans: tuple[Sequence[Span], Sequence[Span]],
-) -> Tensor:
-    """Token weights (T, S) -> word weights (target words, source words).
-
-    `source_spans` and `target_spans` are the character spans of each token, `word_spans` those of each source and
-    target word. Weights on the source's eos are dropped and each row is renormalized, since eos aligns with nothing.
-    """
-    source_overlap = _span_overlap(word_spans[0], source_spans)
-    target_overlap = _span_overlap(word_spans[1], target_spans)
-    token_weights = weights[: len(target_spans), : len(source_spans)]
-    # Mean over a target word's tokens, sum over a source word's.
-    word_weights = _normalize_rows(target_overlap) @ token_weights @ source_overlap.T
-    return word_weights / word_weights.sum(dim=1, keepdim=True).clamp(min=1e-9)
-
-
 def extract_links(word_weights: Tensor) -> Links:
-    """Link each target word to the source word with the largest weight: (target words, source words) -> links."""
+    """Link each target word to the source word with the largest weight: (target words, source words) -> links.
+
+    A target word that attends to no source word, but to the end token alone, has no link.
+    """
     if not word_weights.numel():
         return frozenset()
-    return frozenset((int(s), t) for t, s in enumerate(word_weights.argmax(dim=1).tolist()))
-
-
-def _span_overlap(word_spans: Sequence[Span], token_spans: Sequence[Span]) -> Tensor:
-    """The share of each token's characters that fall into each word: (words, tokens)."""
-    table = torch.zeros(len(word_spans), len(token_spans))
-    for i, (a, b) in enumerate(word_spans):
-        for j, (c, d) in enumerate(token_spans):
-            table[i, j] = max(0, min(b, d) - max(a, c)) / max(1, d - c)
-    return table
+    largest, sources = word_weights.max(dim=1)
+    return frozenset((s, t) for t, (s, w) in enumerate(zip(sources.tolist(), largest.tolist(), strict=True)) if w > 0)
 
 
 def _normalize_rows(rows: Tensor) -> Tensor:
@@ -108,18 +83,19 @@ def merge_subwords(weights: Tensor, target: TokenizedText, source: TokenizedText
     """Token weights (…, T, S) -> word weights (…, target words, source words); rows sum to 1, without special tokens.
 
     Attention to a word is the sum over its tokens, attention from a word the mean over its tokens.  Clark et al. 2019.
+    A token that covers several words, as in scripts without spaces, is divided by its characters in each of them.
     """
-    source_membership, target_membership = _word_membership(source).to(weights), _word_membership(target).to(weights)
-    word_weights = _normalize_rows(target_membership) @ weights @ source_membership.T
+    source_shares, target_shares = _word_share_table(source).to(weights), _word_share_table(target).to(weights)
+    word_weights = _normalize_rows(target_shares) @ weights @ source_shares.T
     return word_weights / word_weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
 
-def _word_membership(side: TokenizedText) -> Tensor:
-    """1 where a token belongs to a word: (words, tokens)."""
+def _word_share_table(side: TokenizedText) -> Tensor:
+    """The share of each word in each token: (words, tokens)."""
     table = torch.zeros(len(side.words), len(side))
-    for token, word in enumerate(side.word_ids):
-        if word != NO_WORD:
-            table[word, token] = 1
+    for token, shares in enumerate(side.covered_words()):
+        for word, share in shares.items():
+            table[word, token] = share
     return table
 
 

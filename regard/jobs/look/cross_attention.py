@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import collate
-from regard.inspection.heads.alignment import merge_subwords_by_span
+from regard.inspection.example import Example, TokenizedText, build_pair_example
+from regard.inspection.heads.alignment import merge_subwords
 from regard.inspection.trace import cross_attention_weights
-from regard.languages import word_spans
 from regard.tasks.translate import Translator
 
 BATCH_SIZE = 64
@@ -42,27 +42,27 @@ def compute_cross_attention(
 def _compute_cross_attention_batch(
     translator: Translator, sources: Sequence[str], targets: Sequence[str]
 ) -> list[CrossAttentionMatrix]:
-    source_tokenizer, target_tokenizer = translator.tokenizers.source, translator.tokenizers.target
-    source_ids, target_ids = source_tokenizer.encode(sources), target_tokenizer.encode(targets)
-    weights = cross_attention_weights(translator.model, collate(source_ids, target_ids))
+    examples = [build_pair_example(translator.tokenizers, *pair) for pair in zip(sources, targets, strict=True)]
+    sides = [(example.source, _target(example)) for example in examples]
+    batch = collate([source.ids[:-1] for source, _ in sides], [target.ids[:-1] for _, target in sides])  # adds eos
     matrices = []
-    for i, all_heads in enumerate(weights):
+    for (source, target), all_heads in zip(sides, cross_attention_weights(translator.model, batch), strict=True):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
-        spans = (word_spans(sources[i]), word_spans(targets[i]))
-        token_spans = (
-            source_tokenizer.spans(sources[i], source_ids[i]),
-            target_tokenizer.spans(targets[i], target_ids[i]),
-        )
+        has_words = source.words and target.words
+        word_weights = merge_subwords(mean, target, source) if has_words else torch.zeros(0, 0)
         matrices.append(
             CrossAttentionMatrix(
-                source_tokens=[*source_tokenizer.convert_ids_to_tokens(source_ids[i]), "</s>"],
-                target_tokens=[*target_tokenizer.convert_ids_to_tokens(target_ids[i]), "</s>"],
+                source_tokens=list(source.tokens),
+                target_tokens=list(target.tokens),
                 token_weights=mean,
-                source_words=[sources[i][a:b] for a, b in spans[0]],
-                target_words=[targets[i][a:b] for a, b in spans[1]],
-                word_weights=merge_subwords_by_span(mean, *token_spans, word_spans=spans)
-                if spans[0] and spans[1]
-                else torch.zeros(0, 0),
+                source_words=list(source.words),
+                target_words=list(target.words),
+                word_weights=word_weights,
             )
         )
     return matrices
+
+
+def _target(example: Example) -> TokenizedText:
+    assert example.target is not None
+    return example.target

@@ -115,7 +115,7 @@ def _history_point(snapshot: HeadSnapshot) -> HeadHistoryPoint:
 
 
 def _side_data(side: TokenizedText) -> SentenceSide:
-    return SentenceSide(side.text, side.tokens, side.word_ids, side.words, side.special_tokens_mask)
+    return SentenceSide(side.text, side.tokens, side.word_ids, side.words, side.special_tokens_mask, side.word_groups())
 
 
 def _corpus_summary(table: HeadTable) -> CorpusSummary:
@@ -227,9 +227,9 @@ def _evidence(head: Head, facts: HeadAnalysis, table: HeadTable) -> list[Evidenc
     evidence = []
     for item in table.find_evidence(facts):
         example = table.examples[item.example_index]
-        rows, columns = example.query_labels(kind).tokens, example.key_tokens(kind).tokens
+        rows, columns = example.query_labels(kind), example.key_tokens(kind)
         weights = _to_numpy(table.evidence_weights[head, item.example_index])
-        evidence.append(EvidenceMatrix(item.rank, item.lift, rows, columns, weights))
+        evidence.append(EvidenceMatrix(item.rank, item.lift, columns.text, rows.tokens, columns.tokens, weights))
     return evidence
 
 

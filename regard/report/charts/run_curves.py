@@ -128,10 +128,9 @@ def small_multiples(
         row_indices = [n for n, value in enumerate(table[panel]) if str(value) == panel_name]
         panel_table = Table({name: [column[n] for n in row_indices] for name, column in table.columns.items()})
         for series_name, points in _downsample_curves(series_points(panel_table, x, y, series), 90).items():
-            rows += [
-                {"x": x_value, "y": value, "series": series_name, "panel": panel_names.index(panel_name)}
-                for x_value, value in points
-            ]
+            place: dict[str, Value] = {"series": series_name, "panel": panel_names.index(panel_name)}
+            place["alone"] = _is_alone(points)
+            rows += [{"x": x_value, "y": value, **place} for x_value, value in points]
     columns = min(4, len(panel_names))
     size = (150, 110) if columns > 3 else (200, 140)
     color = alt.Color(
@@ -140,14 +139,12 @@ def small_multiples(
         legend=alt.Legend(title=None, orient="top", symbolType="stroke"),
     )
     plain_axis = alt.Axis(grid=False, tickCount=4, title=None)
+    across = alt.X("x:Q", axis=plain_axis, scale=alt.Scale(nice=False))
+    up = alt.Y("y:Q", axis=alt.Axis(tickCount=4, title=None), scale=alt.Scale(zero=False))
+    dots = alt.Chart().transform_filter("datum.alone").mark_point(filled=True, size=24, opacity=1)
     lines = alt.layer(
-        alt.Chart()
-        .mark_line(strokeWidth=1.6, strokeJoin="round")
-        .encode(
-            alt.X("x:Q", axis=plain_axis, scale=alt.Scale(nice=False)),
-            alt.Y("y:Q", axis=alt.Axis(tickCount=4, title=None), scale=alt.Scale(zero=False)),
-            color=color,
-        ),
+        alt.Chart().mark_line(strokeWidth=1.6, strokeJoin="round").encode(across, up, color=color),
+        dots.encode(across, up, color=color),
         data=alt.NamedData("lines"),
     ).properties(width=size[0], height=size[1])
     header = alt.Header(
@@ -183,8 +180,9 @@ def stacked_histograms(table: Table, column: str, series: str, *, title: str, x_
         rows += [
             {"a": i * step, "b": (i + 1) * step, "n": 100 * c / num_values, "panel": n} for i, c in enumerate(counts)
         ]
-        median = sorted(values[name])[len(values[name]) // 2] if values[name] else 0.0
-        marks.append({"x": median, "panel": n, "text": f"median {median:.0f}"})
+        if values[name]:  # else the median is unknown, not 0
+            median = sorted(values[name])[len(values[name]) // 2]
+            marks.append({"x": median, "panel": n, "text": f"median {median:.0f}"})
     top = max((float(row["n"] or 0) for row in rows), default=1.0)
     across = alt.X("a:Q", title=x_title, bin="binned", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(grid=False))
     bar = (
@@ -223,10 +221,19 @@ def _curve_rows(curves: Curves, styles: CurveStyles) -> list[dict[str, Value]]:
     """Every point with its style; gray curves first, so that the others are drawn on top."""
     order = sorted(curves, key=lambda name: name in styles.names)
     return [
-        {"x": x, "y": y, "series": name, "color": styles.color(name), "dash": styles.dash(name) != [1, 0], "z": n}
-        for n, name in enumerate(order)
+        {"x": x, "y": y, "series": name, **style, "z": n}
+        for n, (name, style) in enumerate((name, _curve_style(curves[name], name, styles)) for name in order)
         for x, y in curves[name]
     ]
+
+
+def _curve_style(points: Sequence[Point], name: str, styles: CurveStyles) -> dict[str, Value]:
+    return {"color": styles.color(name), "dash": styles.dash(name) != [1, 0], "alone": _is_alone(points)}
+
+
+def _is_alone(points: Sequence[Point]) -> bool:
+    """Whether a curve has one point, through which no line can be drawn."""
+    return sum(value is not None for _, value in points) == 1
 
 
 def _curve_layers(data: str, up: alt.Y, x_title: str) -> list[Any]:
@@ -237,7 +244,12 @@ def _curve_layers(data: str, up: alt.Y, x_title: str) -> list[Any]:
     )
     line = alt.Chart(alt.NamedData(data)).mark_line(strokeWidth=1.8, strokeJoin="round", clip=True)
     color = alt.Color("color:N", scale=None)
-    return [line.encode(across, up, alt.Detail("z:O"), color=color, strokeDash=_dash())]
+    # A run that was stopped at its first validation has a point and no line.
+    dot = alt.Chart(alt.NamedData(data)).transform_filter("datum.alone").mark_point(filled=True, size=36, opacity=1)
+    return [
+        line.encode(across, up, alt.Detail("z:O"), color=color, strokeDash=_dash()),
+        dot.encode(across, up, color=color),
+    ]
 
 
 def _dash() -> alt.StrokeDash:
@@ -279,7 +291,8 @@ def _value_range(points: Sequence[Point]) -> tuple[float, float]:
     if not values:
         raise RegardError("curves of several runs: there is no finite point to draw")
     margin = 0.05 * (max(values) - min(values)) or 0.5
-    return min(values) - margin, max(values) + margin
+    low = min(values) - margin
+    return max(0.0, low) if min(values) >= 0 else low, max(values) + margin  # no loss and no score is below 0
 
 
 def _skip_first_points(points: Sequence[Point]) -> Sequence[Point]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -18,126 +19,167 @@ if TYPE_CHECKING:
 BEST_COLOR = PALETTE[1]
 DOT_SIZE = 70
 MAX_LABELED_DOTS = 12  # dots that can be labeled without overlap
+MAX_CHOICES = 6  # distinct numbers that are drawn as choices where no range is known
+UNRANKED_COLOR = "#8a939c"
 
 
-def slice_plot(
-    table: Table,
-    settings: Sequence[str],
-    value: str,
-    *,
-    title: str,
-    y_title: str,
-    best: int | None,
-    log_scaled: Sequence[str] = (),
-) -> Chart:
+@dataclass(frozen=True)
+class Sweep:
+    """The trials of a study: their settings and scores."""
+
+    ranked: Table
+    """A column for each setting and one for the score."""
+    settings: Sequence[str]
+    score: str
+    score_title: str
+    best: int | None
+    """The row of the best trial."""
+    scales: Mapping[str, str] = field(default_factory=dict)
+    """`linear` or `log` for each setting that has a range; the others are choices."""
+    unranked: Table = field(default_factory=lambda: Table({}))
+    """The same columns of trials that were stopped early or have collapsed; a score may be unknown."""
+    warnings: Sequence[str] = ()
+    """What a reader of the chart must know, in words."""
+
+    def column(self, name: str) -> list[Value]:
+        """A setting of all trials, the ranked ones first."""
+        return [*self.ranked[name], *(self.unranked[name] if len(self.unranked) else ())]
+
+    def unranked_scores(self, low: float, high: float) -> list[float | None]:
+        """The scores of trials that are not ranked, at the edge where they are beyond the scale."""
+        scores = self.unranked.numbers(self.score) if len(self.unranked) else []
+        return [None if score is None else min(high, max(low, score)) for score in scores]
+
+    def note(self, *marks: str) -> str:
+        """The legend and the warnings, for the picture."""
+        return "; ".join([*(mark for mark in marks if mark), *self.warnings])
+
+
+def slice_plot(sweep: Sweep, *, title: str) -> Chart:
     """A panel for each setting: every trial at the setting's value and its score, the best one marked."""
     import altair as alt
 
-    names = [name for name in settings if len(set(table[name])) > 1] or list(settings)
+    names = [name for name in sweep.settings if len(set(sweep.column(name))) > 1] or list(sweep.settings)
     if not names:
         raise RegardError("slice plot: no setting varies, so there is nothing to draw")
-    scores = table.numbers(value)
-    score_domain = _score_range([score for score in scores if score is not None])
+    low, high = _score_range([score for score in sweep.ranked.numbers(sweep.score) if score is not None])
     panels: list[Any] = []
     datasets: dict[str, list[dict[str, Value]]] = {}
     for number, name in enumerate(names):
-        column = table[name]
-        datasets[f"slice{number}"], datasets[f"mean{number}"] = _slice_rows(column, scores, best)
-        across = _slice_axis(column, name, log=name in log_scaled)
-        up_title = y_title if number % 3 == 0 else None
-        up = alt.Y("y:Q", title=up_title, scale=alt.Scale(domain=list(score_domain), nice=False))
+        panel = _slice_panel(sweep, name, low, high)
+        data = {f"{part}{number}": rows for part, rows in panel.items()}
+        datasets |= data
+        across = _slice_axis(sweep.column(name), name, _scale_of(sweep, name))
+        up_title = sweep.score_title if number % 3 == 0 else None
+        up = alt.Y("y:Q", title=up_title, scale=alt.Scale(domain=[low, high], nice=False))
         color = alt.condition("datum.best", alt.value(BEST_COLOR), alt.value(PALETTE[0]))
-        mark = alt.Chart(alt.NamedData(f"slice{number}")).mark_point(filled=True, size=DOT_SIZE, opacity=0.75)
-        dots = mark.encode(across, up, color=color)
-        if not _is_continuous(column):  # a bar at the mean of each value
-            bar = alt.Chart(alt.NamedData(f"mean{number}")).mark_tick(
-                orient="horizontal", color=TEXT_COLOR, thickness=2, size=34
-            )
-            dots = alt.layer(dots, bar.encode(across, up))
-        panels.append(dots.properties(width=190, height=180))
-    picture = alt.concat(*panels, columns=3, spacing=18)
-    note = "orange: the best trial; black bars: means" if best is not None else "black bars: means"
-    return compose_chart(title, picture, datasets, note=note)
+        dots, others, means = (alt.Chart(alt.NamedData(part)) for part in data)
+        layers = [
+            others.mark_point(filled=False, size=DOT_SIZE, color=UNRANKED_COLOR).encode(across, up),
+            dots.mark_point(filled=True, size=DOT_SIZE, opacity=0.75).encode(across, up, color=color),
+            means.mark_tick(orient="horizontal", color=TEXT_COLOR, thickness=2, size=34).encode(across, up),
+        ]
+        panels.append(alt.layer(*layers).properties(width=190, height=180))
+    has_means = any(rows for part, rows in datasets.items() if part.startswith("mean"))
+    note = sweep.note(
+        "orange: the best trial" if sweep.best is not None else "",
+        "black bars: means of two or more" if has_means else "",
+        "hollow: not ranked, at the edge where beyond the scale" if len(sweep.unranked) else "",
+    )
+    return compose_chart(title, alt.concat(*panels, columns=3, spacing=18), datasets, note=note)
 
 
-def _slice_rows(
-    column: Sequence[Value], scores: Sequence[float | None], best: int | None
-) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
-    """The dots of a panel, and the mean score of each value of its setting."""
-    order, continuous = sorted(set(column), key=_sort_key), _is_continuous(column)
-    crowded = len(column) > MAX_LABELED_DOTS
-    dots: list[dict[str, Value]] = []
-    scores_by_value: dict[Value, list[float]] = {setting_value: [] for setting_value in order}
+def _slice_panel(sweep: Sweep, name: str, low: float, high: float) -> dict[str, list[dict[str, Value]]]:
+    """The dots of a panel, those of trials that are not ranked, and the mean of each value that two trials have."""
+    column = sweep.column(name)
+    scores = [*sweep.ranked.numbers(sweep.score), *sweep.unranked_scores(low, high)]
+    order = sorted(set(column), key=_sort_key)
+    is_continuous, is_crowded = _scale_of(sweep, name) is not None, len(column) > MAX_LABELED_DOTS
+    panel: dict[str, list[dict[str, Value]]] = {"dots": [], "others": [], "mean": []}
+    scores_by_value: dict[Value, list[float]] = {}
     for n, (setting_value, score) in enumerate(zip(column, scores, strict=True)):
-        if score is not None:
-            offset = 0.3 * _jitter(n) if crowded else 0
-            x = setting_value if continuous else order.index(setting_value) + offset
-            dots.append({"x": x, "y": score, "best": n == best})
-            scores_by_value[setting_value].append(score)
-    means: list[dict[str, Value]] = [
-        {"x": order.index(setting_value), "y": sum(value_scores) / len(value_scores)}
-        for setting_value, value_scores in scores_by_value.items()
-        if value_scores
+        if score is None or (is_continuous and setting_value is None):
+            continue
+        offset = 0.3 * _jitter(n) if is_crowded else 0
+        x = setting_value if is_continuous else order.index(setting_value) + offset
+        if n < len(sweep.ranked):
+            panel["dots"].append({"x": x, "y": score, "best": n == sweep.best})
+            scores_by_value.setdefault(setting_value, []).append(score)
+        else:
+            panel["others"].append({"x": x, "y": score})
+    panel["mean"] = [
+        {"x": value if is_continuous else order.index(value), "y": sum(values) / len(values)}
+        for value, values in scores_by_value.items()
+        if len(values) > 1
     ]
-    return dots, means
+    return panel
 
 
-def _slice_axis(column: Sequence[Value], name: str, log: bool) -> alt.X:
+def _slice_axis(column: Sequence[Value], name: str, scale_type: str | None) -> alt.X:
     import altair as alt
 
-    if _is_continuous(column):
+    if scale_type is not None:
+        log = scale_type == "log"
         scale = alt.Scale(type="log" if log else "linear", zero=False, nice=not log, padding=12)
-        return alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5))
+        whole: dict[str, Any] = {"tickMinStep": 1} if all(isinstance(value, int) for value in column) else {}
+        return alt.X("x:Q", title=name, scale=scale, axis=alt.Axis(grid=False, tickCount=5, **whole))
     order = sorted(set(column), key=_sort_key)
     scale = alt.Scale(domain=[-0.5, len(order) - 0.5], nice=False)
     return alt.X("x:Q", title=name, scale=scale, axis=_category_axis(order))
 
 
-def parallel_coordinates(
-    table: Table,
-    settings: Sequence[str],
-    value: str,
-    *,
-    title: str,
-    value_title: str,
-    higher_is_better: bool,
-    best: int | None,
-    log_scaled: Sequence[str] = (),
-) -> Chart:
+def parallel_coordinates(sweep: Sweep, *, title: str, higher_is_better: bool) -> Chart:
     """A line for each trial through its value of every setting to its score; darker is better, the best is orange."""
     import altair as alt
 
-    axes = [*settings, value]
+    axes, num_ranked = [*sweep.settings, sweep.score], len(sweep.ranked)
     ticks: list[dict[str, Value]] = []
     heights: dict[str, list[float | None]] = {}
     for axis_index, name in enumerate(axes):
-        heights[name], marks = _axis_heights(table[name], name in log_scaled, max_categories=1 if name == value else 6)
+        column = sweep.column(name) if name != sweep.score else sweep.ranked[name]
+        heights[name], marks = _axis_heights(column, "linear" if name == sweep.score else _scale_of(sweep, name))
         ticks += [{"axis": axis_index, "y": y, "text": text} for y, text in marks]
-    goodness = [y if y is None or higher_is_better else 1 - y for y in heights[value]]
+    goodness = [y if y is None or higher_is_better else 1 - y for y in heights[sweep.score]]
+    heights[sweep.score] += _unranked_heights(sweep)
     rows: list[dict[str, Value]] = []
-    order = sorted(range(len(table)), key=lambda n: (n == best, goodness[n] or 0.0))
-    for rank, n in enumerate(order):
-        shade = (
-            BEST_COLOR
-            if n == best
-            else SEQUENTIAL_COLORS[2 + round((goodness[n] or 0.0) * (len(SEQUENTIAL_COLORS) - 3))]
-        )
-        rows += [{"axis": i, "y": heights[name][n], "z": rank, "color": shade} for i, name in enumerate(axes)]
+    ranked_order = sorted(range(num_ranked), key=lambda n: (n == sweep.best, goodness[n] or 0.0))
+    for rank, n in enumerate([*range(num_ranked, len(sweep.column(axes[0]))), *ranked_order]):
+        is_ranked = n < num_ranked
+        share = goodness[n] if is_ranked else None
+        shade = UNRANKED_COLOR if share is None else SEQUENTIAL_COLORS[2 + round(share * (len(SEQUENTIAL_COLORS) - 3))]
+        color = BEST_COLOR if n == sweep.best else shade
+        line_style: dict[str, Value] = {"z": rank, "color": color, "dashed": not is_ranked}
+        rows += [{"axis": i, "y": heights[name][n], **line_style} for i, name in enumerate(axes)]
     width = max(120, min(WIDTH, 150 * (len(axes) - 1)))
-    across = _parallel_axis([*settings, value_title])
+    across = _parallel_axis([*sweep.settings, sweep.score_title])
     up = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.08, 1.08], nice=False))
     line = alt.Chart(alt.NamedData("lines")).mark_line(opacity=0.85, strokeWidth=1.6, strokeJoin="round")
     text = alt.Chart(alt.NamedData("ticks")).mark_text(align="left", dx=6, fontSize=11, color=TEXT_COLOR)
     halo = alt.Chart(alt.NamedData("ticks")).mark_text(
         align="left", dx=6, fontSize=11, stroke="white", strokeWidth=4, strokeJoin="round"
     )
+    dash = alt.StrokeDash("dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None)
     layers = alt.layer(
-        line.encode(across, up, alt.Detail("z:O"), color=alt.Color("color:N", scale=None)),
+        line.encode(across, up, alt.Detail("z:O"), dash, color=alt.Color("color:N", scale=None)),
         halo.encode(across, up, text=alt.Text("text:N")),
         text.encode(across, up, text=alt.Text("text:N")),
     ).properties(width=width, height=HEIGHT - 40)
-    note = f"dark: better {value_title}" + ("; orange: the best trial" if best is not None else "")
+    note = sweep.note(
+        f"dark: better {sweep.score_title}",
+        "orange: the best trial" if sweep.best is not None else "",
+        "gray, dashed: not ranked" if len(sweep.unranked) else "",
+    )
     return compose_chart(title, layers, {"lines": rows, "ticks": ticks}, note=note)
+
+
+def _unranked_heights(sweep: Sweep) -> list[float | None]:
+    """The heights on the axis of scores of trials that are not ranked."""
+    scores = [score for score in sweep.ranked.numbers(sweep.score) if score is not None]
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [
+        None if score is None else _to_unit_interval(score, low, high, log=False)
+        for score in sweep.unranked_scores(low, high)
+    ]
 
 
 def _parallel_axis(titles: Sequence[str]) -> alt.X:
@@ -227,9 +269,11 @@ def _jitter(n: int) -> float:
     return 0.8 * (2 * ((n * 0.618034) % 1) - 1)
 
 
-def _is_continuous(column: Sequence[Value]) -> bool:
-    """Whether values are drawn to scale: floats with many distinct values. Others are drawn at equal distances."""
-    return all(isinstance(value, float) for value in column) and len(set(column)) > 6
+def _scale_of(sweep: Sweep, name: str) -> str | None:
+    """The scale of a setting's axis; None for choices, which are drawn at equal distances."""
+    column = sweep.column(name)
+    is_many = all(isinstance(value, float) for value in column) and len(set(column)) > MAX_CHOICES
+    return sweep.scales.get(name, "linear" if is_many else None)
 
 
 def _sort_key(value: Value) -> tuple[bool, float, str]:
@@ -237,13 +281,13 @@ def _sort_key(value: Value) -> tuple[bool, float, str]:
 
 
 def _axis_heights(
-    column: Sequence[Value], log: bool, max_categories: int
+    column: Sequence[Value], scale_type: str | None
 ) -> tuple[list[float | None], list[tuple[float, str]]]:
-    """A column as heights from 0 to 1, and the heights of its labels; a few values are spaced evenly and jittered."""
-    numbers = [float(v) for v in column if isinstance(v, float)]
-    if len(set(numbers)) > max_categories:
-        low, high = min(numbers), max(numbers)
-        heights = [None if v is None else _to_unit_interval(float(v), low, high, log) for v in column]
+    """A column as heights from 0 to 1, and the heights of its labels; choices are spaced evenly and jittered."""
+    numbers = [float(v) for v in column if isinstance(v, int | float)]
+    if scale_type is not None and len(set(numbers)) > 1:
+        low, high, log = min(numbers), max(numbers), scale_type == "log"
+        heights = [_to_unit_interval(float(v), low, high, log) if isinstance(v, int | float) else None for v in column]
         shares = (0.0, 0.25, 0.5, 0.75, 1.0)
         return heights, [(share, f"{_from_unit_interval(share, low, high, log):.3g}") for share in shares]
     order = sorted(set(column), key=_sort_key)

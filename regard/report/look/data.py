@@ -22,6 +22,8 @@ class SentenceSide:
     """The word of each token as an index into `words`; -1 for special tokens."""
     words: Sequence[str]
     special_tokens_mask: Sequence[bool]
+    word_groups: Sequence[int] = ()
+    """The group of each word: words that a token covers together are one row. Empty: every word is a group."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class EvidenceMatrix:
     rank: str
     """best, median or worst"""
     lift: float
+    text: str
+    """The sentence of the columns."""
     rows: Sequence[str]
     columns: Sequence[str]
     weights: Array

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.report.look.data import AttentionData, CorpusSummary, HeadData, HistoryRecord, LookData
+from regard.report.look.data import AttentionData, CorpusSummary, HeadData, HistoryRecord, LookData, SentenceSide
 from regard.report.look.measures import TERM_DESCRIPTION, TERM_LIMITATION, TERMS_LABEL, term_names
 from regard.report.look.quantized import Array, QuantizedArrays, quantize_arrays
 from regard.report.look.size_budget import QuantizedMeasure
@@ -77,7 +77,7 @@ def page_facts(data: LookData, measures: Sequence[QuantizedMeasure], notes: Sequ
     terms = term_names(data)
     return {
         "run": data.run,
-        "sides": data.sides,
+        "sides": {name: _side_facts(side) for name, side in data.sides.items()},
         "kinds": [_kind_facts(name, attention, data.pruned) for name, attention in data.kinds.items()],
         "measures": [_measure_facts(measure, blobs) for measure in measures],
         "terms": [f"term{i}" for i in range(len(terms))],
@@ -103,6 +103,7 @@ def evidence_facts(data: LookData, blobs: BlobStore, available: int) -> Facts:
     """Best, median and worst sentences of each head with three decimals, as far as they fit; each sentence once."""
     evidence: Facts = {}
     sentences: dict[tuple[str, ...], int] = {}
+    texts: dict[str, int] = {}
     start = blobs.size
     for head in _all_heads(data):
         if not head.evidence or blobs.size - start > available:
@@ -113,13 +114,14 @@ def evidence_facts(data: LookData, blobs: BlobStore, available: int) -> Facts:
                 {
                     "rank": item.rank,
                     "lift": item.lift,
+                    "text": texts.setdefault(item.text, len(texts)),
                     "rows": sentences.setdefault(tuple(item.rows), len(sentences)),
                     "columns": sentences.setdefault(tuple(item.columns), len(sentences)),
                 }
                 for item in head.evidence
             ]
         }
-    return {"evidence": evidence, "sentences": [list(sentence) for sentence in sentences]}
+    return {"evidence": evidence, "sentences": [list(sentence) for sentence in sentences], "texts": list(texts)}
 
 
 def to_script_json(facts: Facts) -> str:
@@ -164,6 +166,21 @@ def tabulate_head(data: LookData, kind: str, layer: int, head_index: int) -> Tab
         numbers = {name: _none_if_nan(matrix[i, j]) for name, matrix in columns.items()}
         rows.append({"query": i, "key": j, "from": queries[i], "to": keys[j], **numbers})
     return Table.from_rows(rows)
+
+
+def _side_facts(side: SentenceSide) -> Facts:
+    """A side of the sentence with the words that the page shows: what a token covers together is one of them."""
+    groups = side.word_groups or range(len(side.words))
+    words = [""] * (max(groups, default=-1) + 1)
+    for word, group in zip(side.words, groups, strict=True):
+        words[group] += word
+    return {
+        "text": side.text,
+        "tokens": side.tokens,
+        "word_ids": [groups[word] if word >= 0 else word for word in side.word_ids],
+        "words": words,
+        "special_tokens_mask": side.special_tokens_mask,
+    }
 
 
 def _measure_facts(quantized: QuantizedMeasure, blobs: BlobStore) -> Facts:

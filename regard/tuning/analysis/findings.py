@@ -148,7 +148,7 @@ def describe_overfitting(analysis: StudyAnalysis) -> str:
 
 
 def describe_effects(analysis: StudyAnalysis) -> list[str]:
-    """The effect of each setting, by means over all trials that share a value."""
+    """The effect of each setting, by means over trials that share a value."""
     ranking = analysis.ranking
     names = dict.fromkeys(name for result in ranking for name in result.params)
     order = [name for name in ARCHITECTURE_PARAMETERS if name in names] + [
@@ -169,7 +169,7 @@ def _describe_effect(analysis: StudyAnalysis, ranking: Sequence[TrialResult], na
     means = {value: mean(scores) for value, scores in groups.items()}
     value_means = ", ".join(f"{format_value(v)}: {m:.2f}{_format_sample_size(groups[v])}" for v, m in means.items())
     metric, maximize = METRIC_NAMES[analysis.study.metric], analysis.study.maximize
-    text = f"{label} ({name}), mean dev {metric} by value: {value_means}. "
+    text = f"{label} ({name}), dev {metric} by value: {value_means}. "
     worst, best = sorted(means, key=lambda v: means[v] if maximize else -means[v])[:: len(means) - 1]
     gap = abs(means[best] - means[worst])
     if not is_visible(gap):
@@ -219,12 +219,18 @@ def describe_importances(analysis: StudyAnalysis) -> str:
     shares = ", ".join(f"{short_name(name)} {analysis.importances[name]:.0%}" for name in order)
     rest = 1 - sum(analysis.importances.values())
     unexplained = f"; {rest:.0%} is explained by no setting alone" if rest >= 0.005 else ""
-    note = ""
+    note = qualify_importances(analysis)
+    return f"Importance (fANOVA, share of the variance): {shares}{unexplained}.{f' {note}' if note else ''}"
+
+
+def qualify_importances(analysis: StudyAnalysis) -> str:
+    """Why importances are an indication and no finding; empty where they are one."""
     if len(analysis.ranking) < MIN_TRIALS_FOR_IMPORTANCE:
-        note = f" With {format_count(len(analysis.ranking), 'trial')}, this is only an indication."
-    elif not any(name in analysis.claims.effects and analysis.claims.effects[name].significant for name in order):
-        note = " No setting has a significant effect, so this is only an indication."
-    return f"Importance (fANOVA, share of the variance): {shares}{unexplained}.{note}"
+        return f"With {format_count(len(analysis.ranking), 'trial')}, this is only an indication."
+    effects = [analysis.claims.effects.get(name) for name in analysis.importances]
+    if not any(effect is not None and effect.significant for effect in effects):
+        return "No setting has a significant effect, so this is only an indication."
+    return ""
 
 
 def _pooled_seed_std(analysis: StudyAnalysis) -> float | None:
@@ -247,4 +253,4 @@ def _format_position(x: float, unit: str) -> str:
 
 
 def _format_sample_size(scores: Sequence[float]) -> str:
-    return f" (n = {len(scores)})" if len(scores) > 1 else ""
+    return f" (mean of {len(scores)})" if len(scores) > 1 else ""

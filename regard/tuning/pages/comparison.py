@@ -22,16 +22,19 @@ from regard.report import (
     render_page,
     write_page,
 )
+from regard.report.text import isolate
 from regard.run import write_text
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
 from regard.tuning.analysis.curves import read_log_curves
-from regard.tuning.compare import Comparison, System, largest_differences, length_ratio
+from regard.tuning.compare import Comparison, System, largest_differences
 from regard.tuning.measure import COLLAPSED, SCORED_METRICS, UNDERTRAINED, RunSummary
 from regard.tuning.pages.curve_charts import CURVES, draw_curve_charts
 from regard.tuning.pages.sentence_charts import draw_sentence_charts
+from regard.tuning.study import format_value
 
 PAGE, CHARTS = "report.html", "charts"
 VERBS = {COLLAPSED: f"has {COLLAPSED}", UNDERTRAINED: f"was {UNDERTRAINED}"}
+LENGTH_RATIO = "length ratio, characters of translation per character of reference"
 MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each system
 
 
@@ -173,6 +176,7 @@ def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
             "Significance",
             [_build_test_table(comparison)] if comparison.bootstrap else [Paragraph(_ONE_SYSTEM)],
         ),
+        Section("Settings that differ", [_build_settings(comparison)]),
         Section("Curves", curves or [Paragraph("No system has a training log.")]),
         Section("Cost and quality", [_build_cost_table(comparison), *costs]),
         Section("Sentences", distributions),
@@ -208,8 +212,11 @@ def _build_score_table(comparison: Comparison) -> TableView:
         for name in SCORED_METRICS:
             score = system.evaluation.scores[name]
             row[score.name] = score.format_margin(2)
-        rows.append(row | {"length ratio": round(length_ratio(system), 3), "works": _format_works(system)})
-    return TableView(Table.from_rows(rows), "± is half the width of the 95% confidence interval; lower TER is better.")
+        rows.append(
+            row | {"length": round(system.evaluation.baselines.length_ratio, 3), "works": _format_works(system)}
+        )
+    caption = f"± is half the width of the 95% confidence interval; lower TER is better; length: {LENGTH_RATIO}."
+    return TableView(Table.from_rows(rows), caption)
 
 
 def _format_works(system: System) -> str:
@@ -243,6 +250,33 @@ def _format_p_value(test: PairedTestResult) -> str:
     return f"{test.format_p_value(4)}{' *' if test.significant else ''}"
 
 
+def describe_settings(comparison: Comparison) -> str:
+    """The settings that differ between the runs, in words; empty where fewer than two systems are runs."""
+    known = [system.name for system in comparison.systems if system.settings is not None]
+    if len(known) < 2:
+        return ""
+    differing = comparison.differing_settings()
+    texts = [f"{name} {' / '.join(map(_format_setting, values.values()))}" for name, values in differing.items()]
+    return f"settings that differ ({' / '.join(known)}): {'; '.join(texts)}" if texts else "no setting differs"
+
+
+def _format_setting(value: object) -> str:
+    if value is None or value == "" or value == []:
+        return "unset"
+    return ", ".join(map(str, value)) if isinstance(value, list) else format_value(value)
+
+
+def _build_settings(comparison: Comparison) -> PagePart:
+    differing = comparison.differing_settings()
+    if not differing:
+        return Paragraph(describe_settings(comparison).capitalize() or "The settings of two systems are not known.")
+    rows = (
+        {"setting": name} | {system: _format_setting(value) for system, value in values.items()}
+        for name, values in differing.items()
+    )
+    return TableView(Table.from_rows(rows), "As each run was trained. What is equal is left out.")
+
+
 def _build_cost_table(comparison: Comparison) -> PagePart:
     rows: list[dict[str, Value]] = [
         {"system": s.name, "parameters": s.parameters, **_training_cost(s.summary)}
@@ -273,7 +307,8 @@ def _build_differences(comparison: Comparison) -> list[PagePart]:
         for n in largest_differences(comparison, system, MAX_SHOWN_DIFFERENCES):
             pair = comparison.pairs[n]
             before, after = baseline.evaluation.sentences[n], system.evaluation.sentences[n]
-            translations = f"{baseline.name}: {before.translation}\n{system.name}: {after.translation}"
+            shown = ((baseline.name, before.translation), (system.name, after.translation))
+            translations = "\n".join(f"{name}: {isolate(translation)}" for name, translation in shown)
             note = f"chrF2 {before.chrf:.1f} against {after.chrf:.1f}"
             cards.append(TranslationCard(pair.source, translations, pair.target, note))
         title = f"{system.name} against {baseline.name}: the sentences whose chrF2 differs most."

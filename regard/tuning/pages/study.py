@@ -18,10 +18,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
-    bar_chart,
-    parallel_coordinates,
     render_page,
-    slice_plot,
     write_page,
 )
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
@@ -30,17 +27,16 @@ from regard.tuning.analysis.evidence import (
     StudyAnalysis,
     analyze_study,
     choose_dev_tokenization,
-    find_varying_names,
     read_dev_sentences,
 )
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.analysis.recommend import explain_no_ranking
 from regard.tuning.analysis.wording import capitalize
 from regard.tuning.pages.curve_charts import draw_curve_charts, draw_loss_panels
+from regard.tuning.pages.parameter_charts import describe_warnings, draw_parameter_charts, format_cell
 from regard.tuning.pages.sentence_charts import LENGTH_BUCKETS, draw_sentence_charts
 from regard.tuning.results import TrialResult
-from regard.tuning.space import Range
-from regard.tuning.study import METRIC_NAMES, format_params, format_value, short_name
+from regard.tuning.study import METRIC_NAMES, format_params, short_name
 from regard.tuning.worker import StudyWorker
 
 MAX_NAMED_CURVES = 6  # curves with a color and a label
@@ -75,7 +71,7 @@ class StudyPage:
         self.ranking = analysis.ranking
         self.metric = METRIC_NAMES[self.study.metric]
         self._curve_charts = self._draw_curves()
-        self._parameter_charts = self._draw_parameters()
+        self._parameter_charts = draw_parameter_charts(analysis)
         self._cost_charts = self._draw_costs()
         self._sentence_charts = self._draw_sentences()
 
@@ -132,7 +128,7 @@ class StudyPage:
         summary = result.first_summary
         assert summary is not None
         row: dict[str, Value] = {"rank": rank, "trial": result.label}
-        row |= {short_name(name): _format_cell(value) for name, value in self._params_row(result).items()}
+        row |= {short_name(name): format_cell(value) for name, value in self._params_row(result).items()}
         if len(result.values) > 1:
             row[f"mean {self.metric}"] = result.value
             row["seeds"] = " ".join(f"{value:.2f}" for value in result.values)
@@ -167,7 +163,7 @@ class StudyPage:
 
     def _params_row(self, result: TrialResult) -> dict[str, Value]:
         """Every setting of the search space, in the same order for all rows."""
-        return {name: _format_cell(result.params.get(name)) for name in self.study.search_space().distributions}
+        return {name: format_cell(result.params.get(name)) for name in self.study.search_space().distributions}
 
     def _build_best_trial(self) -> list[PagePart]:
         if not self.ranking:
@@ -211,7 +207,7 @@ class StudyPage:
     def _draw_curves(self) -> list[Chart]:
         """Loss, accuracy and BLEU of all trials on common axes, then the losses of each trial side by side."""
         ordered = [*self.ranking, *(result for result in self.analysis.results if not result.is_ranked)]
-        log_curves = {r.label: self.log_curves[r.number] for r in ordered if r.number in self.log_curves}
+        log_curves = {_curve_name(r): self.log_curves[r.number] for r in ordered if r.number in self.log_curves}
         curves = {name: one for name, one in log_curves.items() if one.steps or one.validations}
         if not curves:
             return []
@@ -219,56 +215,14 @@ class StudyPage:
         panels = draw_loss_panels(curves, self.analysis.unit, "Loss of every trial, best first")
         return [*draw_curve_charts(curves, self.analysis.unit, highlighted), panels.with_name("every-trial")]
 
-    def _draw_parameters(self) -> list[Chart]:
-        """Importance, parallel coordinates and slices of the ranked trials."""
-        search_space = self.study.search_space().distributions
-        varying_names = find_varying_names(self.study, self.ranking)
-        if len(self.ranking) < 2 or not varying_names:
-            return []
-        charts = []
-        if self.analysis.importances:
-            rows: list[dict[str, Value]] = [
-                {"setting": short_name(name), "share": round(100 * share)}
-                for name, share in sorted(self.analysis.importances.items(), key=lambda item: -item[1])
-            ]
-            title = "Importance of settings (fANOVA)"
-            y_title = f"% of the variance of dev {self.metric}"
-            charts.append(
-                bar_chart(
-                    Table.from_rows(rows), "setting", "share", title=title, x_title="", y_title=y_title
-                ).with_name("importance")
-            )
-        table = Table.from_rows(
-            {short_name(n): _format_cell(r.params.get(n)) for n in varying_names} | {"score": r.value}
-            for r in self.ranking
-        )
-        names = [short_name(name) for name in varying_names]
-        logs = [short_name(name) for name in varying_names if isinstance(one := search_space[name], Range) and one.log]
-        value = f"dev {self.metric}"
-        charts.append(
-            parallel_coordinates(
-                table,
-                names,
-                "score",
-                title="Parallel coordinates of all trials",
-                value_title=value,
-                higher_is_better=self.study.maximize,
-                best=0,
-                log_scaled=logs,
-            ).with_name("parallel")
-        )
-        chart = slice_plot(
-            table, names, "score", title="Effect of each setting", y_title=value, best=0, log_scaled=logs
-        )
-        return [*charts, chart.with_name("slices")]
-
     def _draw_costs(self) -> list[Chart]:
         rows: list[dict[str, Value]] = [
             {"name": r.label, "score": r.value, **collect_costs(r.first_summary)}
             for r in self.ranking
             if r.first_summary is not None
         ]
-        return draw_cost_charts(rows, "score", f"dev {self.metric}", self.study.maximize)
+        charts = draw_cost_charts(rows, "score", f"dev {self.metric}", self.study.maximize)
+        return [chart.with_note("; ".join(describe_warnings(self.analysis, "not drawn"))) for chart in charts]
 
     def _draw_sentences(self) -> list[Chart]:
         """Sentence BLEU of the best trials, and BLEU by source length."""
@@ -284,7 +238,7 @@ class StudyPage:
             return [Paragraph(f"The tables above have the settings of all {len(self.analysis.results)} trials.")]
         parts: list[PagePart] = []
         for result in self.analysis.results:
-            facts: dict[str, Value] = {name: _format_cell(value) for name, value in result.params.items()}
+            facts: dict[str, Value] = {name: format_cell(value) for name, value in result.params.items()}
             if result.first_summary is not None:
                 facts |= {"parameters": result.first_summary.parameters, "steps": result.first_summary.steps}
                 facts |= {
@@ -297,7 +251,7 @@ class StudyPage:
 
     def _shared_settings(self) -> dict[str, Value]:
         base_table = self.study.trial_base_config().model_dump(mode="json", exclude_none=True, exclude_unset=True)
-        return {name: _format_cell(value) for name, value in settings.flatten(base_table).items()}
+        return {name: format_cell(value) for name, value in settings.flatten(base_table).items()}
 
 
 _TOO_FEW_TRIALS = "At least two different ranked trials are needed."
@@ -316,12 +270,9 @@ def _build_figures(charts: Iterable[Chart]) -> list[PagePart]:
     return [Figure(chart) for chart in charts]
 
 
-def _format_cell(value: object) -> Value:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str | int | float) or value is None else format_value(value)
+def _curve_name(result: TrialResult) -> str:
+    """The name of a trial at its curve, which ends early if it was stopped."""
+    return f"{result.label}, stopped" if result.state == "pruned" else result.label
 
 
 def _format_interval(score: object) -> Value:

@@ -1,11 +1,13 @@
 """Charts of many runs say what they should, and refuse what cannot be drawn."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from regard.errors import RegardError
 from regard.report import (
+    Sweep,
     Table,
     category_curves,
     overlay_curves,
@@ -85,10 +87,9 @@ def test_every_chart_draws_one_row_and_many():
         ]
         table = Table.from_rows(rows)
         names = ["layers", "rate", "norm"]
-        slice_plot(table, names, "score", title="S", y_title="s", best=0, log_scaled=["rate"]).to_svg()
-        parallel_coordinates(
-            table, names, "score", title="P", value_title="s", higher_is_better=True, best=0, log_scaled=["rate"]
-        ).to_svg()
+        sweep = Sweep(table, names, "score", "s", best=0, scales={"rate": "log"}, unranked=table)
+        slice_plot(sweep, title="S").to_svg()
+        parallel_coordinates(sweep, title="P", higher_is_better=True).to_svg()
         pareto_chart(
             table, "rate", "score", "name", title="F", x_title="r", y_title="s", higher_is_better=True
         ).to_svg()
@@ -99,12 +100,78 @@ def test_every_chart_draws_one_row_and_many():
 
 def test_scores_stand_on_their_axis_as_far_apart_as_they_are():
     table = Table.from_rows({"layers": layers, "score": score} for layers, score in ((2, 10.0), (3, 11.0), (7, 20.0)))
-    chart = parallel_coordinates(
-        table, ["layers"], "score", title="P", value_title="s", higher_is_better=True, best=None
-    )
-    lines = chart.spec["datasets"]["lines"]
+    choices = Sweep(table, ["layers"], "score", "s", best=None)
+    lines = lines_of(choices)
     assert sorted(row["y"] for row in lines if row["axis"] == 1) == pytest.approx([0.0, 0.1, 1.0])
     assert sorted(row["y"] for row in lines if row["axis"] == 0) == pytest.approx([0.0, 0.5, 1.0])  # a few are choices
+    in_range = lines_of(replace(choices, scales={"layers": "linear"}))
+    assert sorted(row["y"] for row in in_range if row["axis"] == 0) == pytest.approx([0.0, 0.2, 1.0])
+
+
+def lines_of(sweep: Sweep) -> list[dict]:
+    return parallel_coordinates(sweep, title="P", higher_is_better=True).spec["datasets"]["lines"]
+
+
+def slices_of(sweep: Sweep) -> tuple[dict, str]:
+    """The rows of a slice plot, and what is written in the picture."""
+    spec = slice_plot(sweep, title="S").spec
+    return spec["datasets"], " ".join(spec["title"].get("subtitle", ()))
+
+
+def trials(*values: tuple[float, float | None]) -> Table:
+    return Table.from_rows({"rate": rate, "score": score} for rate, score in values)
+
+
+def test_a_setting_with_a_range_is_drawn_to_scale_however_few_its_trials():
+    table = trials((0.1, 3.0), (0.2, 5.0), (0.7, 7.0))
+    rows, _ = slices_of(Sweep(table, ["rate"], "score", "s", best=2, scales={"rate": "linear"}))
+    assert [row["x"] for row in rows["dots0"]] == [0.1, 0.2, 0.7]
+
+
+def test_one_trial_has_no_mean():
+    rows, note = slices_of(Sweep(trials((0.1, 3.0), (0.2, 5.0)), ["rate"], "score", "s", best=None))
+    assert rows["mean0"] == [] and "means" not in note
+    rows, note = slices_of(Sweep(trials((0.1, 3.0), (0.1, 4.0), (0.2, 5.0)), ["rate"], "score", "s", best=None))
+    assert rows["mean0"] == [{"x": 0, "y": 3.5}] and "means of two or more" in note
+
+
+def test_trials_that_are_not_ranked_are_drawn_inside_the_scale_and_counted():
+    sweep = Sweep(
+        trials((0.1, 3.0), (0.2, 5.0)),
+        ["rate"],
+        "score",
+        "s",
+        best=1,
+        scales={"rate": "linear"},
+        unranked=trials((0.3, 41.0), (0.4, 4.0), (0.6, None)),
+        warnings=["3 trials stopped early", "one seed each"],
+    )
+    rows, note = slices_of(sweep)
+    top = 5.0 + 0.08 * 2
+    assert rows["others0"] == [{"x": 0.3, "y": pytest.approx(top)}, {"x": 0.4, "y": 4.0}]
+    assert note.endswith("3 trials stopped early; one seed each") and "hollow: not ranked" in note
+    dashed = [row for row in lines_of(sweep) if row["dashed"]]
+    assert [row["y"] for row in dashed if row["axis"] == 1] == [1.0, 0.5, None]  # the last one has no score
+
+
+def test_a_curve_of_one_point_is_a_dot():
+    table = Table({"x": [1, 2, 1], "y": [5.0, 3.0, 7.0], "run": ["a", "a", "stopped"]})
+    chart = overlay_curves({"dev": table}, "x", "y", "run", title="T", x_title="x", y_title="y", highlighted=["a"])
+    assert {row["series"]: row["alone"] for row in chart.spec["datasets"]["lines0"]} == {"stopped": True, "a": False}
+    assert any(layer["mark"]["type"] == "point" for layer in chart.spec["layer"])
+
+
+def test_an_axis_of_scores_does_not_go_below_zero():
+    table = Table({"x": [1, 2], "y": [0.0, 0.0], "run": ["a", "a"]})
+    chart = overlay_curves({"dev": table}, "x", "y", "run", title="T", x_title="x", y_title="y", highlighted=["a"])
+    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][0] == 0.0
+
+
+def test_a_system_without_scores_has_no_median():
+    table = Table({"bleu": [30.0, 50.0, 70.0, None], "system": ["a", "a", "a", "b"]})
+    chart = stacked_histograms(table, "bleu", "system", title="H", x_title="BLEU")
+    texts = [row["text"] for row in chart.spec["datasets"]["bins"] if "text" in row]
+    assert texts == ["median 50"]
 
 
 def test_nothing_to_draw_is_said():

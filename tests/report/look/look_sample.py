@@ -98,7 +98,7 @@ def head(name: str, layer: int, number: int, rng: np.random.Generator) -> HeadDa
         aer=0.31 if name == "cross" else None, copying=0.2,
         note=f"{role or 'no reliable role'}, lift {lift:.2f}, runner-up local {lift - 0.3:.2f}",
         evidence=[
-            EvidenceMatrix(rank, lift + more, tokens, tokens, matrix)
+            EvidenceMatrix(rank, lift + more, f"{rank} words of a text", tokens, tokens, matrix)
             for rank, more in (("best", 0.05), ("median", 0.0), ("worst", -0.3))
         ],
     )  # fmt: skip

@@ -545,3 +545,20 @@ def test_the_largest_page_is_small_and_says_what_it_keeps(visit, tmp_path):
     assert page.locator("#map button").count() == 48
     assert now(page) == telling(row.max())
     assert "keeps only" in page.locator("#head-explanation").inner_text()
+
+
+def test_evidence_shows_the_text_of_its_sentence(visit):
+    cards = visit("#kind=cross&heads=0.0").locator("#head-explanation .card")
+    assert [card.locator(".note").inner_text() for card in cards.all()] == [
+        f"{rank} words of a text" for rank in ("best", "median", "worst")
+    ]
+
+
+def test_words_that_a_token_covers_together_are_one_row(visit, tmp_path):
+    side = DATA.sides["target"]
+    groups = [max(0, word - 1) for word in range(len(side.words))]
+    path = write_look(
+        tmp_path / "joined.html", replace(DATA, sides={**DATA.sides, "target": replace(side, word_groups=groups)})
+    )
+    rows = visit("#kind=cross&heads=2.1&view=table&words=1", path=path).locator("#matrix-table tbody th")
+    assert rows.all_inner_texts() == ["".join(side.words[:2]), *side.words[2:], "</s>"]

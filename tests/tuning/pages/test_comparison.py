@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from regard import config as settings
 from regard.display.views.comparison import format_comparison
 from regard.evaluation import evaluate
 from regard.formats import Pair
-from regard.run import Run
+from regard.run import Run, write_text
 from regard.tuning.compare import Comparison, System, compare_systems
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import draw_charts, write_comparison
+from regard.tuning.pages.comparison import describe_settings, draw_charts, write_comparison
 from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
 # How many words are wrong, and what it cost: the second is worse than the first and dearer, so it is on no front.
+SETTINGS = {"small": {"steps": 700}, "waste": {"steps": 1100}, "large": {"steps": 700}, "broken": {}}
 QUALITY = {"small": (0.3, "set 1"), "waste": (0.4, "set 3"), "large": (0.1, "set 4"), "broken": (0.9, "set 2")}
 
 
@@ -26,6 +28,8 @@ def system_of(name: str, folder: Path) -> System:
     rng = random.Random(name)
     written = [" ".join(rng.choice("xyz") if rng.random() < wrong else w for w in p.target.split()) for p in PAIRS]
     run = Run(folder / name)
+    config = settings.build({"data": {"train": ["a.en", "a.fr"]}, "train": SETTINGS[name] | {"threads": len(name)}})
+    write_text(run.config, settings.dump(config))
     write_log(run, 5 - 4 * wrong, rng, turns=False)
     summary = make_summary(FOUR[set_name], 5 - 4 * wrong, collapsed=name == "broken")
     system = System(name, evaluate(lambda _: written, PAIRS, metrics=SCORED_METRICS), run, summary)
@@ -78,3 +82,27 @@ def test_the_first_decides_what_is_significant(comparison):
     vars(broken)["parameters"] = 1
     text = draw_charts(compare_systems("test", PAIRS, [broken, large]))
     assert "minutes-quality" not in text  # one system alone has no front
+
+
+def test_settings_that_differ_are_named_and_those_of_the_machine_are_not(comparison, tmp_path):
+    assert comparison.differing_settings() == {
+        "train.steps": {"small": 700, "waste": 1100, "large": 700, "broken": None}
+    }
+    shown = " ".join(" ".join(format_comparison(comparison, 120)).split())
+    assert "settings that differ (small / waste / large / broken): train.steps 700 / 1100 / 700 / unset" in shown
+    page = write_comparison(comparison, tmp_path / "page").read_text(encoding="utf-8")
+    assert "Settings that differ" in page and "train.steps" in page
+    equal = replace(comparison, systems=[comparison.systems[0], comparison.systems[2]])
+    assert describe_settings(equal) == "no setting differs"
+    alone = replace(comparison, systems=[comparison.systems[0], comparison.systems[-1]])  # a run and a file
+    assert describe_settings(alone) == "" and alone.differing_settings() == {}
+
+
+def test_right_to_left_translations_are_isolated_from_the_names_of_systems(tmp_path):
+    pairs = [Pair("I read.", "אני קורא (היום).")] * 7
+    systems = [
+        System("a", evaluate(lambda _: ["אני קורא."] * 7, pairs, metrics=SCORED_METRICS)),
+        System("b", evaluate(lambda _: ["אני."] * 7, pairs, metrics=SCORED_METRICS)),
+    ]
+    page = write_comparison(compare_systems("test", pairs, systems), tmp_path / "page").read_text(encoding="utf-8")
+    assert "a: \u2068אני קורא.\u2069" in page and "b: \u2068אני.\u2069" in page

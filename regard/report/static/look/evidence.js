@@ -6,6 +6,7 @@ import { make, resizeCanvas } from "./page.js";
 import { formatNumber } from "./format.js";
 
 const SIDE = 104;
+const MAX_LETTERS = 150; // of a sentence beside its matrix
 
 export function evidence(head) {
   const stored = facts.evidence[head.name];
@@ -26,14 +27,16 @@ function makeCard(card, rows, columns, values) {
   const label = `weights of the ${card.rank} sentence, ${rows.length} by ${columns.length}`;
   const canvas = make("canvas", { role: "img", "aria-label": label });
   drawMatrix(canvas, rows, columns, values);
-  const text = make("p", { class: "note", "aria-live": "off" }, joinTokens(columns));
+  const sentence = truncated(facts.texts[card.text]);
+  const text = make("p", { class: "note", dir: "auto", "aria-live": "off" }, sentence);
   const indexAt = (fraction, count) => Math.min(count - 1, Math.max(0, Math.floor(fraction * count)));
   canvas.addEventListener("pointermove", (event) => {
     const row = indexAt(event.offsetY / canvas.clientHeight, rows.length);
     const column = indexAt(event.offsetX / canvas.clientWidth, columns.length);
-    text.textContent = `${withoutMark(rows[row])} → ${withoutMark(columns[column])} ${formatNumber(values[row * columns.length + column])}`;
+    const pair = [rows[row], columns[column]].map((token) => make("bdi", {}, withoutMark(token)));
+    text.replaceChildren(pair[0], " → ", pair[1], ` ${formatNumber(values[row * columns.length + column])}`);
   });
-  canvas.addEventListener("pointerleave", () => (text.textContent = joinTokens(columns)));
+  canvas.addEventListener("pointerleave", () => (text.textContent = sentence));
   const title = make("p", { class: "rank" }, make("strong", {}, card.rank), ` lift ${formatNumber(card.lift, 2)}`);
   return make("div", { class: "card" }, canvas, make("div", {}, title, text));
 }
@@ -53,9 +56,7 @@ function withoutMark(token) {
   return token.replace(/^(▁|##)/, "") || "␣";
 }
 
-/** The text of a sentence, joined from its tokens. */
-function joinTokens(tokens) {
-  const plain = tokens.filter((token) => !/^<.*>$/.test(token)); // without special tokens
-  const text = plain.map((token) => token.replace(/^##/, "").replace(/^▁/, " ")).join("").trim();
-  return text.length > 150 ? `${text.slice(0, 150)}…` : text;
+function truncated(text) {
+  const letters = [...text];
+  return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS).join("")}…` : text;
 }
