@@ -1,4 +1,12 @@
-"""Files that are not text, recognized by their first bytes, not by their name."""
+"""Files that are no text of sentences, recognized by how they begin, not by their name."""
+
+import codecs
+import re
+from pathlib import Path
+
+from regard.errors import FormatError
+
+PLAIN_TEXT = "plain text in UTF-8, with one sentence per line"
 
 MAGIC_BYTES = {
     b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx, .odt and .epub are",
@@ -31,6 +39,30 @@ MAGIC_BYTES = {
 }
 
 
+FIRST_LINES = {
+    re.compile(r"WEBVTT(?!\S)"): "subtitles",
+    re.compile(r"(?:\d\d:)?\d\d:\d\d[,.]\d{3} --> (?:\d\d:)?\d\d:\d\d[,.]\d{3}"): "subtitles",
+    re.compile(r"<\?xml(?!\S)"): "XML; its name must end in .xlf or .tmx if it is one of them",
+    re.compile(r"<(?:!doctype|html)(?![^\s>])", re.IGNORECASE): "HTML",
+}
+MAX_FIRST_LINES = 3
+"""Lines that show what a file is: subtitles have a number before the first time."""
+
+
+def require_text(raw: bytes, path: Path, expected: str = PLAIN_TEXT) -> None:
+    """Refuse a file that begins with the bytes of something else than text."""
+    if kind := identify_binary(raw[:4096].partition(b"\n")[0]):
+        raise FormatError(f"{path}: {kind}; expected {expected}")
+
+
+def require_sentences(line: str, number: int, path: Path) -> None:
+    """Refuse a text whose first lines show that it is not one sentence per line."""
+    if number > MAX_FIRST_LINES:
+        return
+    if kind := next((kind for pattern, kind in FIRST_LINES.items() if pattern.match(line)), ""):
+        raise FormatError(f"{path}:{number}: {kind}; expected {PLAIN_TEXT}")
+
+
 def identify_binary(line: bytes) -> str:
     """What a file is that begins with this line; empty if it may be text."""
     for magic, kind in MAGIC_BYTES.items():
@@ -42,6 +74,6 @@ def identify_binary(line: bytes) -> str:
 def _is_binary(line: bytes) -> bool:
     """Whether a line is no text, although it begins with letters: "ID3 is a tag." is a sentence."""
     try:
-        return "\x00" in line.decode("utf-8")
+        return "\x00" in codecs.getincrementaldecoder("utf-8")().decode(line)  # a character may be cut at its end
     except UnicodeDecodeError:
         return True

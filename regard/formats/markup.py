@@ -16,6 +16,7 @@ from lxml import etree
 
 from regard.errors import FormatError
 from regard.formats import files
+from regard.formats.binary import require_text
 
 # Elements whose content is the code of another format (TMX 1.4, XLIFF 1.2) or that have none (XLIFF). They are not
 # text, and neither is a <sub> inside of them, which is a text of its own (a footnote, a tool tip), not of the sentence.
@@ -44,6 +45,7 @@ FIRST_BYTES = {
     b"\0<": "utf-16-be",
 }
 """Of a document without a byte order mark, which begins with <."""
+HEAD_BYTES = 4096
 MAX_BYTES_WITHOUT_ELEMENT = 1 << 24
 # XML 1.0, section 2.2: characters that a document cannot hold, not even as &#1;.
 FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -93,8 +95,9 @@ class _PatientReader:
 
     def __init__(self, file: IO[bytes], path: Path):
         self._file, self._path = file, path
-        self._head = file.read(4)
-        codec, bom = _detect_codec(self._head)
+        self._head = file.read(HEAD_BYTES)
+        require_text(self._head, path, "XML")
+        codec, bom = _detect_codec(self._head[:4])
         self._decoder = codecs.getincrementaldecoder(codec)() if codec.startswith("utf-32") else None
         self._head = self._head[len(bom) :] if self._decoder else self._head
         self.encoding = "utf-8" if self._decoder else None
@@ -285,6 +288,7 @@ def parse_tree(raw: bytes, path: Path) -> XmlNode:
 
 def decode_document(raw: bytes, path: Path) -> tuple[str, str, bytes]:
     """The text of a document, the codec that restores its bytes, and its byte order mark."""
+    require_text(raw, path, "XML")
     codec, bom = _detect_codec(raw)
     body = raw[len(bom) :]
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from regard.errors import FormatError
 from regard.formats import files, languages
+from regard.formats.binary import require_text
 from regard.formats.pair import Pair, Segment
 
 BOM = b"\xef\xbb\xbf"
@@ -77,6 +78,7 @@ class PoCatalog:
     def __init__(self, path: Path):
         self.path = path
         raw = files.read_document(path)
+        require_text(raw, path, "a catalog of gettext, which is text")
         self.bom = BOM if raw.startswith(BOM) else b""
         self.charset, text = _decode(raw[len(self.bom) :], path)
         self.lines = text.split("\n")

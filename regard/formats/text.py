@@ -11,7 +11,7 @@ from pathlib import Path
 from regard.errors import FormatError
 from regard.files import MAX_LINE_BYTES, iter_lines
 from regard.formats import files
-from regard.formats.binary import identify_binary
+from regard.formats.binary import require_sentences, require_text
 from regard.formats.pair import Pair, Segment
 
 BOM = "\ufeff"
@@ -90,8 +90,8 @@ class TextDocument:
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
-    if number == 1 and (kind := identify_binary(raw)):
-        raise FormatError(f"{path}: {kind}; expected plain text in UTF-8, with one sentence per line")
+    if number == 1:
+        require_text(raw, path)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -105,4 +105,6 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
             f"{path}:{number}: has a NUL byte, as binary files and UTF-16 do; expected plain text in UTF-8, with one "
             f"sentence per line"
         )
-    return text.removeprefix(BOM) if number == 1 else text
+    text = text.removeprefix(BOM) if number == 1 else text
+    require_sentences(text, number, path)
+    return text

@@ -53,6 +53,42 @@ def test_it_is_refused_as_text(tmp_path: Path, name: str):
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("suffix", [".po", ".pot", ".xlf", ".tmx", ".tsv", ".jsonl"])
+@pytest.mark.parametrize("name", [name for name in CASES if name != "nul"])
+def test_it_is_refused_under_the_name_of_another_format(tmp_path: Path, name: str, suffix: str):
+    make, kind = CASES[name]
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(make(tmp_path))
+    doors = [lambda: list(read_pairs([path], "en", "fr"))]
+    doors += [lambda: open_document(path, "en", "fr")] if suffix in (".po", ".pot", ".xlf") else []
+    for door in doors:
+        with pytest.raises(FormatError, match=rf"x\{suffix}: {kind}; expected "):
+            door()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n00:00:01,000 --> 00:00:02,500\nHello.\n", "x:2: subtitles; expected plain text"),
+        ("\ufeffWEBVTT\n\n00:01.000 --> 00:02.000\nHello.\n", "x:1: subtitles; expected plain text"),
+        ('<?xml version="1.0"?>\n<xliff/>\n', r"x:1: XML; its name must end in \.xlf or \.tmx if"),
+        ("<!DOCTYPE html>\n<html></html>\n", "x:1: HTML; expected plain text"),
+    ],
+)
+def test_text_that_is_no_list_of_sentences_is_refused_under_any_name(tmp_path: Path, text: str, message: str):
+    path = tmp_path / "x"
+    path.write_text(text, encoding="utf-8")
+    for door in (lambda: list(read_lines(path)), lambda: open_document(path)):
+        with pytest.raises(FormatError, match=message):
+            door()
+
+
+@pytest.mark.parametrize("line", ["<url>x</url>", "<html-like> text", "WEBVTTs", "00:00:01,000 -> b", "<?xmlish"])
+def test_a_sentence_that_begins_like_another_format_is_text(tmp_path: Path, line: str):
+    (tmp_path / "x").write_text(f"One.\n{line}\n", encoding="utf-8")
+    assert list(read_lines(tmp_path / "x")) == ["One.", line]
+
+
 def test_a_nul_byte_is_found_in_any_line(tmp_path: Path):
     (tmp_path / "x").write_bytes(b"One.\nTwo.\nThr\0ee.\n")
     with pytest.raises(FormatError, match=r"x:3: has a NUL byte"):
