@@ -1,6 +1,5 @@
 """regard translate"""
 
-import codecs
 import contextlib
 import functools
 import io
@@ -285,12 +284,10 @@ def _limit_lines(raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _decode_stdin(raw: IO[bytes]) -> Iterator[str]:
+    from regard.formats.text import decode_line
+
     for number, line in enumerate(_limit_lines(raw), start=1):
-        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise FormatError(f"standard input:{number}: not UTF-8 at byte {error.start + 1} of the line") from None
+        yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), Path("standard input"), number)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES, streams: bool =
     """The lines of a UTF-8 file without their line ends; the last one may lack its line feed."""
     with files.open_binary(path, streams) as file:
         for number, raw in enumerate(iter_lines(file, max_line_bytes), start=1):
-            yield _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+            yield decode_line(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
 
 
 def read(source: Path, target: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Pair]:
@@ -63,7 +63,7 @@ class TextDocument:
     def __init__(self, path: Path, source: str = "", target: str = ""):
         self.path = path
         self._lines = files.read_document(path).split(b"\n")
-        texts = [_decode(raw.removesuffix(b"\r"), path, number) for number, raw in enumerate(self._lines, start=1)]
+        texts = [decode_line(raw.removesuffix(b"\r"), path, number) for number, raw in enumerate(self._lines, start=1)]
         self._line_indices = [index for index, text in enumerate(texts) if text.strip()]
         self.segments = [Segment(texts[index], f"{path}:{index + 1}") for index in self._line_indices]
         self._translations: Sequence[str | None] = [None] * len(self.segments)
@@ -89,7 +89,8 @@ class TextDocument:
         files.write(out, b"\n".join(output_lines))
 
 
-def _decode(raw: bytes, path: Path, number: int) -> str:
+def decode_line(raw: bytes, path: Path, number: int) -> str:
+    """The text of a line without its line end; what is not UTF-8 or no text of sentences is refused."""
     if number == 1:
         require_text(raw, path)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from regard.data.remapped_sentencepiece import LANGUAGE_TAG, RemappedSentencePiece
-from regard.data.sentences import fit_blank
+from regard.data.sentences import Sentence, fit_blank
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import Document, check_translation, tsv
@@ -22,6 +22,8 @@ from regard.tasks.translate import Translation, TranslationIssue
 
 CHUNK_LINES = 2048
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
+BLANKS = "".join(map(chr, (0x9, 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
+"""What may surround a line and its translation: no line ends."""
 
 
 @dataclass(frozen=True)
@@ -31,29 +33,31 @@ class LengthLimit:
     max_tokens: int
     refuse: bool = False
 
-    def split(self, translator: TranslationBackend, text: str, location: str) -> list[str]:
-        """The line, or groups of its sentences that fit."""
+    def split(self, translator: TranslationBackend, text: str, location: str) -> list[Sentence]:
+        """The line, or groups of its sentences that fit, with the blanks between them."""
         if self._fits(translator, text):
-            return [text]
+            return [Sentence(text)]
         if self.refuse:
             raise DataError(f"{location}: longer than {self.max_tokens} tokens; split it, or use --long split")
-        parts: list[str] = []
-        for sentence in SENTENCE_END.split(text):
-            if parts and self._fits(translator, joined := f"{parts[-1]} {sentence}"):
-                parts[-1] = joined
+        parts: list[Sentence] = []
+        for sentence in _split_at_ends(text):
+            if parts and self._fits(translator, joined := parts[-1].text + parts[-1].blank + sentence.text):
+                parts[-1] = Sentence(joined, sentence.blank)
             else:
                 parts += self._halve(translator, sentence)
         return parts
 
-    def _halve(self, translator: TranslationBackend, sentence: str) -> list[str]:
+    def _halve(self, translator: TranslationBackend, sentence: Sentence) -> list[Sentence]:
         """The halves of a sentence that is itself too long, split between words, repeatedly until they fit."""
-        if self._fits(translator, sentence) or len(sentence) < 2:
+        text = sentence.text
+        if self._fits(translator, text) or len(text) < 2:
             return [sentence]
-        words = sentence.split(" ")
-        middle = len(words) // 2
-        halves = (" ".join(words[:middle]), " ".join(words[middle:]))
+        words = text.split(" ")
+        middle, blank = len(words) // 2, " "
+        left, right = " ".join(words[:middle]), " ".join(words[middle:])
         if len(words) < 2:  # a script without spaces, or a very long word
-            halves = (sentence[: len(sentence) // 2], sentence[len(sentence) // 2 :])
+            left, right, blank = text[: len(text) // 2], text[len(text) // 2 :], ""
+        halves = (Sentence(left, blank), Sentence(right, sentence.blank))
         return [part for half in halves for part in self._halve(translator, half)]
 
     def _fits(self, translator: TranslationBackend, text: str) -> bool:
@@ -79,29 +83,52 @@ class LinePipeline:
         if self.length_limit.refuse:
             self.length_limit.split(translator, line, location)
         tag = LANGUAGE_TAG.match(line) if isinstance(translator.tokenizers.source, RemappedSentencePiece) else None
-        prefix = tag[0] if tag else ""
+        prefix = line[: tag.end()] + " " * line[tag.end() :].startswith(" ") if tag else ""
+        before, text, after = _split_edges(line[len(prefix) :])
         texts: list[str] = []
         blanks: list[str] = []
-        for sentence in self.splitting.split(line[len(prefix) :]):
+        for sentence in self.splitting.split(text):
             parts = self.length_limit.split(translator, prefix + sentence.text, location)
-            texts += [part if part.startswith(prefix) else prefix + part for part in parts]
-            blanks += [" "] * (len(parts) - 1) + [sentence.blank]
-        return LineParts(line[len(prefix) :], texts, blanks[:-1])
+            texts += [part.text.removeprefix(prefix) for part in parts]
+            blanks += [*(part.blank for part in parts[:-1]), sentence.blank]
+        return LineParts(prefix, texts, [before, *blanks[:-1], after])
 
     def join(self, line: "LineParts", candidates: Iterator[list[Translation]]) -> list[Translation]:
         """The candidates of a line from those of its parts, with their issues."""
-        joined = join_candidates([next(candidates) for _ in line.texts], line.blanks)
-        return joined if self.quality is None else [self.quality.check(line.source, one) for one in joined]
+        before, *between, after = line.blanks
+        joined = join_candidates([next(candidates) for _ in line.texts], between)
+        if self.quality is not None:
+            joined = [self.quality.check(" ".join(line.texts), one) for one in joined]
+        return [replace(one, text=f"{before}{one.text}{after}") for one in joined] if before or after else joined
 
 
 @dataclass(frozen=True)
 class LineParts:
-    """The texts that are translated for a line, and the blanks between them."""
+    """The texts that are translated for a line, and the blanks before, between and after them."""
 
-    source: str
-    """The line without the tag of a target language."""
+    prefix: str
+    """The tag of a target language, which each text is given."""
     texts: list[str]
     blanks: list[str]
+
+    def inputs(self) -> list[str]:
+        """What the model translates."""
+        return [self.prefix + text for text in self.texts]
+
+
+def _split_edges(line: str) -> tuple[str, str, str]:
+    """A line without the blanks around it, between those before and after it."""
+    start, text = len(line) - len(line.lstrip(BLANKS)), line.strip(BLANKS)
+    return line[:start], text, line[start + len(text) :]
+
+
+def _split_at_ends(text: str) -> Iterator[Sentence]:
+    start = 0
+    for match in SENTENCE_END.finditer(text):
+        if match.end() < len(text):
+            yield Sentence(text[start : match.start()], match[0])
+            start = match.end()
+    yield Sentence(text[start:])
 
 
 def translate_lines(
@@ -119,7 +146,7 @@ def translate_lines(
     for chunk in read_chunks(lines, CHUNK_LINES):
         parts = [pipeline.split(translator, line, describe_line(first + i)) for i, line in enumerate(chunk)]
         numbers = [first + i for i, line in enumerate(parts) for _ in line.texts]
-        candidates = iter(translator.candidates([text for line in parts for text in line.texts], search, numbers))
+        candidates = iter(translator.candidates([text for line in parts for text in line.inputs()], search, numbers))
         for line in parts:
             yield pipeline.join(line, candidates)
         first += len(chunk)
@@ -133,7 +160,8 @@ def translate_texts(
         [pipeline.split(translator, line, f"text {i}") for line in text.split("\n")]
         for i, text in enumerate(texts, start=1)
     ]
-    candidates = iter(translator.candidates([part for text in parts for line in text for part in line.texts], search))
+    inputs = [part for text in parts for line in text for part in line.inputs()]
+    candidates = iter(translator.candidates(inputs, search))
     return [
         join_candidates([pipeline.join(line, candidates) for line in text], ["\n"] * (len(text) - 1)) for text in parts
     ]

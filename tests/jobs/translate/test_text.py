@@ -6,7 +6,7 @@ import pytest
 
 from regard.config import ModelConfig
 from regard.config import build as build_config
-from regard.data.sentences import rules_for
+from regard.data.sentences import SentenceRules, rules_for
 from regard.data.text_statistics import TextStatistics
 from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.decode import GreedySearch
@@ -179,7 +179,39 @@ SENTENCES = LinePipeline(LengthLimit(256), SentenceSplitting(rules_for("en")))
 def test_lines_are_translated_sentence_by_sentence_and_keep_their_blanks():
     echo, line = Echo(), "One cat.  Mr. Two sees it!\tThree? "
     assert lines(echo, [line, "", "one"], SENTENCES) == [line.upper(), "", "ONE"]
-    assert echo.asked == ["One cat.", "Mr. Two sees it!", "Three? ", "", "one"]
+    assert echo.asked == ["One cat.", "Mr. Two sees it!", "Three?", "", "one"]
+
+
+class Tidy(Echo):
+    """A translator that changes nothing but blanks, as every model does."""
+
+    def candidates(self, texts, search, first):
+        self.asked += texts
+        return [[Translation(" ".join(text.split()), -1.0)] for text in texts]
+
+
+@pytest.mark.parametrize(("rules", "limit"), [(rules_for("en"), 256), (rules_for("en"), 13), (None, 13)])
+def test_blanks_around_and_between_sentences_stay_as_they_are(rules: SentenceRules | None, limit: int):
+    texts = ["  One cat.  Two cats. ", "\tThe cat is here!\u00a0\u3000The dog is there.\t", " \u00a0 ", "", "   x"]
+    assert lines(Tidy(), texts, LinePipeline(LengthLimit(limit), SentenceSplitting(rules))) == texts
+
+
+def test_blanks_that_the_model_is_not_given_are_no_unknown_characters():
+    tidy = Tidy()
+    statistics = TextStatistics(source_characters=frozenset("the cat. One"))
+    pipeline = LinePipeline(
+        LengthLimit(256), SentenceSplitting(rules_for("en")), QualityCheck(tidy.tokenizers.source, statistics)
+    )
+    texts = ["\tOne cat.\u3000One cat.\u00a0", "One\u00a0cat."]
+    translations = [found[0] for found in translate_lines(tidy, texts, GreedySearch(), pipeline, str)]
+    assert [one.text for one in translations] == [texts[0], "One cat."]
+    assert [[issue.kind for issue in one.issues] for one in translations] == [[], ["characters"]]
+
+
+def test_long_text_without_spaces_is_grouped_without_them():
+    echo = Echo()
+    lines(echo, ["猫は犬を見る。犬も見る。" * 30], LinePipeline(LengthLimit(97)))
+    assert len(echo.asked) < 60 and not any(" " in text for text in echo.asked)
 
 
 def test_combinations_of_candidates_are_ranked_and_distinct():
