@@ -19,7 +19,7 @@ def build_pipeline(
     limit = build_length_limit(config.data.max_length, long)
     statistics = load_statistics(run)
     splitting = choose_splitting(split_sentences, config, statistics)
-    return LinePipeline(limit, splitting, QualityCheck(tokenizers.source, statistics))
+    return LinePipeline(limit, splitting, QualityCheck(tokenizers.source, statistics, config.data.target))
 
 
 def build_length_limit(max_tokens: int, long: str) -> LengthLimit:

@@ -10,11 +10,15 @@ from dataclasses import replace
 from regard.data.text_statistics import TextStatistics, length_ratio
 from regard.data.tokenizer import Tokenizer
 from regard.formats.placeholders import PLACEHOLDER
+from regard.languages.number_words import names_number
 from regard.tasks.translate import Translation, TranslationIssue
 
 DIGITS = re.compile(r"\d+")
 # Groups of three digits after a comma, a full stop, an apostrophe or a blank, and decimals: 1,000.5 and 1 000,5.
 NUMBER = re.compile(r"\d{1,3}(?:[.,'’٬\u0020\u00a0\u2009\u202f]\d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫]\d+)?")
+DECIMAL = re.compile(r"\d+[.,٫](?!\d{3}\b)\d+|.*[.,'’٬\s]\d{3}[.,٫]\d+")
+TIME = re.compile(r"\d[\u0020\u00a0\u202f]?(?::\d\d|h\b|heures?\b|uhr\b|[ap]\.?m\b|o['’]clock\b)", re.IGNORECASE)
+MAX_DIGITS = 15
 UNKNOWN_TOKEN = "\u2047"
 """What SentencePiece shows for a token without text."""
 MAX_SHOWN = 5
@@ -24,9 +28,10 @@ CUT_MESSAGE = "it was cut at the maximum length, or where it began to repeat its
 class QualityCheck:
     """The issues of translations by one model."""
 
-    def __init__(self, tokenizer: Tokenizer, statistics: TextStatistics):
-        """The tokenizer of the source, and the statistics of the training text."""
+    def __init__(self, tokenizer: Tokenizer, statistics: TextStatistics, target: str = ""):
+        """The tokenizer of the source, the statistics of the training text, and the code of the target language."""
         self._tokenizer = tokenizer
+        self._target = target
         self._statistics = statistics
         self._is_known = functools.cache(self._is_known_character)
 
@@ -36,7 +41,7 @@ class QualityCheck:
             return translation
         origin, text = (PLACEHOLDER.sub(" ", side) for side in (source, translation.text))
         omissions = self._omissions(origin, text, translation.truncated)
-        issues = (*omissions, *_lost_numbers(origin, text), *self._unseen(origin, text))
+        issues = (*omissions, *_lost_numbers(origin, text, self._target), *self._unseen(origin, text))
         return replace(translation, issues=issues)
 
     def _omissions(self, source: str, text: str, truncated: bool) -> Iterator[TranslationIssue]:
@@ -62,16 +67,36 @@ class QualityCheck:
         return character == " " or character in characters
 
 
-def _lost_numbers(source: str, text: str) -> Iterator[TranslationIssue]:
-    """Numbers of the source that the translation lacks; how their digits are grouped does not matter."""
+def _lost_numbers(source: str, text: str, target: str) -> Iterator[TranslationIssue]:
+    """Numbers of the source that the translation lacks, in digits and in words; how digits are grouped is free."""
     if not DIGITS.search(source):
         return
-    lost = [_missing(pattern, source, text) for pattern in (DIGITS, NUMBER)]
-    if all(lost):
+    by_digits, by_number = (_missing(pattern, source, text) for pattern in (DIGITS, NUMBER))
+    if not by_digits:
+        return
+    are_times = bool(TIME.search(source) and TIME.search(text))
+    lost = [number for number in by_number if not _is_written_otherwise(number, text, target, are_times)]
+    if lost:
         extra = _missing(NUMBER, text, source)
-        missing = ", ".join(lost[1][:MAX_SHOWN])
+        missing = ", ".join(lost[:MAX_SHOWN])
         message = f"it has {', '.join(extra[:MAX_SHOWN])} instead of {missing}" if extra else f"it lacks {missing}"
         yield TranslationIssue("numbers", message)
+
+
+def _is_written_otherwise(number: str, text: str, target: str, is_time: bool) -> bool:
+    """Whether a text has a number in words, a time of day by the other clock, or a decade with or without its century.
+
+    Numbers with decimals are hardly ever written so.
+    """
+    if DECIMAL.fullmatch(number):
+        return False
+    value = int(_digits(number)[:MAX_DIGITS])
+    values = {int(_digits(other)[:MAX_DIGITS]) for other in (*NUMBER.findall(text), *DIGITS.findall(text))}
+    if is_time and (value == 0 or (value <= 24 and value % 12 in {other % 12 for other in values if other <= 24})):
+        return True
+    if value % 10 == 0 and (1900 + value in values if value < 100 else value > 1000 and value % 100 in values):
+        return True
+    return names_number(text, value, target, values.__contains__)
 
 
 def _missing(pattern: re.Pattern[str], source: str, text: str) -> list[str]:

@@ -12,9 +12,11 @@ TEXT = "the cat sees the dog 0 1 2 3 4 5 6 7 8 9"
 TOKENIZER = train_tokenizer([TEXT] * 9, 300, "bpe")
 
 
-def issues(source: str, text: str, truncated: bool = False, characters: str | None = None) -> list[tuple[str, str]]:
+def issues(
+    source: str, text: str, truncated: bool = False, characters: str | None = None, target: str = ""
+) -> list[tuple[str, str]]:
     statistics = TextStatistics(source_characters=None if characters is None else frozenset(characters))
-    checked = QualityCheck(TOKENIZER, statistics).check(source, Translation(text, -1.0, truncated))
+    checked = QualityCheck(TOKENIZER, statistics, target).check(source, Translation(text, -1.0, truncated))
     return [(issue.kind, issue.message) for issue in checked.issues]
 
 
@@ -47,6 +49,45 @@ def test_numbers_that_are_written_otherwise_are_not_lost(source: str, text: str)
 )
 def test_lost_numbers_are_named(source: str, text: str, message: str):
     assert ("numbers", message) in issues(source, text)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target"),
+    [
+        ("I love 3 dogs.", "J'aime trois chiens.", "fr"),
+        ("I love 3 dogs.", "J'aime trois chiens.", "fra_Latn"),
+        ("in her 20s", "dans sa vingtaine", "fr"),
+        ("the 19th century", "le XIXe siècle", "fr"),
+        ("13,000 amps", "13 mille ampères", "fr"),
+        ("70 kilos", "soixante-dix kilos", "fr"),
+        ("25 Hunde", "twenty-five dogs", "en"),
+        ("25 dogs", "fünfundzwanzig Hunde", "de"),
+        ("300 dogs", "dreihundert Hunde", "de"),
+        ("the 1970s", "die 70er", "de"),
+        ("the 70s", "les années 1970", "fr"),
+        ("at 2:30", "à 14 h 30", "fr"),
+        ("à 22 h", "at 10:00 p.m.", "en"),
+    ],
+)
+def test_numbers_in_words_and_by_another_clock_are_not_lost(source: str, text: str, target: str):
+    assert [kind for kind, _ in issues(source, text, target=target) if kind == "numbers"] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "message"),
+    [
+        ("I love 3 dogs.", "J'adore.", "it lacks 3"),
+        ("I love 3 dogs.", "J'aime deux chiens.", "it lacks 3"),
+        ("page 1", "une page", "it lacks 1"),
+        ("10 of 10 dogs", "10 chiens", "it lacks 10"),
+        ("3.5 dogs", "trois chiens", "it lacks 3.5"),
+        ("13,000 dogs", "mille chiens", "it lacks 13,000"),
+        ("at 2:30", "à 15 h 30", "it has 15 instead of 2"),
+        ("1234567890123456789012345 dogs", "un chien", "it lacks 1234567890123456789012345"),
+    ],
+)
+def test_words_for_other_numbers_do_not_hide_a_loss(source: str, text: str, message: str):
+    assert ("numbers", message) in issues(source, text, target="fr")
 
 
 def test_far_too_short_is_an_omission_and_so_is_what_was_cut():
