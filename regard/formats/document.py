@@ -62,11 +62,11 @@ BILINGUAL_SUFFIXES = (".tsv", ".jsonl", ".tmx")
 def is_plain_text(path: Path) -> bool:
     """Whether a file is translated line by line: its suffix, before .gz, is that of no other format.
 
-    A suffix that names what is not supported is refused.
+    A suffix that names what cannot be translated is refused.
     """
-    require_text_suffix(path, TRANSLATABLE_SUFFIXES)
+    _require_translatable(path)
     suffix = files.format_suffix(path)
-    return suffix not in (*DOCUMENTS, *BILINGUAL_SUFFIXES) and FORMATS.find(suffix) is None
+    return suffix not in DOCUMENTS and FORMATS.find(suffix) is None
 
 
 def open_document(path: str | Path, source: str = "", target: str = "") -> Document:
@@ -80,7 +80,14 @@ def open_document(path: str | Path, source: str = "", target: str = "") -> Docum
     registered = FORMATS.find(suffix)
     if registered and registered.document:
         return registered.open_document(file, source, target)
-    if registered or suffix in BILINGUAL_SUFFIXES:
-        raise FormatError(f"{file}: {suffix} holds translated pairs; expected .po, .xlf or plain text to translate")
-    require_text_suffix(file, TRANSLATABLE_SUFFIXES)
+    _require_translatable(file)
     return DOCUMENTS.get(suffix, TextDocument)(file, source, target)
+
+
+def _require_translatable(path: Path) -> None:
+    """Refuse a file by its suffix: one that is not supported, or that holds pairs, which are translated already."""
+    suffix = files.format_suffix(path)
+    registered = FORMATS.find(suffix)
+    if suffix in BILINGUAL_SUFFIXES or (registered and not registered.document):
+        raise FormatError(f"{path}: {suffix} holds translated pairs; expected .po, .xlf or plain text to translate")
+    require_text_suffix(path, TRANSLATABLE_SUFFIXES)

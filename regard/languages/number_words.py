@@ -1,4 +1,4 @@
-"""Numbers written as words, in the languages that write small ones so most often: 3 in "three", "third" and "troisième".
+"""Numbers written as words, in languages that often write small ones so: 3 in "three", "third" and "troisième".
 
 A rough table that tells whether a text may name a number, not a parser. Of each language the words for 0 to 20, 30 to
 90, 100, 1,000, a million and a billion, as alternatives (/) of parts (+). A part of four letters or more is the

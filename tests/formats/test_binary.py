@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.cli.translate import _decode_stdin
 from regard.errors import FormatError
 from regard.formats import open_document, read_lines, read_pairs
 from regard.formats.binary import MAGIC_BYTES, identify_binary
@@ -102,3 +103,14 @@ def test_a_sentence_that_begins_like_a_binary_file_is_text(text: str):
 
 def test_no_magic_is_the_beginning_of_another():
     assert not [(a, b) for a in MAGIC_BYTES for b in MAGIC_BYTES if a != b and a.startswith(b)]
+
+
+@pytest.mark.parametrize("name", ["docx", "pdf", "nul"])
+def test_it_is_refused_as_standard_input(tmp_path: Path, name: str):
+    make, kind = CASES[name]
+    with pytest.raises(FormatError, match=rf"standard input(:1)?: .*{kind}.*expected plain text in UTF-8"):
+        list(_decode_stdin(io.BytesIO(make(tmp_path))))
+
+
+def test_a_byte_order_mark_of_standard_input_is_no_text():
+    assert list(_decode_stdin(io.BytesIO("\ufeffOne.\r\n\ufeffTwo.".encode()))) == ["One.", "\ufeffTwo."]

@@ -67,3 +67,12 @@ def test_a_plug_in_makes_it_supported(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(FORMATS, "_registered", dict(FORMATS._registered))
     register_format(".csv")(lambda path, source, target: iter(()))
     assert list(read_lines(path)) == ["one,un"]
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".jsonl", ".tmx", ".TSV", ".tmx.gz"])
+def test_pairs_are_refused_for_translation_before_an_output_is_asked_for(tmp_path: Path, suffix: str):
+    path = tmp_path / f"pairs{suffix}"
+    path.write_text("one\tun\n")
+    for door in (is_plain_text, open_document):
+        with pytest.raises(FormatError, match=r"holds translated pairs; expected \.po, \.xlf or plain text"):
+            door(path)

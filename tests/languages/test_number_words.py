@@ -11,7 +11,8 @@ def names(text: str, number: int, language: str, *digits: int) -> bool:
 
 LISTS = {
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion",
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million "
+    "billion",
     "fr": "zéro premier deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept "
     "dix-huit dix-neuf vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix cent mille "
     "million milliard",
@@ -25,8 +26,9 @@ LISTS = {
     "milione miliardo",
     "pt": "zero primeiro dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis "
     "dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cem mil milhão bilhão",
-    "nl": "nul één twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien "
-    "achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend miljoen miljard",
+    "nl": "nul één twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien "
+    "zeventien achttien negentien twintig dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend "
+    "miljoen miljard",
     "sv": "noll första två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton "
     "nitton tjugo trettio fyrtio femtio sextio sjuttio åttio nittio hundra tusen miljon miljard",
     "da": "nul første to tre fire fem seks syv otte ni ti elleve tolv tretten fjorten femten seksten sytten atten "

@@ -111,6 +111,8 @@ class Diagnosis:
     splits: tuple[SplitSummary, ...]
     dropped_pairs: Mapping[str, BitSet] = field(repr=False, compare=False)
     """For each split the indices of the pairs to drop: one bit a pair."""
+    unknown_codes: tuple[str, ...] = ()
+    """The codes of languages that cannot be identified: the language of their side is not checked."""
 
     @property
     def pairs_read(self) -> int:
@@ -144,6 +146,16 @@ class Diagnosis:
                 f"{split}: {expected:,} pairs were examined, now there are {num_pairs:,}; examine them again"
             )
 
+    def describe_unknown_codes(self) -> str:
+        """That the language of a side is not checked; empty if both are."""
+        codes = _join([f"“{code}”" for code in self.unknown_codes])
+        if not codes:
+            return ""
+        subject = "is no code of a language" if len(self.unknown_codes) == 1 else "are no codes of languages"
+        return (
+            f"{codes} {subject} that can be identified (as en and fr are), so the language of that side is not checked."
+        )
+
     def describe_overlap(self) -> str:
         """What train shares with dev and test, and what becomes of it; empty if there is neither dev nor test."""
         held_out = [summary.split for summary in self.splits if summary.split != "train"]
@@ -171,10 +183,9 @@ class Diagnosis:
 
     def format_lines(self) -> list[str]:
         """The diagnosis as text: a line for each split, the overlap of train with dev and test, then the findings."""
-        overlap = self.describe_overlap()
         return [
             *map(_format_split, self.splits),
-            *([overlap] if overlap else []),
+            *filter(None, (self.describe_unknown_codes(), self.describe_overlap())),
             *(finding.format_line() for finding in self.findings),
         ]
 
@@ -205,7 +216,7 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         from regard.report import Paragraph, TableView, render_fragment
 
-        texts = [*map(_format_split, self.splits), self.describe_overlap()]
+        texts = [*map(_format_split, self.splits), self.describe_unknown_codes(), self.describe_overlap()]
         headers = [Paragraph(text) for text in texts if text]
         table = [TableView(self.as_table())] if self.findings else [Paragraph("No findings.")]
         return render_fragment([*headers, *table])
@@ -214,6 +225,8 @@ class Diagnosis:
         """The diagnosis as JSON values."""
         return {
             "refused": bool(self.refused_findings),
+            "unknown_codes": list(self.unknown_codes),
+            "overlap": self.describe_overlap(),
             "splits": [vars(summary) for summary in self.splits],
             "findings": [finding.as_dict() for finding in self.findings],
         }
@@ -227,7 +240,7 @@ class Diagnosis:
             for one in stored.findings
             if one.kind in FINDING_KINDS
         )
-        return cls(tuple(findings), stored.splits, {})
+        return cls(tuple(findings), stored.splits, {}, stored.unknown_codes)
 
     def _find(self, kind: str, splits: Iterable[str]) -> list[Finding]:
         """The findings of a kind in some splits, in the order of the splits."""
@@ -266,6 +279,7 @@ class _StoredDiagnosis:
 
     findings: tuple[_StoredFinding, ...]
     splits: tuple[SplitSummary, ...]
+    unknown_codes: tuple[str, ...] = ()
 
 
 def _format_location(example: FindingExample) -> str:
@@ -273,7 +287,8 @@ def _format_location(example: FindingExample) -> str:
 
 
 def _format_split(summary: SplitSummary) -> str:
-    counts = f"{summary.split}: {summary.pairs_read:,} pairs read, {summary.pairs_kept:,} kept"
+    unit = "pair" if summary.pairs_read == 1 else "pairs"
+    counts = f"{summary.split}: {summary.pairs_read:,} {unit} read, {summary.pairs_kept:,} kept"
     return counts + _format_languages(summary)
 
 

@@ -70,6 +70,7 @@ class Doctor:
             tuple(sorted(findings, key=lambda finding: _SEVERITY.index(finding.action))),
             tuple(check.summarize(results[check.split]) for check in dataset_checks),
             MappingProxyType(dropped_pairs),
+            tuple(code for code in (self.settings.source, self.settings.target) if code and not known_code(code)),
         )
 
 

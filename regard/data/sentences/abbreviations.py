@@ -44,7 +44,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         "ordinals": True,
     },
     "fr": {
-        "continued": "M MM Mr Dr Pr Me Mgr Mlle Mme St Ste p.ex par.ex c.-à-d c.à.d i.e cf env av apr J.-C ap bd boul "
+        "continued": "M MM Mr Dr Pr Me Mgr Mlle Mme St Ste p.ex par.ex c.-à-d c.à.d i.e cf env av apr ap bd boul "
         "pl tél fig réf suppl trad éd coll vs v dir prof gén col lt cap Sté max min hab",
         "numbered": "n no nos art chap vol t p pp al ch § sect tab janv févr avr juil sept oct nov déc",
         "closing": "etc sq ibid id Cie J.-C Inc",
@@ -62,7 +62,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         "Cómo Dónde Hay",
     },
     "it": {
-        "continued": "Sig Sigg Sig.ra Sig.na Dott Dott.ssa Dr Prof Prof.ssa Ing Avv Arch Geom Rag On Mons S SS p.es "
+        "continued": "Sig Sigg Sig.ra Sig.na Dott Dott.ssa Dr Prof Prof.ssa Ing Avv Arch Geom Rag On Mons S p.es "
         "ad.es es i.e cfr ca tel v vs c.a gent egr spett max min",
         "numbered": "n nn num art artt cap vol p pag pagg fig par tab",
         "closing": "ecc etc S.p.A S.r.l a.C d.C ss",
@@ -79,7 +79,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         "Em No Na Por Para Com Se Quando Depois Antes Seu Sua Não Sim Que Quem Como Onde Ao",
     },
     "nl": {
-        "continued": "dhr mevr mw mr drs dr ir ing prof ds jhr bijv bv b.v d.w.z d.m.v m.b.t m.b.v m.a.w n.a.v o.a o.m "
+        "continued": "dhr mevr mw mr drs dr ir ing prof ds jhr bijv bv d.w.z d.m.v m.b.t m.b.v m.a.w n.a.v o.a o.m "
         "i.p.v i.v.m t.a.v t.o.v t.g.v t/m z.g zgn nl ca evt incl excl vgl resp St tel max min gem",
         "numbered": "nr nrs art afl blz pag hfst dl fig par jan feb mrt apr jun jul aug sept okt nov dec",
         "closing": "enz etc e.d e.a e.v N.V B.V v.Chr n.Chr",
@@ -186,7 +186,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         "ordinals": True,
     },
     "hr": {
-        "continued": "g gđa gđica gosp dr mr prof inž sv npr tj tzv odn oko usp v ul max min dipl",
+        "continued": "g gđa gđica gosp mr prof inž sv npr tj tzv odn oko usp v ul max min dipl",
         "numbered": "br čl st str sl pogl",
         "closing": "itd itsl sl dr pr.Kr d.o.o",
         "first_words": "Ta To Taj On Ona Oni Ja Mi Ti Vi Ali I U Na Po Kad Ako Zatim Sada Tu Tamo Što Tko Kako Gdje Ne "
@@ -217,7 +217,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         "După Un O Ce Cine Cum Unde Nu Da",
     },
     "ru": {
-        "continued": "т.е т.н т.к т.о т.ч напр см ср ул пр просп пер пл им д-р проф акад доц гр г-н г-жа св о тов ген "
+        "continued": "т.е т.н т.к т.о т.ч напр ср ул просп пер пл им д-р проф акад доц гр г-н г-жа св о тов ген "
         "полк кап инж нем англ фр лат греч букв примерно ок кв стр обл р-н пос дер тел факс",
         "numbered": "№ с стр гл рис табл п пп ст ч т том вып янв февр апр авг сент окт нояб дек",
         "closing": "т.д т.п т.пр др пр г гг в вв н.э руб коп млн млрд тыс чел мин сек час км м см кг",
@@ -242,7 +242,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
     "el": {
         "continued": "κ κα κος Δρ καθ π.χ δηλ βλ πρβλ περ ν λεωφ οδ τηλ αγ Αγ",
         "numbered": "αρ αριθ άρ σελ σ κεφ τόμ παρ εικ",
-        "closing": "κ.λπ κλπ κ.ά κ.ο.κ π.Χ μ.Χ π.μ μ.μ Α.Ε",
+        "closing": "κ.λπ κλπ κ.ά κ.ο.κ μ.Χ π.μ μ.μ Α.Ε",
         "first_words": "Ο Η Το Οι Τα Ένας Μια Ένα Αυτός Αυτή Αυτό Εγώ Εμείς Εσύ Εσείς Αλλά Και Τότε Στο Στη Στην Σε Με "
         "Για Αν Όταν Μετά Τώρα Εκεί Εδώ Τι Ποιος Πώς Πού Δεν Ναι",
         "marks": ";\u037e",
@@ -302,12 +302,12 @@ LANGUAGES: dict[str, dict[str, Any]] = {
     "ar": {
         "continued": "د أ أ.د م ص.ب ج هـ ق.م",
         "numbered": "ص ج رقم",
-        "closing": "إلخ الخ ق.م م هـ",
+        "closing": "إلخ الخ",
     },
     "fa": {
         "continued": "د ق.م ص",
         "numbered": "ص ج ش",
-        "closing": "غیره ق.م",
+        "closing": "غیره",
     },
     "he": {
         "continued": "ד פרופ גב מס עמ",

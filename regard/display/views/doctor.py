@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from regard.data.doctor import Action, Diagnosis, Finding, FindingExample, SplitSummary
 from regard.display.layout import Column, format_table, wrap, wrap_all
+from regard.display.numbers import pluralize
 
 EXAMPLES_IN_ROW = 3
 COLUMNS = (
@@ -22,7 +23,8 @@ ACTIONS = {Action.REFUSED: "refused", Action.DROPPED: "dropped", Action.NOTED: "
 
 def format_diagnosis(diagnosis: Diagnosis, width: int, verbose: bool = False) -> list[str]:
     """The diagnosis: a verdict, a table for each split, and what to do next; `verbose` explains every finding."""
-    lines = wrap(f"{describe_verdict(diagnosis)} {diagnosis.describe_overlap()}".rstrip(), width)
+    statements = (describe_verdict(diagnosis), diagnosis.describe_unknown_codes(), diagnosis.describe_overlap())
+    lines = wrap(" ".join(filter(None, statements)), width)
     names = _shorten_files(diagnosis.findings)
     for summary in diagnosis.splits:
         findings = [finding for finding in diagnosis.findings if finding.split == summary.split]
@@ -56,7 +58,9 @@ def describe_verdict(diagnosis: Diagnosis) -> str:
         return f"This corpus cannot be trained on: {reasons}."
     if not remaining:
         return f"This corpus cannot be trained on: none of its {count:,} pairs remain."
-    remain = f"all {count:,} pairs remain" if remaining == count else f"{remaining:,} of {count:,} pairs remain"
+    remain = f"{remaining:,} of {pluralize(count, 'pair')} remain"
+    if remaining == count:
+        remain = f"all {count:,} pairs remain" if count > 1 else "its only pair remains"
     mislabeled = [finding.split for finding in diagnosis.findings if finding.kind.name == "mislabeled"]
     doubt = f" Check the languages of {' and '.join(mislabeled)} first." if mislabeled else ""
     return f"This corpus can be trained on: {remain}.{doubt}"
@@ -67,7 +71,7 @@ def _describe_split(summary: SplitSummary, has_findings: bool) -> str:
     if summary.source or summary.target:
         languages = f"; detected languages: {summary.source or 'unknown'} to {summary.target or 'unknown'}"
     end = "" if has_findings else "; nothing to report"
-    return f"{summary.split}: {summary.pairs_read:,} pairs read, {summary.pairs_kept:,} kept{languages}{end}"
+    return f"{summary.split}: {pluralize(summary.pairs_read, 'pair')} read, {summary.pairs_kept:,} kept{languages}{end}"
 
 
 def _make_row(finding: Finding, names: dict[str, str]) -> list[str]:

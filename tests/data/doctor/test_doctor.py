@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.doctor.examination import select_line_files
+from regard.display.views.doctor import format_diagnosis
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import Pair, read_pairs
 
@@ -309,6 +310,34 @@ def test_what_is_kept_is_what_came_without_the_dropped(train, test, keep, drop):
         assert not {finding.kind.name for finding in dropped} & keep
         assert not any(pair.source.strip() == "" for pair in kept) or "blank" in keep
     assert diagnosis.as_dict() == doctor.examine(stream(train), test=stream(test, "test")).as_dict()
+
+
+def test_a_code_that_cannot_be_identified_is_not_passed_over(tmp_path: Path):
+    for codes, unknown in ((("english", "fr"), ("english",)), (("xx", "tlh"), ("xx", "tlh")), (("en-US", "fra"), ())):
+        diagnosis = Doctor(DoctorSettings(source=codes[0], target=codes[1])).examine(stream(CLEAN))
+        assert diagnosis.unknown_codes == unknown and diagnosis.as_dict()["unknown_codes"] == list(unknown)
+        assert Diagnosis.from_dict(json.loads(json.dumps(diagnosis.as_dict()))).unknown_codes == unknown
+        statement = diagnosis.describe_unknown_codes()
+        assert (
+            all(f"“{code}”" in statement for code in unknown)
+            and (statement in str(diagnosis))
+            and bool(statement) == bool(unknown)
+        )
+        assert statement in " ".join(" ".join(format_diagnosis(diagnosis, 80)).split())
+
+
+def test_programs_read_the_same_story_of_overlap_as_people():
+    diagnosis = Doctor().examine(stream(CLEAN), dev=stream([(" GO! ", "Va !")], "dev"))
+    story = diagnosis.as_dict()["overlap"]
+    assert story.startswith("Train shares 1 of 1 dev sources") and story in str(diagnosis)
+    assert story in " ".join(" ".join(format_diagnosis(diagnosis, 80)).split())
+
+
+def test_one_pair_is_not_called_pairs():
+    diagnosis = Doctor().examine(stream(CLEAN[:1]))
+    text = " ".join(" ".join(format_diagnosis(diagnosis, 80)).split())
+    assert "its only pair remains." in text and "train: 1 pair read, 1 kept" in text
+    assert diagnosis.format_lines()[0] == "train: 1 pair read, 1 kept"
 
 
 def test_another_stream_than_the_examined_one_is_noticed():
