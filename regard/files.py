@@ -102,16 +102,17 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 @overload
-def parse_json(raw: bytes | str, shape: type[Shape]) -> Shape: ...
+def parse_json(raw: bytes | str, shape: type[Shape], finite: bool = True) -> Shape: ...
 @overload
-def parse_json(raw: bytes | str, shape: Any = Any) -> Any: ...
-def parse_json(raw: bytes | str, shape: Any = Any) -> Any:
+def parse_json(raw: bytes | str, shape: Any = Any, finite: bool = True) -> Any: ...
+def parse_json(raw: bytes | str, shape: Any = Any, finite: bool = True) -> Any:
     """A JSON text as a value of this shape, without conversions: "3" is no number, and 1 is not true.
 
-    Every number is finite, although 1e999 is valid JSON.
+    With `finite`, every number is finite, although 1e999 is valid JSON.
     """
-    value = from_json(raw, allow_inf_nan=False)
-    _require_finite(value)
+    value = from_json(raw, allow_inf_nan=not finite)
+    if finite:
+        _require_finite(value)
     return value if shape is Any else _validate(raw, shape)
 
 

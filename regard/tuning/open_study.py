@@ -115,8 +115,9 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
             f"seeds = {study.seeds} without dev pairs: each seed would hold out different sentences of the training "
             f"files and be scored on them; give --dev, or set base.data.dev"
         )
+    url = study.storage or storages.sqlite_url(study_folder.database)
     make_folder(folder, private=bool(study.storage))
-    storage = storages.open_storage(study.storage or storages.sqlite_url(study_folder.database), create=not exists)
+    storage = storages.open_storage(url, create=not exists)
     stored_study = study.model_copy(
         update={"storage": storages.redact_password(study.storage) if study.storage else ""}
     )
@@ -147,10 +148,9 @@ def load_study(folder: Path, url: str | None = None) -> StudyWorker:
     if not is_study_folder(folder):
         raise RunError(f"{folder}: not a study folder (it has no {study_folder.study_file.name}).")
     study = studies.load(study_folder.study_file)
-    storage = storages.open_storage(url or study.storage or storages.sqlite_url(study_folder.database), create=False)
-    optuna_study = storages.load_optuna_study(
-        storage, study.name, storages.redact_password(url or study.storage or str(study_folder.database))
-    )
+    url = url or study.storage or storages.sqlite_url(study_folder.database)
+    storage = storages.open_storage(url, create=False)
+    optuna_study = storages.load_optuna_study(storage, study.name, storages.redact_password(url))
     return _build_worker(study, study_folder, storage, optuna_study)
 
 

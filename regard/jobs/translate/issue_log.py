@@ -68,5 +68,8 @@ class IssueLog:
     def _open(self) -> None:
         assert self.path is not None
         temporary = self._stack.enter_context(atomic_write(self.path))
-        self._sink = self._stack.enter_context(temporary.open("w", encoding="utf-8", newline="\n"))
+        self._sink = self._stack.enter_context(
+            # A location has the name of a file, which need not be UTF-8.
+            temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
+        )
         self._sink.writelines(tsv.format_row(row) + "\n" for row in [COLUMNS, *self._waiting])
