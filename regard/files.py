@@ -1,5 +1,6 @@
 """The one reader of files that others may have written: regular files only, of bounded size, JSON of the right shape.
 
+    resolve(path)                its absolute path, without links
     open_regular(path)           a binary file; a pipe, a device or a folder is refused without waiting for it
     read_bytes, read_text        the whole of one, up to a limit
     iter_lines(file)             its lines, none of which is longer than a limit
@@ -60,6 +61,11 @@ def open_regular(path: Path) -> io.BufferedReader:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def resolve(path: str | os.PathLike[str]) -> Path:
+    """The absolute path without links; a link that leads to itself is left as it is, not a RuntimeError."""
+    return Path(os.path.realpath(path))
 
 
 def open_lock(path: Path) -> IO[bytes]:

@@ -135,6 +135,8 @@ class SentencePieceTokenization:
         try:
             content = read_bytes(path)
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=content)
+            if not content:  # which the library accepts, expecting a model later
+                raise RuntimeError
         except (OSError, RuntimeError):
             raise DataError(f"{path}: not a SentencePiece model; the tokenization {name} needs one") from None
         # The file that sacreBLEU itself would use needs no further name.

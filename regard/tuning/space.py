@@ -276,15 +276,16 @@ class Condition:
             raise ConfigError(f"condition {shown}: has more than {MAX_CONDITION_CHARACTERS:,} characters; split it")
         try:
             tree = ast.parse(text, mode="eval").body
-            _validate_expression(tree, {setting.name for setting in settings.describe()}, shown)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: of too many brackets
             raise ConfigError(f"condition {shown}: not an expression; {EXPECTED_SYNTAX}") from None
-        tree = _SettingNames().visit(tree)
-        if (num_terms := sum(isinstance(node, ast.expr) for node in ast.walk(tree))) > MAX_TERMS:
+        # A dotted name is attributes around one name. The walk does not recurse, as all that follows does.
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr) and not isinstance(node, ast.Attribute)]
+        if len(nodes) > MAX_TERMS:
             raise ConfigError(
-                f"condition {shown}: has {num_terms} terms and operations, at most {MAX_TERMS} are allowed; split it"
+                f"condition {shown}: has {len(nodes)} terms and operations, at most {MAX_TERMS} are allowed; split it"
             )
-        return cls(text, tree)
+        _validate_expression(tree, {setting.name for setting in settings.describe()}, shown)
+        return cls(text, _SettingNames().visit(tree))
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         try:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from regard.atomic import SURROGATES
 from regard.errors import ConfigError, RunError
-from regard.files import open_lock, open_regular
+from regard.files import open_lock, open_regular, resolve
 from regard.tuning.study import Study
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def redact_message(message: str, url: str) -> str:
     shown = redact_password(url)
     message = message.replace(url, shown)
     kept_words = {form for word in URL_SEPARATORS.split(shown) for form in (word, unquote(word))}
-    for word in sorted(set(URL_SEPARATORS.split(url)), key=len, reverse=True):
+    words = {*URL_SEPARATORS.split(url), *URL_SEPARATORS.split(unquote(url))}  # an encoded separator is one, too
+    for word in sorted(words, key=len, reverse=True):
         for form in {word, unquote(word)} - kept_words:
             message = message.replace(form, HIDDEN) if len(form) >= MIN_SECRET else message
     return message
@@ -157,7 +158,7 @@ def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: 
         storage=storage, study_name=study.name, direction=study.direction, load_if_exists=True
     )
     if STUDY_ATTR not in optuna_study.user_attrs:
-        optuna_study.set_user_attr(FOLDER_ATTR, str(folder.resolve()))
+        optuna_study.set_user_attr(FOLDER_ATTR, str(resolve(folder)))
         optuna_study.set_user_attr(STUDY_ATTR, text)
     return optuna_study
 

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import shutil
+import sqlite3
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -74,10 +76,14 @@ def _copy(seeds: Path, folder: Path, *names: str) -> None:
         shutil.copytree(source, folder / name) if source.is_dir() else shutil.copyfile(source, folder / name)
 
 
+MAX_BYTES = 1 << 26  # of a file that is damaged once more
+
+
 def _files(folder: Path) -> list[Path]:
-    """Those that a command reads: pictures and pages are only written."""
+    """Those that a command reads and that are still files: pictures and pages are only written."""
     written = {".svg", ".png", ".html", ""}
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix not in written)
+    regular = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in regular if path.suffix not in written and path.stat().st_size < MAX_BYTES)
 
 
 def damage(path: Path, rng: random.Random) -> str:
@@ -92,7 +98,10 @@ def damage(path: Path, rng: random.Random) -> str:
         ".db": mutate.database_of,
     }
     change = by_suffix.get(path.suffix, mutate.bytes_of) if rng.random() < 0.75 else mutate.bytes_of
-    return f"{path.name}: {change(path, rng)}"
+    try:
+        return f"{path.name}: {change(path, rng)}"
+    except (ValueError, LookupError, RecursionError, struct.error, sqlite3.Error):  # it was damaged before
+        return f"{path.name}: {mutate.bytes_of(path, rng)}"
 
 
 def _reseal(run: Path) -> None:

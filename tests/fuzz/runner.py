@@ -117,6 +117,9 @@ def _enter(folder: Path) -> None:
     files = (os.open(os.devnull, os.O_RDONLY), *(_new_file(folder, name) for name in (".stdout", ".stderr")))
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
+    # As Python opens them by itself in a UTF-8 locale, whatever the parent has made of them.
+    sys.stdout = open(1, "w", encoding="utf-8", errors="strict", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
 
 
 def _new_file(folder: Path, name: str) -> int:

@@ -14,6 +14,7 @@ from regard import run as runs
 from regard.config import Config
 from regard.errors import BusyError, ConfigError, RunError, WriteError
 from regard.exchange import recover
+from regard.files import resolve
 from regard.hardware import ThreadChoice, pick_device, retain_freed_memory, set_threads
 from regard.jobs.text_statistics import write_statistics
 from regard.jobs.train.assemble import build_session
@@ -79,7 +80,7 @@ def _create_run(
     """Create the run folder with everything that training needs, and lock it until the exit stack is closed."""
     staged = exit_stack.enter_context(stage_run(folder, overwrite))
     if init_from:
-        if init_from.resolve() == folder.resolve():
+        if resolve(init_from) == resolve(folder):
             raise ConfigError(
                 f"{folder}: a run cannot be initialized from itself and overwritten; choose another --out"
             )
