@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check slow mutants docs docs-serve minilm versions wheel system clean
+.PHONY: help setup demo test check slow mutants fuzz docs docs-serve minilm versions wheel system clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*##/  make \1\t/' | expand -t 20
@@ -33,6 +33,9 @@ slow: $(READY)   ## the tests that take minutes: kill test, wheel, full demo
 
 mutants: $(READY) ## faults planted at random: which ones no test sees (ROOM=decode COUNT=40 SEED=…)
 	nice -n 10 $(BIN)/python -m scripts.mutants $(if $(ROOM),--room $(ROOM)) --count $(or $(COUNT),40) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT))
+
+fuzz: $(READY)   ## 5,000 damaged and hostile inputs: no traceback, no hang, no secret printed (COUNT=500 SEED=7)
+	nice -n 10 $(BIN)/python -m tests.fuzz --count $(or $(COUNT),5000) --jobs 2 $(if $(SEED),--seed $(SEED))
 
 docs: $(READY)   ## the documents as a site, in site/; it works from the folder, without a server
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict

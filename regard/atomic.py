@@ -6,6 +6,7 @@ left by a killed process, and is removed by the next one that writes the same fi
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -22,6 +23,8 @@ from regard.progress import report_note
 
 TEMPORARY_SUFFIX = ".regard-tmp"
 NAME_CHARS = 32  # of the name of a file, in that of its temporary file: names have at most 255 bytes
+MAX_CHECKED_BYTES = 1 << 33
+"""Of a file with a checksum: 8 GB. A sparse file of any size costs an attacker nothing, and its reader hours."""
 STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -259,5 +262,8 @@ def _fsync(path: Path) -> None:
 
 
 def sha256(path: Path) -> str:
+    """The checksum of a regular file, which has at most MAX_CHECKED_BYTES."""
     with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_CHECKED_BYTES:
+            raise OSError(errno.EFBIG, f"has more than {MAX_CHECKED_BYTES:,} bytes", str(path))
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from regard.atomic import NAME_CHARS, acquire_lock, is_own, report_unwritten, try_lock
 from regard.errors import BusyError, RunError
+from regard.files import resolve
 
 LOCK, NEW, OLD = "lock", "new", "old"
 _AT_CURRENT_FOLDER, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD and the flag of Linux
@@ -83,7 +84,7 @@ def stage_folder(path: Path, replace: bool) -> Iterator[StagedFolder]:
     Unless it may `replace` another, the place must be free by then. A link at `path` is followed, and stays.
     """
     check_folder(path)
-    target = path.resolve()
+    target = resolve(path)
     try:
         with contextlib.suppress(FileExistsError):  # a file, which is reported next
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -127,12 +128,12 @@ def check_folder(path: Path) -> None:
 
 def contains_current(path: Path) -> bool:
     """Whether a folder is the current folder or contains it, and so cannot be replaced by another."""
-    return path.exists() and Path.cwd().is_relative_to(path.resolve())
+    return path.exists() and Path.cwd().is_relative_to(resolve(path))
 
 
 def recover(path: Path) -> bool:
     """Clear up after killed processes that were replacing a folder; whether another process is replacing it now."""
-    target, is_busy = path.resolve(), False
+    target, is_busy = resolve(path), False
     for container in _find_containers(target):
         with contextlib.suppress(OSError):
             try:

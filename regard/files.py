@@ -1,5 +1,6 @@
 """The one reader of files that others may have written: regular files only, of bounded size, JSON of the right shape.
 
+    resolve(path)                its absolute path, without links
     open_regular(path)           a binary file; a pipe, a device or a folder is refused without waiting for it
     read_bytes, read_text        the whole of one, up to a limit
     iter_lines(file)             its lines, none of which is longer than a limit
@@ -62,6 +63,11 @@ def open_regular(path: Path) -> io.BufferedReader:
         raise
 
 
+def resolve(path: str | os.PathLike[str]) -> Path:
+    """The absolute path without links; a link that leads to itself is left as it is, not a RuntimeError."""
+    return Path(os.path.realpath(path))
+
+
 def open_lock(path: Path) -> IO[bytes]:
     """Open a file that is only locked, and create it if needed; a FIFO in its place is not waited for."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666), "rb+", buffering=0)
@@ -102,16 +108,17 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 @overload
-def parse_json(raw: bytes | str, shape: type[Shape]) -> Shape: ...
+def parse_json(raw: bytes | str, shape: type[Shape], finite: bool = True) -> Shape: ...
 @overload
-def parse_json(raw: bytes | str, shape: Any = Any) -> Any: ...
-def parse_json(raw: bytes | str, shape: Any = Any) -> Any:
+def parse_json(raw: bytes | str, shape: Any = Any, finite: bool = True) -> Any: ...
+def parse_json(raw: bytes | str, shape: Any = Any, finite: bool = True) -> Any:
     """A JSON text as a value of this shape, without conversions: "3" is no number, and 1 is not true.
 
-    Every number is finite, although 1e999 is valid JSON.
+    With `finite`, every number is finite, although 1e999 is valid JSON.
     """
-    value = from_json(raw, allow_inf_nan=False)
-    _require_finite(value)
+    value = from_json(raw, allow_inf_nan=not finite)
+    if finite:
+        _require_finite(value)
     return value if shape is Any else _validate(raw, shape)
 
 

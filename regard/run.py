@@ -266,7 +266,14 @@ class Run:
             raise RunError(f"{path}: damaged ({error.strerror or error}). {self._remedy()}") from None
 
     def write_json(self, path: Path, value: Any) -> None:
-        write_text(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        try:
+            text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+        except ValueError:
+            raise RunError(
+                f"{path}: not written, since a number is not finite: the weights overflow. Train a new run with a "
+                f"lower train.learning_rate, or restore the weights from a copy."
+            ) from None
+        write_text(path, f"{text}\n")
 
     def record_checksums(self, *paths: Path) -> None:
         """Record the checksums of files, so that damage is detected when they are read."""

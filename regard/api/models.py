@@ -10,6 +10,7 @@ from regard.api.attention import SentenceAttention, trace_attention
 from regard.api.runs import TrainedRun, open_run
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
+from regard.files import resolve
 from regard.formats import Pair
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
@@ -262,7 +263,7 @@ def import_model(
 
     run = regard.import_model("opus-mt-en-fr", out="runs/opus")
     """
-    run_folder = Path(out) if out is not None else Path("runs") / Path(folder).resolve().name
+    run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
     with showing(progress):
         import_folder(Path(folder), run_folder, overwrite)
     return open_run(run_folder)

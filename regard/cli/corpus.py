@@ -5,13 +5,15 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.options import FILES, OUTPUT, argument, option
+from regard.cli.options import FILES, MAX_SEED, OUTPUT, argument, option
 
 
 def corpus(
     name: str = argument("NAME", "Name of the corpus: english-french, copy, reverse, sort or lookup."),
     pairs: int = option(FILES, "NUMBER", "Number of pairs.", default=10_000, min=1, max=10_000_000),
-    seed: int = option(FILES, "NUMBER", "Random seed; the same seed gives the same pairs.", default=1),
+    seed: int = option(
+        FILES, "NUMBER", "Random seed; the same seed gives the same pairs.", default=1, min=0, max=MAX_SEED
+    ),
     out: Path | None = option(OUTPUT, "FILE", "File to write; standard output if unset."),
 ) -> None:
     """Write a built-in corpus as TSV: source, target, word alignment, and the grammatical links of each side.

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.options import OUTPUT, OVERWRITE, TIME, TRAINING, flag, option
+from regard.cli.options import MAX_SEED, OUTPUT, OVERWRITE, TIME, TRAINING, flag, option
 
 
 def demo(
     quick: bool = flag(TIME, "Run every part in about a minute; the model learns almost nothing.", "--quick"),
-    seed: int = option(TRAINING, "NUMBER", "Random seed of the corpus and of training.", default=1),
+    seed: int = option(
+        TRAINING, "NUMBER", "Random seed of the corpus and of training.", default=1, min=0, max=MAX_SEED
+    ),
     out: Path = option(OUTPUT, "FOLDER", "Run folder to create.", default=Path("runs/demo")),
     overwrite: bool = OVERWRITE,
 ) -> None:

@@ -4,6 +4,7 @@ The docstring of a command is its description, an optional block `Examples:` of 
 `Read more:`. The group of an option is declared next to it (`rich_help_panel`), and so is the word for its value.
 """
 
+import math
 import os
 import re
 import sys
@@ -68,7 +69,16 @@ def parse_docstring(text: str) -> CommandHelp:
 
 
 class HelpfulCommand(TyperCommand):
-    """A command with the help text of this module."""
+    """A command with the help text of this module, whose numbers are finite."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            value = ctx.params.get(parameter.name)
+            if isinstance(value, float) and not math.isfinite(value):  # nan is within any limits
+                raise typer.BadParameter("not finite", ctx=ctx, param=parameter)
+        return rest
 
     def get_help(self, ctx: Any) -> str:
         parts = parse_docstring(self.help or "")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regard.cli.options import DEVICE, FILES, MODEL, OUTPUT, OVERWRITE, PAIR, RUN, TRAINING, option
+from regard.cli.options import DEVICE, FILES, MAX_FINETUNE_STEPS, MODEL, OUTPUT, OVERWRITE, PAIR, RUN, TRAINING, option
 
 PRUNE_PAIRS = option(FILES, PAIR, "Pairs to rank heads and score on: two aligned files, or one .tsv.", default=[])
 METHOD = option(
@@ -17,6 +17,7 @@ FINETUNE_STEPS = option(
     "Optimizer steps of fine-tuning after pruning, on the training pairs of the run; 0 is none.",
     default=600,
     min=0,
+    max=MAX_FINETUNE_STEPS,
 )
 
 

@@ -21,6 +21,7 @@ from regard.cli.options import (
     ALPHA,
     BEAM,
     DEVICE,
+    MAX_SEED,
     MAX_TOP_K,
     MAX_WORKERS,
     OUTPUT,
@@ -92,7 +93,7 @@ def translate(
     temperature: float = TEMPERATURE,
     top_k: int = TOP_K,
     top_p: float = TOP_P,
-    seed: int = option(SEARCH, "NUMBER", "With --sample: random seed.", default=1),
+    seed: int = option(SEARCH, "NUMBER", "With --sample: random seed.", default=1, min=0, max=MAX_SEED),
     split_sentences: str = SPLIT_SENTENCES,
     long: str = LONG,
     out: Path | None = option(OUTPUT, "FILE", "File to write; standard output if unset."),
@@ -122,7 +123,8 @@ def translate(
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
-    search = SamplingSearch(temperature, top_k, top_p, seed) if sample else _build_search(beam, alpha, nbest, scored)
+    sampling = SamplingSearch(temperature, top_k, top_p, seed)  # wrong values are refused, used or not
+    search = sampling if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
     runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}

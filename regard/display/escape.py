@@ -6,20 +6,20 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-UNSAFE = re.compile("(?!\x1b\\[[01]m)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
-"""Controls but tab and line feed; embedded directions, which let text be read as another; bytes that are not UTF-8.
-
-Bold on and bold off, which headings of help pages have, hide and move nothing.
-"""
+UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]"
+"""Controls but tab and line feed; embedded directions, which let text be read as another; bytes that are not UTF-8."""
+BOLD_HEADING = r"^\x1b\[1m[A-Za-z ]{1,40}:\x1b\[0m$"
+"""A line that is a heading in bold, as help pages have them: it hides and moves nothing, and ends what it began."""
+ESCAPED = re.compile(f"({BOLD_HEADING})|{UNSAFE}", re.MULTILINE)
 
 
 def escape(text: str) -> str:
     r"""The text with its control characters escaped, as in \x1b; a byte of a name that is not UTF-8 becomes \xff."""
-    return UNSAFE.sub(_escape_character, text)
+    return ESCAPED.sub(lambda match: match[1] or _escape_character(match[0]), text)
 
 
-def _escape_character(match: re.Match[str]) -> str:
-    code = ord(match[0])
+def _escape_character(character: str) -> str:
+    code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # how Python holds such a byte
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -17,6 +17,8 @@ GZIP_SUFFIX = ".gz"
 
 MAX_DOCUMENT_BYTES = 1 << 28
 """Of a file that is translated in place, and held in memory for that: 256 MB."""
+BLOCK_BYTES = 1 << 20
+"""Of one read, after each of which the size is checked."""
 MIN_BOMB_BYTES, MAX_EXPANSION = 1 << 24, 250
 """A file that is more than 250 times as large as its compressed form, from 16 MB on, is no text."""
 
@@ -44,11 +46,16 @@ def open_binary(path: Path, streams: bool = False) -> Iterator[IO[bytes]]:
 
 def read_document(path: Path) -> bytes:
     """The whole content of a file, which is not larger than documents are."""
+    blocks, size = [], 0
     with open_binary(path) as file:
-        raw = file.read(MAX_DOCUMENT_BYTES + 1)
-    if len(raw) > MAX_DOCUMENT_BYTES:
-        raise FormatError(f"{path}: has more than {MAX_DOCUMENT_BYTES:,} bytes, the limit of a document; split it")
-    return raw
+        while block := file.read(BLOCK_BYTES):  # one read of all would allocate the limit
+            blocks.append(block)
+            size += len(block)
+            if size > MAX_DOCUMENT_BYTES:
+                raise FormatError(
+                    f"{path}: has more than {MAX_DOCUMENT_BYTES:,} bytes, the limit of a document; split it"
+                )
+    return b"".join(blocks)
 
 
 def format_suffix(path: Path) -> str:
@@ -100,7 +107,7 @@ class _Decompressed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self._content.readinto(buffer)
+        count = self._content.readinto(memoryview(buffer)[:BLOCK_BYTES])
         self._size += count
         if self._size > MIN_BOMB_BYTES and self._size > MAX_EXPANSION * self._file.tell():
             raise FormatError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FormatError
-from regard.files import MAX_LINE_BYTES
+from regard.files import MAX_LINE_BYTES, parse_json
 from regard.formats import files, languages, text
 from regard.formats.pair import Pair
 
@@ -38,12 +38,10 @@ def write(path: Path, pairs: Iterable[Pair]) -> None:
 
 def _parse_object(line: str, where: str) -> Mapping[str, Any]:
     try:
-        row = json.loads(line)
-    except RecursionError:
-        raise FormatError(f"{where}: nested too deeply; expected one flat object per line") from None
+        row = parse_json(line, finite=False)  # numbers are in keys that are ignored
     except ValueError as error:
-        problem = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise FormatError(f"{where}: not JSON ({problem}); expected one object per line") from None
+        problem = str(error).replace("at line 1 column", "at column")
+        raise FormatError(f"{where}: not JSON ({problem}); expected one flat object per line") from None
     if not isinstance(row, dict):
         raise FormatError(f"{where}: a {type(row).__name__}; expected an object with the keys source and target")
     inner = row.get("translation")
@@ -71,11 +69,4 @@ def _get_text(row: Mapping[str, Any], key: str, where: str) -> str:
     value = row[key]
     if not isinstance(value, str):
         raise FormatError(f"{where}: {key!r} is {json.dumps(value)[:60]}; expected a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise FormatError(
-            f"{where}: {key!r} has half a surrogate pair, {value[error.start]!a}, which is not a character. "
-            f"Write the character itself, or both halves."
-        ) from None
     return value

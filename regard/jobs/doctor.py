@@ -7,6 +7,7 @@ from regard.config import Config
 from regard.data.doctor import Diagnosis
 from regard.errors import DataError
 from regard.exchange import write_folder
+from regard.files import resolve
 from regard.formats import Pair, are_two_texts, jsonl, text
 from regard.jobs.train.prepare import stream_pairs
 from regard.progress import track
@@ -25,9 +26,9 @@ def _write_splits(config: Config, diagnosis: Diagnosis, folder: Path, staged: Pa
         if files:
             pairs = list(track(diagnosis.clean(stream_pairs(config, files).read(), name), f"reading {name}"))
             paths = _output_paths(folder, name, files, pairs)
-            input_paths = {Path(file).resolve() for file in (*config.data.train, *config.data.dev, *config.data.test)}
+            input_paths = {resolve(file) for file in (*config.data.train, *config.data.dev, *config.data.test)}
             for path in paths:
-                if path.resolve() in input_paths | {other.resolve() for other in written_paths}:
+                if resolve(path) in input_paths | {resolve(other) for other in written_paths}:
                     raise DataError(f"{path}: would be overwritten; choose another folder with --fix")
             staged_paths = [staged / path.relative_to(folder) for path in paths]
             if len(paths) == 2:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from regard.decode import BeamSearch, Search
 from regard.errors import RunError
 from regard.evaluation import METRICS, Baselines, Evaluation, PadInclusiveScores, SentenceResult, evaluate
-from regard.files import Count, check_shape, read_text
+from regard.files import Count, check_shape, read_text, resolve
 from regard.formats import Pair, read_pairs, tsv
 from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
@@ -121,7 +121,7 @@ def evaluate_files(
     data = run.load_config().data
     pairs = list(track(read_pairs(files, data.source, data.target, data.max_line_bytes), "reading pairs"))
     translator = load(folder, device)
-    test_files = [str(Path(file).resolve()) for file in files]
+    test_files = [str(resolve(file)) for file in files]
     name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
     evaluation = score_run(run, translator, pairs, name, search, metrics, test_files, split_sentences)
     trained_sources = load_trained_sources(folder)

@@ -10,11 +10,13 @@ from pathlib import Path
 from regard import config as settings
 from regard import run as runs
 from regard.config import Config
+from regard.config.base import MAX_STEPS
 from regard.data.batch import Batches, DataPosition
 from regard.data.store import open_corpus
 from regard.data.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, DivergedError, RunError
+from regard.files import resolve
 from regard.formats import Pair
 from regard.inspection.example import MAX_TOKENS, Example, build_pair_example
 from regard.inspection.pruning import gates
@@ -69,6 +71,10 @@ class PruneOptions:
     finetune_steps: int = FINETUNE_STEPS
     overwrite: bool = False
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.finetune_steps <= MAX_STEPS:
+            raise ConfigError(f"finetune_steps={self.finetune_steps}: must be between 0 and {MAX_STEPS:,}")
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def prune_run(folder: Path, out: Path, pairs: Sequence[Pair], options: PruneOpti
         raise ConfigError("pruning needs dev pairs, and this run holds none: give them with --dev dev.en dev.fr")
     if options.finetune_steps < 0:
         raise ConfigError(f"--finetune-steps {options.finetune_steps}: expected 0 or more")
-    if out.resolve() == folder.resolve():
+    if resolve(out) == resolve(folder):
         raise ConfigError(f"{out}: a run cannot be pruned in place; choose another folder with --out")
     with stage_run(out, options.overwrite) as staged:  # no other process writes there meanwhile
         yield from _prune(staged, folder, pairs, options)
@@ -317,7 +323,7 @@ def _prune_config(config: Config, removed: Sequence[str], init_from: Path) -> Co
     table = config.model_dump(mode="json", exclude_none=True)
     table["model"]["pruned"] = sorted({*config.model.pruned, *removed})
     table["data"] |= {"train": [], "dev": [], "test": []}
-    table["train"]["init_from"] = str(init_from.resolve())
+    table["train"]["init_from"] = str(resolve(init_from))
     return settings.build(table)
 
 

@@ -19,6 +19,7 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 from sacrebleu.utils import SACREBLEU_DIR
 
 from regard.errors import DataError
+from regard.files import read_bytes
 from regard.languages import identify_texts, main_script, normalize_code
 from regard.languages.scripts import DEFAULT_LANGUAGE, UNSPACED_SCRIPTS, scripts_of
 
@@ -132,8 +133,10 @@ class SentencePieceTokenization:
 
     def __init__(self, name: str, path: Path) -> None:
         try:
-            content = path.read_bytes()
+            content = read_bytes(path)
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=content)
+            if not content:  # which the library accepts, expecting a model later
+                raise RuntimeError
         except (OSError, RuntimeError):
             raise DataError(f"{path}: not a SentencePiece model; the tokenization {name} needs one") from None
         # The file that sacreBLEU itself would use needs no further name.

@@ -10,6 +10,7 @@ from torch import Tensor
 from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Search
+from regard.errors import ModelError
 from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.modules import device_of, evaluation_mode
@@ -24,6 +25,10 @@ MAX_SOURCE_TOKENS = 16384  # of a batch, padding included
 MAX_CACHE_ELEMENTS = 32 << 20  # of the keys at first, over rows, layers and heads
 MAX_TEACHER_FORCED_TOKENS = 4096  # of a batch whose outputs are known
 MAX_LOGITS = 1 << 24  # of a step, over beams and vocabulary
+NOT_FINITE = (
+    "the model gives no token a finite probability: its weights overflow. Train a new run with a lower "
+    "train.learning_rate, or restore the weights from a copy."
+)
 MIN_ADMISSION_RATIO = 1.0  # of the active sentences: fewer new ones do not pay for the interruption
 
 
@@ -173,6 +178,8 @@ class Translator:
             )
             stepper = ModelStepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
             for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
+                if not hypotheses:
+                    raise ModelError(NOT_FINITE)
                 translations[i] = [Translation(decode(h.ids), h.score, h.truncated) for h in hypotheses]
         return translations
 

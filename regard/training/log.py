@@ -2,15 +2,14 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-from pydantic_core import from_json
+from typing import IO, Any
 
 from regard.errors import RunError
-from regard.files import LineTooLongError, check_shape, iter_lines, open_regular
+from regard.files import MAX_LINE_BYTES, LineTooLongError, check_shape, iter_lines, open_regular, parse_json
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
@@ -21,8 +20,9 @@ class Log:
     def __init__(self, path: Path, keep_bytes: int = 0):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+        open_regular(path).close()  # a pipe would be waited for
         with path.open("r+b") as file:
-            file.truncate(_complete_lines_size(file.read(keep_bytes)))
+            file.truncate(_complete_lines_size(file, keep_bytes))
         self._file = path.open("a", encoding="utf-8", newline="\n")
 
     @property
@@ -95,7 +95,7 @@ def read_json_lines(path: Path) -> Iterator[Any]:
         with open_regular(path) as file:
             for line in iter_lines(file):
                 with contextlib.suppress(ValueError):  # damage costs a point of a curve, no more
-                    yield from_json(line)
+                    yield parse_json(line, finite=False)  # a training that diverges has losses that are not
     except (OSError, LineTooLongError) as error:
         raise RunError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
@@ -116,6 +116,8 @@ _PARSERS: dict[str, Callable[[Mapping[str, Any]], Step | Validation]] = {
 }
 
 
-def _complete_lines_size(raw: bytes) -> int:
-    """How many bytes are complete lines."""
-    return raw.rfind(b"\n") + 1
+def _complete_lines_size(file: IO[bytes], size: int) -> int:
+    """How many of the first `size` bytes are complete lines."""
+    begin = max(0, min(size, file.seek(0, os.SEEK_END)) - MAX_LINE_BYTES)
+    file.seek(begin)
+    return begin + file.read(min(size - begin, MAX_LINE_BYTES)).rfind(b"\n") + 1

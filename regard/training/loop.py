@@ -72,7 +72,7 @@ class TrainingLoop:
             torch.manual_seed(_mix_seed(self.seed, number * processes.world_size + processes.rank))
             loss, correct, tokens = self._backward(loss_module, [batch for _, batch in group if batch is not None])
             grad_norm = self._clip_gradients()
-            _require_finite(loss, grad_norm, number)
+            require_finite(number, loss, grad_norm)
             # Progress before this step, so that the last step has a learning rate above 0.
             lr_factor = self.schedule(number, processes.broadcast(self.budget.progress(number - 1)))
             learning_rate, *muon_learning_rate = self.optimizers.step(lr_factor)
@@ -115,8 +115,9 @@ def _mix_seed(seed: int, number: int) -> int:
     return (seed * 0x9E3779B97F4A7C15 + number * 0xD1B54A32D192ED03) % 2**63
 
 
-def _require_finite(loss: float, grad_norm: float, number: int) -> None:
-    if not (math.isfinite(loss) and math.isfinite(grad_norm)):
+def require_finite(number: int, *values: float) -> None:
+    """Stop a training whose loss, or whose gradient norm, is not finite at this step."""
+    if not all(map(math.isfinite, values)):
         raise DivergedError(
             f"the loss is no longer a finite number at step {number}. The last checkpoint is intact; train a "
             f"new run with a lower train.learning_rate (half of it, for example) or a longer train.warmup."

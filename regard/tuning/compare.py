@@ -10,6 +10,7 @@ from regard import config as settings
 from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
 from regard.evaluation import Evaluation, evaluate
+from regard.files import resolve
 from regard.formats import Pair, read_lines, read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import evaluate_translator
@@ -194,9 +195,9 @@ def _languages(paths: Sequence[Path]) -> tuple[str, str]:
 def _system_names(paths: Sequence[Path]) -> list[str]:
     """The last part of each path, or the whole path if two systems would have the same name."""
     for n, path in enumerate(paths):
-        if path.resolve() in [other.resolve() for other in paths[:n]]:
+        if resolve(path) in [resolve(other) for other in paths[:n]]:
             raise DataError(f"{path}: given twice; a system cannot be compared with itself")
-    base_names = [path.resolve().name for path in paths]
+    base_names = [resolve(path).name for path in paths]
     return [name if base_names.count(name) == 1 else str(path) for name, path in zip(base_names, paths, strict=True)]
 
 

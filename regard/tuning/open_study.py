@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import config as settings
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError, RegardError, RunError
 from regard.formats import read_pairs
 from regard.run import write_text
 from regard.tuning import storage as storages
@@ -115,8 +115,14 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
             f"seeds = {study.seeds} without dev pairs: each seed would hold out different sentences of the training "
             f"files and be scored on them; give --dev, or set base.data.dev"
         )
-    make_folder(folder, private=bool(study.storage))
-    storage = storages.open_storage(study.storage or storages.sqlite_url(study_folder.database), create=not exists)
+    url = study.storage or storages.sqlite_url(study_folder.database)
+    is_new = _make_folder(folder, private=bool(study.storage))
+    try:
+        storage = storages.open_storage(url, create=not exists)
+    except RegardError:
+        if is_new:
+            folder.rmdir()
+        raise
     stored_study = study.model_copy(
         update={"storage": storages.redact_password(study.storage) if study.storage else ""}
     )
@@ -124,19 +130,27 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
     optuna_study = storages.create_optuna_study(storage, study, text, folder)
     _require_unchanged(studies.loads(optuna_study.user_attrs[STUDY_ATTR], ""), study, folder)
     optuna_study.set_user_attr(STUDY_ATTR, text)
-    write_text(study_folder.study_file, text)
+    _write_study_file(study_folder, text, private=bool(study.storage))
     return _build_worker(study, study_folder, storage, optuna_study)
 
 
-def make_folder(folder: Path, private: bool) -> None:
-    """Make a study folder; one that names a server and its user is for the owner alone."""
-    is_new = not folder.exists()
+def _make_folder(folder: Path, private: bool) -> bool:
+    """Make a study folder, and return whether it is new; one that names a server is for its owner alone."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if is_new and private:
-            folder.chmod(0o700)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700 if private else 0o777)
+    except FileExistsError:
+        return False
     except OSError as error:
         raise RunError(f"{folder}: cannot be created ({error.strerror or error}). Choose another with --out.") from None
+    return True
+
+
+def _write_study_file(study_folder: StudyFolder, text: str, private: bool) -> None:
+    """Write study.toml; one that names a server and its user is for the owner alone, wherever it stands."""
+    if private and not study_folder.study_file.exists():
+        study_folder.study_file.touch(mode=0o600)  # which replacing it keeps
+    write_text(study_folder.study_file, text)
 
 
 def load_study(folder: Path, url: str | None = None) -> StudyWorker:
@@ -147,10 +161,9 @@ def load_study(folder: Path, url: str | None = None) -> StudyWorker:
     if not is_study_folder(folder):
         raise RunError(f"{folder}: not a study folder (it has no {study_folder.study_file.name}).")
     study = studies.load(study_folder.study_file)
-    storage = storages.open_storage(url or study.storage or storages.sqlite_url(study_folder.database), create=False)
-    optuna_study = storages.load_optuna_study(
-        storage, study.name, storages.redact_password(url or study.storage or str(study_folder.database))
-    )
+    url = url or study.storage or storages.sqlite_url(study_folder.database)
+    storage = storages.open_storage(url, create=False)
+    optuna_study = storages.load_optuna_study(storage, study.name, storages.redact_password(url))
     return _build_worker(study, study_folder, storage, optuna_study)
 
 
@@ -164,9 +177,9 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
         folder or (original_folder if original_folder.is_dir() else Path("studies") / study.name)
     )
     if not _check_folder(study_folder, study):
-        make_folder(study_folder.path, private=True)
+        _make_folder(study_folder.path, private=True)
         stored_study = study.model_copy(update={"storage": storages.redact_password(url)})
-        write_text(study_folder.study_file, studies.dump(stored_study))
+        _write_study_file(study_folder, studies.dump(stored_study), private=True)
     return _build_worker(study, study_folder, storage, optuna_study)
 
 

@@ -24,6 +24,7 @@ ParamsKey = tuple[tuple[str, ParamValue], ...]
 
 MAX_GRID_SIZE = 20_000
 MAX_ATTEMPTS = 2_000
+MAX_CHOICES = 10_000  # of one setting: each of them is checked before the first trial
 NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 RANGE = re.compile(rf"\s*(log\s+)?({NUMBER})\s*\.\.\s*({NUMBER})(?:\s+by\s+({NUMBER}))?\s*")
 
@@ -126,6 +127,8 @@ def parse_distribution(name: str, value: Any) -> Distribution:
         if unknown or not {"low", "high"} <= set(value):
             raise ConfigError(f"space: {name}: a range has low and high, and optionally log or step, not {dict(value)}")
         return _build_range(name, value["low"], value["high"], bool(value.get("log", False)), value.get("step"))
+    if isinstance(value, list) and len(value) > MAX_CHOICES:
+        raise ConfigError(f"space: {name}: has {len(value):,} values; at most {MAX_CHOICES:,} are allowed: use a range")
     if isinstance(value, list) and value and all(isinstance(one, ParamValue) for one in value):
         if len(set(value)) < len(value):
             raise ConfigError(f"space: {name}: a value is repeated in {value}; list each value once")
@@ -240,13 +243,15 @@ def make_constraint(base: Config, conditions: Sequence[str]) -> Callable[[Params
     return is_valid
 
 
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+}
+COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -254,6 +259,9 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+MAX_CONDITIONS, MAX_CONDITION_CHARACTERS, MAX_TERMS = 20, 1_000, 50
+"""Conditions are computed for every combination of a grid: their cost is bounded before the first one is."""
+MAX_CONSTANT = 1e15
 
 
 @dataclass(frozen=True)
@@ -265,12 +273,21 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> "Condition":
+        shown = repr(text) if len(text) <= MAX_CONDITION_CHARACTERS else f"{text[:60]!r}…"
+        if len(text) > MAX_CONDITION_CHARACTERS:
+            raise ConfigError(f"condition {shown}: has more than {MAX_CONDITION_CHARACTERS:,} characters; split it")
         try:
             tree = ast.parse(text, mode="eval").body
-            _validate_expression(tree, {setting.name for setting in settings.describe()}, text)
-        except SyntaxError:
-            raise ConfigError(f"condition {text!r}: not an expression; {EXPECTED_SYNTAX}") from None
-        return cls(text, tree)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: of too many brackets
+            raise ConfigError(f"condition {shown}: not an expression; {EXPECTED_SYNTAX}") from None
+        # A dotted name is attributes around one name. The walk does not recurse, as all that follows does.
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr) and not isinstance(node, ast.Attribute)]
+        if len(nodes) > MAX_TERMS:
+            raise ConfigError(
+                f"condition {shown}: has {len(nodes)} terms and operations, at most {MAX_TERMS} are allowed; split it"
+            )
+        _validate_expression(tree, {setting.name for setting in settings.describe()}, shown)
+        return cls(text, _SettingNames().visit(tree))
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         try:
@@ -284,27 +301,29 @@ class Condition:
 EXPECTED_SYNTAX = 'write it like "model.dim % model.heads == 0" or "model.layers * model.dim <= 1536"'
 
 
-def _validate_expression(node: ast.expr, setting_names: Collection[str], text: str) -> None:
+def _validate_expression(node: ast.expr, setting_names: Collection[str], shown: str) -> None:
     """Refuse everything but arithmetic over known settings, before anything is evaluated."""
+    inner: Sequence[ast.expr] = ()
     match node:
+        case ast.Constant(value=int() | float() as number) if not abs(number) <= MAX_CONSTANT:
+            raise ConfigError(f"condition {shown}: a number is larger than {MAX_CONSTANT:.0e}; no setting is")
         case ast.Constant(value=int() | float() | str() | bool()):
-            return
+            pass
         case ast.Attribute() | ast.Name():
             if ast.unparse(node) not in setting_names:
-                raise ConfigError(f"condition {text!r}: unknown setting {ast.unparse(node)!r}; see `regard settings`")
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            _validate_expression(left, setting_names, text)
-            _validate_expression(right, setting_names, text)
+                raise ConfigError(f"condition {shown}: unknown setting {ast.unparse(node)!r}; see `regard settings`")
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+            inner = (left, right)
         case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
-            _validate_expression(operand, setting_names, text)
+            inner = (operand,)
         case ast.BoolOp(values=values):
-            for value in values:
-                _validate_expression(value, setting_names, text)
-        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in OPERATORS for op in ops):
-            for value in (left, *comparators):
-                _validate_expression(value, setting_names, text)
+            inner = values
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in COMPARISONS for op in ops):
+            inner = (left, *comparators)
         case _:
-            raise ConfigError(f"condition {text!r}: {ast.unparse(node)!r} is not supported; {EXPECTED_SYNTAX}")
+            raise ConfigError(f"condition {shown}: {ast.unparse(node)!r} is not supported; {EXPECTED_SYNTAX}")
+    for part in inner:
+        _validate_expression(part, setting_names, shown)
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -312,7 +331,9 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Constant(value=value):
             return value
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
+            return ARITHMETIC[type(op)](
+                _require_number(_evaluate(left, values)), _require_number(_evaluate(right, values))
+            )
         case ast.UnaryOp(op=op, operand=operand):
             operand_value = _evaluate(operand, values)
             return not operand_value if isinstance(op, ast.Not) else -operand_value
@@ -322,12 +343,26 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             part_values = [_evaluate(part, values) for part in (left, *comparators)]
             return all(
-                OPERATORS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(part_values), strict=True)
+                COMPARISONS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(part_values), strict=True)
             )
-        case _:
-            return values[ast.unparse(node)]
+        case ast.Name(id=name):
+            return values[name]
+
+
+class _SettingNames(ast.NodeTransformer):
+    """A dotted name as one node: an expression is parsed once and computed often."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
+        return ast.Name(ast.unparse(node), ast.Load())
+
+
+def _require_number(value: Any) -> Any:
+    """Text is only compared: 'x' * 10**9 and '%999999999d' % 1 are gigabytes."""
+    if not isinstance(value, int | float):
+        raise TypeError(value)
+    return value
 
 
 def _format_values(tree: ast.expr, values: Mapping[str, Any]) -> str:
-    names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return ", ".join(f"{name}={values[name]}" for name in sorted(names & values.keys()))

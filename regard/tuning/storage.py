@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from regard.atomic import SURROGATES
 from regard.errors import ConfigError, RunError
-from regard.files import open_lock, open_regular
+from regard.files import open_lock, open_regular, resolve
 from regard.tuning.study import Study
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ HARMLESS_PARAMETERS = frozenset(
     }
 )
 HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_./-]{1,60}")
+HARMLESS_NAME = re.compile(r"[\w.~+-]{0,100}")
+"""The user, the host and the database of a server; other characters may be a password that is written wrong."""
+HARMLESS_FILE = re.compile(r"[^;#&]*")
 URL_SEPARATORS = re.compile(r"[:/?#\[\]@&=;,\s]+")
 MIN_SECRET = 3  # characters: a shorter word would be found in any sentence
 SQLITE_HEAD = b"SQLite format 3\0"
@@ -34,7 +38,13 @@ SQLITE_TIMEOUT_SECONDS = 120  # wait for a file that another worker is writing
 
 
 def sqlite_url(database: Path) -> str:
-    return f"sqlite:///{database}"
+    """The URL of a file, whose name may hold the characters that divide URLs."""
+    _import_optuna()
+    from sqlalchemy.engine import URL
+
+    if SURROGATES.search(str(database)):
+        raise ConfigError(f"{database}: its name is not UTF-8, as that of a database must be; choose another folder")
+    return URL.create("sqlite", database=str(database)).render_as_string()
 
 
 def open_storage(url: str, create: bool) -> "RDBStorage":
@@ -102,7 +112,7 @@ def redact_password(url: str) -> str:
     password anywhere.
     """
     parsed_url = _parse_url(url)
-    if parsed_url is None or "@" in f"{parsed_url.username}{parsed_url.host}":
+    if parsed_url is None or not _is_harmless(parsed_url):
         scheme = re.match(r"[a-z0-9_+]{1,30}(?=://)", url)
         return f"{scheme[0] if scheme else ''}://{HIDDEN}"
     secret_names = [
@@ -113,12 +123,20 @@ def redact_password(url: str) -> str:
     return parsed_url._replace(password=None).difference_update_query(secret_names).render_as_string()
 
 
+def _is_harmless(url: "URL") -> bool:
+    """Whether the parts of a URL that are shown are names, and nothing else is hidden in them."""
+    database = HARMLESS_FILE if url.drivername.startswith("sqlite") else HARMLESS_NAME
+    names = all(HARMLESS_NAME.fullmatch(part or "") for part in (url.username, url.host))
+    return names and database.fullmatch(url.database or "") is not None
+
+
 def redact_message(message: str, url: str) -> str:
     """A message of another library without any part of the URL that `redact_password` leaves out."""
     shown = redact_password(url)
     message = message.replace(url, shown)
     kept_words = {form for word in URL_SEPARATORS.split(shown) for form in (word, unquote(word))}
-    for word in sorted(set(URL_SEPARATORS.split(url)), key=len, reverse=True):
+    words = {*URL_SEPARATORS.split(url), *URL_SEPARATORS.split(unquote(url))}  # an encoded separator is one, too
+    for word in sorted(words, key=len, reverse=True):
         for form in {word, unquote(word)} - kept_words:
             message = message.replace(form, HIDDEN) if len(form) >= MIN_SECRET else message
     return message
@@ -129,7 +147,7 @@ def _parse_url(url: str) -> "URL | None":
     from sqlalchemy.exc import ArgumentError
 
     try:
-        return make_url(url)
+        return None if SURROGATES.search(url) else make_url(url)
     except (ArgumentError, ValueError):  # ValueError: the port is not a number
         return None
 
@@ -140,7 +158,7 @@ def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: 
         storage=storage, study_name=study.name, direction=study.direction, load_if_exists=True
     )
     if STUDY_ATTR not in optuna_study.user_attrs:
-        optuna_study.set_user_attr(FOLDER_ATTR, str(folder.resolve()))
+        optuna_study.set_user_attr(FOLDER_ATTR, str(resolve(folder)))
         optuna_study.set_user_attr(STUDY_ATTR, text)
     return optuna_study
 

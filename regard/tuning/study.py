@@ -16,6 +16,8 @@ from regard.config import Config, Settings
 from regard.config.base import MAX_EPOCHS, MAX_MINUTES, MAX_STEPS, MAX_TOKENS
 from regard.errors import ConfigError
 from regard.tuning.space import (
+    MAX_CHOICES,
+    MAX_CONDITIONS,
     NO_VALID_PARAMS,
     Categorical,
     Condition,
@@ -77,11 +79,11 @@ class Study(Settings):
     each: TrialBudget = TrialBudget()
     base: Config = Config()
     """Settings that all trials share, as in a config file."""
-    sets: dict[str, dict[str, ParamValue]] = {}
+    sets: dict[str, dict[str, ParamValue]] = Field(default={}, max_length=MAX_CHOICES)
     """Named combinations, each a table of settings."""
     space: dict[str, Any] = {}
     """Choices, ranges and log ranges by setting name."""
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = Field(default=(), max_length=MAX_CONDITIONS)
     """Conditions between settings, as in "model.dim % model.heads == 0"."""
 
     @field_validator("sets", mode="before")

@@ -1,12 +1,15 @@
 """A number -> a folder with one damaged input, and a command that reads it."""
 
 import contextlib
+import functools
 import gzip
 import hashlib
 import json
 import os
 import random
 import shutil
+import sqlite3
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -29,10 +32,18 @@ RUN_COMMANDS: tuple[list[str], ...] = (
     ["report", "run"],
     ["prune", "run", "--keep", "2", "--finetune-steps", "0", "--out", "pruned"],
     ["export", "run", "--to", "ctranslate2", "--out", "exported"],
+    ["export", "run", "--to", "marian", "--out", "exported"],
     ["train", *DEV, "--from", "run", "--steps", "1", "--out", "new"],
     ["compare", "run", "dev.fr", "--on", *DEV, "--beam", "1", "--out", "compared"],
     ["bench", "run", "--seconds", "0.01"],
     ["train", *TEXT_FILES[:2], "--out", "run", "--overwrite", "--steps", "1", *SETTINGS],
+)
+IMPORTED_COMMANDS: tuple[list[str], ...] = (
+    ["translate", "imported", "input.txt", "--beam", "1"],
+    ["export", "imported", "--to", "marian", "--out", "exported"],
+    ["evaluate", "imported", *DEV, "--beam", "1"],
+    ["heads", "imported", *DEV, "--sentences", "2"],
+    ["train", *DEV, "--from", "imported", "--steps", "1", "--out", "new"],
 )
 ENCODER_COMMANDS: tuple[list[str], ...] = (
     ["senses", "encoder", "dog", "senses.tsv"],
@@ -41,11 +52,13 @@ ENCODER_COMMANDS: tuple[list[str], ...] = (
     ["export", "encoder", "--to", "marian", "--out", "exported"],
 )
 BOMBS = {
-    "one line": b"x" * 400_000_000,
-    "zeros": bytes(400_000_000),
-    "elements": b"<tmx><header/><body>" + b"<a/>" * 80_000_000,
-    "entities": b'<!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa">]><tmx>&a;</tmx>',
+    "one line": (b"", b"x"),
+    "zeros": (b"", b"\0"),
+    "elements": (b"<tmx><header/><body>", b"<a/>"),
 }
+"""How a file begins, and what is repeated after it until it has BOMB_BYTES."""
+BOMB_BYTES = 400_000_000
+ENTITIES = b'<!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa">]><tmx>&a;</tmx>'
 
 
 def make(number: int, seed: int, seeds: Path, root: Path) -> Case:
@@ -63,8 +76,14 @@ def _copy(seeds: Path, folder: Path, *names: str) -> None:
         shutil.copytree(source, folder / name) if source.is_dir() else shutil.copyfile(source, folder / name)
 
 
+MAX_BYTES = 1 << 26  # of a file that is damaged once more
+
+
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    """Those that a command reads and that are still files: pictures and pages are only written."""
+    written = {".svg", ".png", ".html", ""}
+    regular = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in regular if path.suffix not in written and path.stat().st_size < MAX_BYTES)
 
 
 def damage(path: Path, rng: random.Random) -> str:
@@ -79,7 +98,10 @@ def damage(path: Path, rng: random.Random) -> str:
         ".db": mutate.database_of,
     }
     change = by_suffix.get(path.suffix, mutate.bytes_of) if rng.random() < 0.75 else mutate.bytes_of
-    return f"{path.name}: {change(path, rng)}"
+    try:
+        return f"{path.name}: {change(path, rng)}"
+    except (ValueError, LookupError, RecursionError, struct.error, sqlite3.Error):  # it was damaged before
+        return f"{path.name}: {mutate.bytes_of(path, rng)}"
 
 
 def _reseal(run: Path) -> None:
@@ -109,7 +131,7 @@ def _run_case(number: int, name: str, rng: random.Random, seeds: Path, folder: P
 def _imported_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
     if rng.random() < 0.5:
         _copy(seeds, folder, "imported", *TEXT_FILES)
-        run, argv = folder / "imported", ["translate", "imported", "input.txt", "--beam", "1"]
+        run, argv = folder / "imported", list(rng.choice(IMPORTED_COMMANDS))
     else:
         _copy(seeds, folder, "encoder", "senses.tsv")
         run, argv = folder / "encoder", list(rng.choice(ENCODER_COMMANDS))
@@ -153,7 +175,7 @@ def _study_case(number: int, name: str, rng: random.Random, seeds: Path, folder:
 
 
 def _import_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
-    kind = rng.choice(("marian", "bert"))
+    kind = rng.choice(("marian", "bert", "pickled"))
     _copy(seeds, folder, kind)
     done = damage(rng.choice(_files(folder / kind)), rng)
     return Case(number, name, folder, ["import", kind, "--out", "new"], done)
@@ -188,23 +210,22 @@ def _corpus_case(number: int, name: str, rng: random.Random, seeds: Path, folder
 
 
 def _bomb(folder: Path, rng: random.Random) -> tuple[str, str]:
-    kind, content = rng.choice(list(BOMBS.items()))
+    kind = rng.choice((*BOMBS, "entities"))
     file = {"elements": "bomb.tmx.gz", "entities": "bomb.tmx"}.get(kind) or rng.choice(
-        ("bomb.tsv.gz", "bomb.jsonl.gz", "bomb.po.gz")
+        ("bomb.tsv.gz", "bomb.jsonl.gz", "bomb.po.gz", "bomb.txt.gz")
     )
-    packed = _compressed(kind, content) if file.endswith(".gz") else content
-    (folder / file).write_bytes(packed)
+    (folder / file).write_bytes(ENTITIES if kind == "entities" else _compressed(kind))
     return file, f"a bomb of {kind}"
 
 
-_CACHE: dict[str, bytes] = {}
-
-
-def _compressed(kind: str, content: bytes) -> bytes:
-    if kind not in _CACHE:
-        compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
-        _CACHE[kind] = compressor.compress(content) + compressor.flush()
-    return _CACHE[kind]
+@functools.cache
+def _compressed(kind: str) -> bytes:
+    """Never all of it in memory: a forked process has the pages of its parent."""
+    begin, unit = BOMBS[kind]
+    block = unit * (1_000_000 // len(unit))
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    parts = [compressor.compress(begin), *(compressor.compress(block) for _ in range(BOMB_BYTES // len(block)))]
+    return b"".join((*parts, compressor.flush()))
 
 
 XML_DAMAGE = (
@@ -245,6 +266,36 @@ def _damage_corpus(path: Path, rng: random.Random) -> str:
     return (mutate.kind_of if rng.random() < 0.15 else change)(path, rng)
 
 
+def _file_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
+    """Files that options name, which belong to no run: gold links, senses, a tokenizer, and what stands at --out."""
+    _copy(seeds, folder, "run", "encoder", "links.txt", "senses.tsv", *TEXT_FILES, "imported")
+    shutil.copyfile(folder / "imported" / "tokenizer.source.model", folder / "tokenizer.model")
+    file, argv = rng.choice(FILE_COMMANDS)
+    if file.startswith("out"):
+        (folder / file).write_text("mine")
+        done = mutate.kind_of(folder / file, rng)
+    else:
+        done = damage(folder / file, rng)
+    return Case(number, name, folder, list(argv), f"{file}: {done}", prints_text=argv[0] == "translate")
+
+
+FILE_COMMANDS: tuple[tuple[str, list[str]], ...] = (
+    ("links.txt", ["heads", "run", *DEV, "--sentences", "5", "--gold", "links.txt"]),
+    ("senses.tsv", ["senses", "encoder", "dog", "senses.tsv"]),
+    ("tokenizer.model", ["evaluate", "run", *DEV, "--beam", "1", "--tokenize", "flores200:tokenizer.model"]),
+    ("input.txt", ["translate", "run", "input.txt", "--beam", "1", "--json"]),
+    ("input.txt", ["look", "run", "input.txt", "--out", "look.html"]),
+    ("dev.fr", ["compare", "run", "dev.fr", "--on", *DEV, "--beam", "1", "--out", "compared"]),
+    ("out", ["translate", "run", "input.txt", "--beam", "1", "--out", "out"]),
+    ("out", ["export", "run", "--to", "ctranslate2", "--out", "out"]),
+    ("out", ["import", "imported", "--out", "out"]),
+    ("out", ["train", *TEXT_FILES[:2], "--out", "out", "--overwrite", "--steps", "1", *SETTINGS]),
+    ("out", ["prune", "run", "--keep", "2", "--finetune-steps", "0", "--out", "out"]),
+    ("out", ["tune", *TEXT_FILES[:2], "--over", "model.dropout=0.1,0.2", "--steps-each", "1", "--trials", "1", "--out", "out"]),
+    ("out", ["heads", "run", "--sentences", "2", "--csv", "out"]),
+    ("out", ["doctor", *TEXT_FILES[:2], "--fix", "out"]),
+    ("out", ["corpus", "--pairs", "3", "--out", "out"]),
+)  # fmt: skip
 NUMBERS = (
     "nan",
     "inf",
@@ -263,7 +314,7 @@ NUMBERS = (
     "²",
 )
 OPTIONS: tuple[tuple[list[str], tuple[str, ...]], ...] = (
-    (["translate", "run", "input.txt"], ("--beam", "--alpha", "--nbest", "--temperature", "--top-k", "--top-p", "--seed", "--workers", "--long", "--quantize", "--device", "--engine")),
+    (["translate", "run", "input.txt"], ("--beam", "--alpha", "--nbest", "--temperature", "--top-k", "--top-p", "--seed", "--workers", "--long", "--quantize", "--device", "--engine", "--split-sentences", "--issues")),
     (["translate", "run", "input.txt", "--sample"], ("--temperature", "--top-k", "--top-p", "--seed")),
     (["evaluate", "run", *DEV], ("--beam", "--alpha", "--tokenize", "--device")),
     (["heads", "run"], ("--sentences", "--ablate", "--device", "--gold")),
@@ -278,20 +329,14 @@ OPTIONS: tuple[tuple[list[str], tuple[str, ...]], ...] = (
     (["bench"], ("--seconds",)),
     (["compare", "run", "dev.fr", "--on", *DEV], ("--beam", "--alpha", "--device")),
     (["corpus"], ("--pairs", "--seed", "--out")),
+    (["demo", "--out", "run"], ("--seed",)),
+    (["train", "--resume", "run"], ("--steps", "--minutes", "--epochs", "--threads", "--track", "--seed")),
+    (["export", "run", "--out", "e"], ("--to", "--quantize")),
+    (["doctor", *TEXT_FILES[:2]], ("--keep", "--drop", "--source", "--target")),
+    (["senses", "encoder", "dog", "senses.tsv"], ("--device", "--csv")),
 )  # fmt: skip
-ENDLESS = {
-    "--steps",
-    "--minutes",
-    "--epochs",
-    "--steps-each",
-    "--trials",
-    "--seeds",
-    "--minutes-each",
-    "--epochs-each",
-    "--finetune-steps",
-    "--seconds",
-}
-"""Options for which a large number is a long wish, not a fault."""
+ENDLESS = {"--steps", "--minutes", "--epochs", "--steps-each", "--trials", "--seeds", "--minutes-each", "--epochs-each", "--tokens-each", "--finetune-steps"}  # fmt: skip
+"""Options of which 100,000 is a long wish, not a fault."""
 SETTING_VALUES = (
     "nan",
     "inf",
@@ -322,7 +367,7 @@ OVER = (
 
 
 def _option_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
-    _copy(seeds, folder, "run", *TEXT_FILES)
+    _copy(seeds, folder, "run", "encoder", "senses.tsv", *TEXT_FILES)
     argv, names = rng.choice(OPTIONS)
     kind = rng.random()
     if kind < 0.2:
@@ -334,11 +379,7 @@ def _option_case(number: int, name: str, rng: random.Random, seeds: Path, folder
         extra = ["--over", f"{setting}={rng.choice(OVER)}"]
     else:
         option = rng.choice(names)
-        endless = {"1e308", "100000", "999999999999", "9" * 400, "inf"} if option in ENDLESS else set()
-        extra = [
-            option,
-            rng.choice([value for value in NUMBERS if value not in endless or value in ("inf", "9" * 400)]),
-        ]
+        extra = [option, rng.choice([value for value in NUMBERS if value != "100000" or option not in ENDLESS])]
     return Case(number, name, folder, [*argv, *extra], " ".join(extra)[:80], prints_text=argv[0] == "translate")
 
 
@@ -405,6 +446,12 @@ def _name_case(number: int, name: str, rng: random.Random, seeds: Path, folder: 
             ],
             ["tune", f"{here}.toml"],
             ["report", f"{here}.run"],
+            ["train", here, "train.fr", "--out", "new", "--steps", "1", *SETTINGS, "--track", "tensorboard"],
+            ["train", *TEXT_FILES[:2], "--from", f"{here}.run", "--steps", "1", "--out", "new"],
+            ["look", "run", odd, "--out", "look.html"],
+            ["translate", "run", here, "--issues", f"{here}.issues", "--beam", "1", "--json"],
+            ["heads", "run", f"{here}.tsv", "--sentences", "2", "--pharaoh", f"{here}.links"],
+            ["doctor", f"{here}.tsv", "--json"],
             ["prune", f"{here}.run", "--keep", "2", "--finetune-steps", "0", "--out", f"{here}.pruned"],
         )
     )
@@ -432,6 +479,19 @@ STORAGES = (
     "https://user:{s}@127.0.0.1:1/db",
     "sqlite://user:{s}@host/a.db",
     "\x1b[31m://user:{s}@host",
+    "postgresql://user:p@{s}@127.0.0.1:1/db",
+    "POSTGRESQL://user:{s}@127.0.0.1:1/db",
+    " postgresql://user:{s}@127.0.0.1:1/db\n",
+    "postgresql://127.0.0.1:1/db#password={s}",
+    "postgresql://127.0.0.1:1/db;password={s}",
+    "jdbc:postgresql://127.0.0.1:1/db?user=u&password={s}",
+    "postgresql:///db?host=127.0.0.1&port=1&password={s}",
+    "postgresql://user:/#?{s}@127.0.0.1:1/db",
+    "postgresql://user%3A{s}@127.0.0.1:1/db",
+    "postgresql://user;{s}@127.0.0.1:1/db",
+    "sqlite:///a.db;key={s}",
+    "sqlite:///study/study.db?key={s}",
+    "password={s}",
 )  # fmt: skip
 
 
@@ -440,6 +500,7 @@ def _storage_case(number: int, name: str, rng: random.Random, seeds: Path, folde
     _copy(seeds, folder, "study", "study.toml", *TEXT_FILES[:4])
     secret = rng.choice((SECRET.replace("/", ""), ENCODED_SECRET))
     url = rng.choice(STORAGES).format(s=secret)
+    secrets = (secret, SECRET.partition("/")[0])
     tiny = ["--steps-each", "1", "--trials", "1"]
     argv = rng.choice(
         (
@@ -452,7 +513,7 @@ def _storage_case(number: int, name: str, rng: random.Random, seeds: Path, folde
         )
     )
     (folder / "secret.toml").write_text(f"storage = {json.dumps(url)}\n" + (folder / "study.toml").read_text())
-    return Case(number, name, folder, argv, url, secret=secret, inputs=frozenset({"secret.toml"}))
+    return Case(number, name, folder, argv, url, secrets=secrets, inputs=frozenset({"secret.toml"}))
 
 
 TARGETS = (
@@ -469,4 +530,5 @@ TARGETS = (
     ("name", _name_case),
     ("storage", _storage_case),
     ("engine", _engine_case),
+    ("file", _file_case),
 )

@@ -187,11 +187,18 @@ def _sparse(path: Path) -> None:
         file.truncate(1 << 36)
 
 
+def _link_outside(path: Path) -> None:
+    """A file that is not the program's; and not the system's, which a fault would write to."""
+    case = next(folder for folder in path.absolute().parents if folder.name.startswith("case"))
+    (case / "outside.txt").write_text("root:x:0:0\n" * 25)
+    path.symlink_to(case / "outside.txt")
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     "a pipe": lambda path: os.mkfifo(path),
     "a link to /dev/zero": lambda path: path.symlink_to("/dev/zero"),
     "a link to /dev/full": lambda path: path.symlink_to("/dev/full"),
-    "a link to /etc/passwd": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to a file outside": _link_outside,
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a link to nothing": lambda path: path.symlink_to("nothing"),
     "a link to a folder": lambda path: path.symlink_to("."),

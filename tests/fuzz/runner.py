@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SECONDS = 20.0
+"""On a machine that is otherwise idle; on a busy one a command has as much more as others take from it."""
 MEMORY = 2 << 30
 CRASHED = 99  # exit code of a command that raised
 ALLOWED_CODES = frozenset({0, 1, 2})
@@ -31,11 +32,11 @@ class Case:
     folder: Path
     argv: list[str]
     damage: str = ""
-    secret: str = ""
+    secrets: tuple[str, ...] = ()
     prints_text: bool = False
     """Whether standard output is a translation, which may hold any character."""
     inputs: frozenset[str] = field(default_factory=frozenset)
-    """Files that may hold the secret, because they held it before."""
+    """Files that may hold a secret, because they held it before."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,13 @@ def run_all(cases: Iterable[Case], jobs: int = 1, seconds: float = SECONDS) -> I
             case, begin = running.pop(pid)
             yield _judge(case, status, time.monotonic() - begin, max(0, usage.ru_maxrss * 1024 - baseline))
             continue
+        limit = seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         for child, (case, begin) in list(running.items()):
-            if time.monotonic() - begin > seconds:
+            if time.monotonic() - begin > limit:
                 _kill(child)
                 os.waitpid(child, 0)
                 del running[child]
-                yield Verdict(case, f"hang: no end within {seconds:.0f} s", seconds, 0, _output(case), -1)
+                yield Verdict(case, f"hang: no end within {limit:.0f} s", limit, 0, _output(case), -1)
         time.sleep(0.002)
 
 
@@ -115,6 +117,9 @@ def _enter(folder: Path) -> None:
     files = (os.open(os.devnull, os.O_RDONLY), *(_new_file(folder, name) for name in (".stdout", ".stderr")))
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
+    # As Python opens them by itself in a UTF-8 locale, whatever the parent has made of them.
+    sys.stdout = open(1, "w", encoding="utf-8", errors="strict", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
 
 
 def _new_file(folder: Path, name: str) -> int:
@@ -160,13 +165,13 @@ def _fault(case: Case, code: int, growth: int, output: str) -> str:
 
 
 def _leak(case: Case, output: str) -> str:
-    if not case.secret:
-        return ""
-    if case.secret in output:
+    if any(secret in output for secret in case.secrets):
         return "secret is printed"
-    for path in case.folder.rglob("*"):
-        if path.is_file() and path.name not in case.inputs and case.secret.encode() in path.read_bytes():
-            return f"secret is in {path.relative_to(case.folder)}"
+    for path in case.folder.rglob("*") if case.secrets else ():
+        if path.is_file() and path.name not in case.inputs:
+            raw = path.read_bytes()
+            if any(secret.encode() in raw for secret in case.secrets):
+                return f"secret is in {path.relative_to(case.folder)}"
     return ""
 
 

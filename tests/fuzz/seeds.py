@@ -1,15 +1,18 @@
 """Valid inputs of every kind, made once by the program itself, as small as they can be."""
 
+import contextlib
 import gzip
 import json
+import shutil
 import sys
+import warnings
 from pathlib import Path
 
 from tests.fuzz import runner
 
 PRELOADED = (
     "torch", "sacrebleu", "altair", "rich", "optuna", "sqlalchemy", "lxml.etree", "sentencepiece", "tokenizers",
-    "ctranslate2", "safetensors.torch", "vl_convert", "scipy.stats", "scipy.sparse.csgraph", "regard.cli",
+    "ctranslate2", "safetensors.torch", "torch._dynamo", "vl_convert", "scipy.stats", "scipy.sparse.csgraph", "regard.cli",
 )  # fmt: skip
 TINY = {
     "data.vocab_size": "300",
@@ -30,12 +33,12 @@ MODULES = ".modules"
 
 
 def preload(names: tuple[str, ...] = PRELOADED) -> None:
-    """Import everything that a command would import late; a library that is not installed is left out."""
-    for name in names:
-        try:
-            __import__(name)
-        except ImportError:
-            continue
+    """Import everything that a command would import late; what cannot be imported is left to the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in names:
+            with contextlib.suppress(Exception):
+                __import__(name)
 
 
 def build(folder: Path) -> None:
@@ -50,6 +53,7 @@ def build(folder: Path) -> None:
     _command(folder, "train", *run, *post_norm, "--steps", "1", "--out", "post")
     _command(folder, "export", "post", "--to", "marian", "--out", "marian")
     _command(folder, "import", "marian", "--out", "imported")
+    _check(runner.call(lambda: _write_pickle(folder / "marian", folder / "pickled"), folder), folder, "pickled")
     _check(runner.call(lambda: _write_bert(folder / "bert"), folder), folder, "bert")
     _command(folder, "import", "bert", "--out", "encoder")
     (folder / "config.toml").write_text(_config(folder), encoding="utf-8")
@@ -70,9 +74,7 @@ def _command(folder: Path, *argv: str) -> None:
             main(list(argv))
         finally:
             with (folder / MODULES).open("a") as file:
-                file.write(
-                    "\n".join(name for name in sys.modules if name.startswith(("regard", "optuna", "altair"))) + "\n"
-                )
+                file.write("\n".join(name for name in sys.modules if not name.startswith(("__main__", "tests"))) + "\n")
 
     _check(runner.call(run, folder), folder, argv[0])
 
@@ -156,6 +158,17 @@ def _write_bert(folder: Path) -> None:
         first = next((count for part, count in rows.items() if part in name), d)
         tensors[name] = torch.randn(d) if "LayerNorm" in name or name.endswith("bias") else torch.randn(first, d)
     weights.write(tensors, folder / "model.safetensors")
+
+
+def _write_pickle(source: Path, folder: Path) -> None:
+    """A Marian folder whose weights are the older pickle file."""
+    import torch
+
+    from regard.model import weights
+
+    shutil.copytree(source, folder)
+    torch.save(weights.read(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
 
 
 def _config(folder: Path) -> str:

@@ -171,6 +171,18 @@ def test_sentencepiece_models_are_local_files(tmp_path: Path):
     assert "tok:flores200:" in ours.signature and "tok:flores200|" in theirs["signature"]
 
 
+def test_a_file_that_is_no_model_is_refused_at_once(tmp_path: Path):
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "text").write_text("no model")
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("empty", "text", "zeros", "pipe", "missing"):
+        with pytest.raises(
+            DataError, match=rf"{name}: not a SentencePiece model; the tokenization flores200 needs one"
+        ):
+            parse_tokenization(f"flores200:{tmp_path / name}")
+
+
 @pytest.mark.parametrize("name", ["flores101", "flores200", "spm", "spBLEU-1K"])
 def test_a_model_that_is_not_here_is_asked_for_and_never_requested(name: str, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(tokenizations, "SACREBLEU_DIR", str(tmp_path))

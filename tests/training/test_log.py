@@ -1,7 +1,11 @@
 """log.jsonl: what is written is read, line by line."""
 
 import json
+import math
+import os
+import tracemalloc
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,3 +58,38 @@ def test_a_line_that_was_cut_is_skipped_and_one_of_another_kind_is_named(tmp_pat
     path.write_text('{"kind": "step", "number": 1}\n')
     with pytest.raises(RunError, match=r"log.jsonl: a line is neither .*data_position"):
         list(read(path))
+
+
+def test_a_resumed_log_keeps_the_complete_lines_before_its_checkpoint(tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    write(path)
+    lines = path.read_bytes().split(b"\n")
+    first_two = len(lines[0]) + len(lines[1]) + 2
+    for keep in (first_two, first_two + 1, first_two + len(lines[2])):
+        write(path)
+        Log(path, keep).close()
+        assert list(read(path)) == [STEP, MUON]
+    write(path)
+    Log(path, 2**52).close()  # more than there is
+    assert list(read(path)) == [STEP, MUON, SCORED, UNSCORED]
+
+
+def test_a_log_of_gigabytes_costs_no_memory_and_a_pipe_is_not_waited_for(tmp_path: Path):
+    write(tmp_path / "log.jsonl")
+    size = 1 << 36
+    os.truncate(tmp_path / "log.jsonl", size)  # of which nothing is on the disk
+    tracemalloc.start()
+    Log(tmp_path / "log.jsonl", size).close()
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="is a pipe"):
+        Log(tmp_path / "pipe", 7)
+
+
+def test_a_loss_that_is_not_finite_is_read(tmp_path: Path):
+    with closing(Log(tmp_path / "log.jsonl")) as log:
+        log.write_step(replace(STEP, loss=math.inf))
+        log.write_validation(replace(UNSCORED, loss=math.nan))
+    step, validation = read(tmp_path / "log.jsonl")
+    assert step.loss == math.inf and math.isnan(validation.loss)

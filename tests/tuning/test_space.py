@@ -11,6 +11,8 @@ from regard.errors import ConfigError
 from regard.tuning import study as studies
 from regard.tuning.propose import propose_params
 from regard.tuning.space import (
+    MAX_CHOICES,
+    MAX_CONDITIONS,
     Categorical,
     Condition,
     Range,
@@ -148,6 +150,38 @@ def test_a_condition_is_arithmetic_and_nothing_else():
     for text in ("__import__('os')", "model.dim.__class__", "[1]", "model.dimm > 1", "model.dim >", "lambda: 1"):
         with pytest.raises(ConfigError):
             Condition.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("'a' * 1000000000 == 'b'", "cannot be computed"),
+        ("'%1000000000d' % model.dim == 'b'", "cannot be computed"),
+        ("model.norm + model.norm == 'b'", "cannot be computed"),
+        ("9" * 4000 + " * " + "9" * 4000 + " > 1", "more than 1,000 characters"),
+        ("model.dim * " + "9" * 300 + " > 1", "a number is larger than 1e[+]15"),
+        ("1e309 > 1", "a number is larger"),
+        ("-" * 900 + "1", "not an expression|has 901 terms"),
+        ("not " * 240 + "1", "not an expression|has 241 terms"),
+        ("(" * 400 + "1" + ")" * 400, "not an expression"),
+        (" and ".join(["model.dim"] * 60), "has 61 terms and operations, at most 50"),
+        ("model.dim > \x00", "not an expression"),
+        ("model.dim > '\ud800'", "cannot be computed|not an expression"),
+    ],
+)
+def test_a_condition_has_a_bounded_cost(text: str, problem: str):
+    values = settings.flatten(settings.Config().model_dump(mode="json"))
+    with pytest.raises(ConfigError, match=problem) as caught:
+        Condition.parse(text).holds(values)
+    assert len(str(caught.value)) < 1300
+
+
+def test_a_study_has_a_bounded_number_of_conditions_and_choices():
+    study_of(sampler="tpe", space=FEW, trials=5, conditions=["model.dim > 3"] * MAX_CONDITIONS)
+    with pytest.raises(ConfigError, match=f"conditions=.*at most {MAX_CONDITIONS}"):
+        study_of(sampler="tpe", space=FEW, trials=5, conditions=["model.dim > 3"] * (MAX_CONDITIONS + 1))
+    with pytest.raises(ConfigError, match=r"space: train\.warmup: has 10,001 values"):
+        study_of(sampler="grid", space={"train.warmup": list(range(1, MAX_CHOICES + 2))})
 
 
 def test_a_space_in_which_nothing_fits_says_so():

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import DataError, RunError
+from regard.files import resolve
 from regard.inspection.example import Example
 from regard.inspection.heads.faithfulness import has_choice, jensen_shannon
 from regard.inspection.trace import AttentionTrace, Model, attention_sites, attention_weights
@@ -83,7 +84,7 @@ def _load_reference_model(inspected_run: InspectedRun, example: Example, compare
         model = inspected_run.build_random_model()
         load_weights(model, run, run.weights(int(compare_with)))
         return f"step {int(compare_with):,}", model
-    return Path(compare_with).resolve().name, _load_other_run(Path(compare_with), example)
+    return resolve(compare_with).name, _load_other_run(Path(compare_with), example)
 
 
 def _load_other_run(folder: Path, example: Example) -> Model:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.config import Head
 from regard.errors import ConfigError
+from regard.files import resolve
 from regard.inspection.example import Example, count_pharaoh_words
 from regard.inspection.heads.alignment import AlignmentRanking, format_pharaoh, rank_alignment_heads
 from regard.inspection.heads.importance import AblationCost, ablate_all_but_one, ablate_heads, head_importance
@@ -250,11 +251,11 @@ def measure_heads(
 def find_trained_aligner(run: Run) -> Head | None:
     """The head that guided alignment has trained in this run, or in one that it was initialized from."""
     folders: set[Path] = set()
-    while run.config.exists() and run.folder.resolve() not in folders:
+    while run.config.exists() and resolve(run.folder) not in folders:
         config = run.load_config()
         if (head := guided_head(config)) is not None or not config.train.init_from:
             return None if head is None or str(head) in config.model.pruned else head
-        folders.add(run.folder.resolve())
+        folders.add(resolve(run.folder))
         run = Run(Path(config.train.init_from))
     return None
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Head
+from regard.files import resolve
 from regard.inspection.example import Example, TokenizedText
 from regard.inspection.flow import decompose, norms
 from regard.inspection.flow.attribution import (
@@ -72,7 +73,7 @@ def build_look_data(
     sides = {"source": example.source, "target": example.target, "decoder_input": example.decoder_input}
     builder = _AttentionDataBuilder(inspected_run, model_trace, weight_gradients, table, means, reference)
     return LookData(
-        run=inspected_run.run.folder.resolve().name,
+        run=resolve(inspected_run.run.folder).name,
         pruned=list(inspected_run.config.model.pruned),
         sides={name: _side_data(side) for name, side in sides.items() if side is not None},
         kinds={kind: builder.build(kind, traces) for kind in SIDES if (traces := model_trace.of_kind(kind))},

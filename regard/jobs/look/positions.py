@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import ConfigError
+from regard.files import resolve
 from regard.inspection.example import MAX_TOKENS
 from regard.inspection.positions import PositionEffect, PositionTable, StackPositions, analyze_stack_positions
 from regard.jobs.look.inspected_run import InspectedRun
@@ -93,7 +94,7 @@ def draw_positions(inspected_run: InspectedRun, stack_positions: Sequence[StackP
     """The tables of each stack with their Gram matrices, and below them their effect on the scores of one layer."""
     note = "Below the tables: the scores that positions alone give, with the same token at every position."
     return matrix_grid(
-        f"Positions of {inspected_run.run.folder.resolve().name}", build_position_matrices(stack_positions, layer), note
+        f"Positions of {resolve(inspected_run.run.folder).name}", build_position_matrices(stack_positions, layer), note
     )
 
 

@@ -14,13 +14,20 @@ from regard import run as runs
 from regard.config import Config
 from regard.errors import BusyError, ConfigError, RunError, WriteError
 from regard.exchange import recover
+from regard.files import resolve
 from regard.hardware import ThreadChoice, pick_device, retain_freed_memory, set_threads
 from regard.jobs.text_statistics import write_statistics
 from regard.jobs.train.assemble import build_session
 from regard.jobs.train.estimate import choose_missing_settings, require_memory
 from regard.jobs.train.events import Note, TrainingEvent
 from regard.jobs.train.init_from import copy_init_files, inherit_settings
-from regard.jobs.train.prepare import Preparation, measure_training_text, tokenize_corpora, write_texts
+from regard.jobs.train.prepare import (
+    Preparation,
+    measure_training_text,
+    require_training_files,
+    tokenize_corpora,
+    write_texts,
+)
 from regard.jobs.train.session import StopCallback
 from regard.jobs.train.training_data import open_training_data
 from regard.run import LatestCheckpoint, Run
@@ -40,8 +47,7 @@ def train_run(
     folder: Path, config: Config, overwrite: bool, should_stop: StopCallback, init_from: Path | None = None
 ) -> Iterator[TrainingEvent]:
     """Train a new run, with random weights or with those of another run."""
-    if not config.data.train:
-        raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
+    require_training_files(config)
     require_installed(config.train.track)
     with _join_processes(config) as processes, contextlib.ExitStack() as exit_stack:
         # torchrun restarts all processes when one has died.
@@ -74,7 +80,7 @@ def _create_run(
     """Create the run folder with everything that training needs, and lock it until the exit stack is closed."""
     staged = exit_stack.enter_context(stage_run(folder, overwrite))
     if init_from:
-        if init_from.resolve() == folder.resolve():
+        if resolve(init_from) == resolve(folder):
             raise ConfigError(
                 f"{folder}: a run cannot be initialized from itself and overwritten; choose another --out"
             )

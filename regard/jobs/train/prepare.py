@@ -10,7 +10,7 @@ from regard.data import tokenizer as tokenizer_module
 from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Texts
 from regard.data.tokenizer import Tokenizer, Tokenizers
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.formats import Pair, read_pairs
 from regard.jobs.contamination import TrainingSources, describe_contamination, load_trained_sources
 from regard.jobs.load import load_tokenizer, load_tokenizers
@@ -44,9 +44,15 @@ def diagnose(config: Config) -> Diagnosis:
     """The diagnosis of the files that the settings name."""
     c = config.data
     doctor_settings = DoctorSettings(source=c.source, target=c.target, keep=frozenset(c.keep), drop=frozenset(c.drop))
-    streams = [stream_pairs(config, files) if files else None for files in (c.train, c.dev, c.test)]
-    assert streams[0] is not None
-    return Doctor(doctor_settings).examine(streams[0], streams[1], streams[2])
+    require_training_files(config)
+    dev, test = (stream_pairs(config, files) if files else None for files in (c.dev, c.test))
+    return Doctor(doctor_settings).examine(stream_pairs(config, c.train), dev, test)
+
+
+def require_training_files(config: Config) -> None:
+    """Refuse settings without training files."""
+    if not config.data.train:
+        raise ConfigError("nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set data.train")
 
 
 def write_texts(run: Run, config: Config) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from regard import run as runs
 from regard.config import Config
+from regard.files import resolve
 from regard.jobs.evaluate import score_run
 from regard.jobs.load import load
 from regard.jobs.train.events import (
@@ -31,7 +32,7 @@ from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.log import Log
-from regard.training.loop import Step, TrainingLoop
+from regard.training.loop import Step, TrainingLoop, require_finite
 from regard.training.tracking.tracker import NullTracker
 from regard.training.validate import Validation, Validator
 
@@ -157,7 +158,7 @@ class TrainingSession:
         set_name = "test" if self.data.test is not None else "dev"
         corpus = self.data.test or self.data.dev
         translator = load(self.run.folder, str(next(self.model.parameters()).device))
-        files = [str(Path(file).resolve()) for file in getattr(self.config.data, set_name)]
+        files = [str(resolve(file)) for file in getattr(self.config.data, set_name)]
         evaluation = score_run(self.run, translator, corpus.pairs(), set_name, files=files)
         self.tracker.write_evaluation(last, set_name, evaluation)
         epochs = self.loop.batches.count_epochs(self.state.data_position)
@@ -216,6 +217,7 @@ class TrainingSession:
     def _validate(self, step: int) -> Validation:
         with self.loop.ema.averaged_weights():
             validation = self.validator.validate(step)
+        require_finite(step, validation.loss)  # after a step whose own loss was still finite
         self.log.write_validation(validation)
         self.tracker.write_validation(validation)
         if self._last_validation:

@@ -69,5 +69,7 @@ class IssueLog:
     def _open(self) -> None:
         assert self.path is not None
         file = self._stack.enter_context(open_output(self.path))
-        self._sink = self._stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
+        # A location has the name of a file, which need not be UTF-8.
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._sink = self._stack.enter_context(text)
         self._sink.writelines(tsv.format_row(row) + "\n" for row in [COLUMNS, *self._waiting])

@@ -72,7 +72,7 @@ def text_value(tag: str, text: str) -> Summary.Value:
     """Markdown, which TensorBoard shows among its texts."""
     metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
     shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
-    tensor = TensorProto(dtype=DT_STRING, string_val=[text.encode("utf-8")], tensor_shape=shape)
+    tensor = TensorProto(dtype=DT_STRING, string_val=[text.encode("utf-8", "backslashreplace")], tensor_shape=shape)
     return Summary.Value(tag=tag, metadata=metadata, tensor=tensor)
 
 

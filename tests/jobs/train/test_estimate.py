@@ -6,6 +6,7 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
+from regard.errors import ConfigError
 from regard.jobs.train.estimate import choose_missing_settings, estimate_files
 from regard.jobs.train.prepare import measure_training_text, write_texts
 from regard.run import Run
@@ -19,6 +20,11 @@ def write_corpus(folder: Path, count: int) -> list[str]:
     for side, name in enumerate(("a.en", "a.fr")):
         (folder / name).write_text("".join(f"{pair[side]}\n" for pair in lines), encoding="utf-8")
     return [str(folder / "a.en"), str(folder / "a.fr")]
+
+
+def test_an_estimate_of_no_files_is_refused():
+    with pytest.raises(ConfigError, match="nothing to train on"):
+        estimate_files(settings.build({}))
 
 
 @pytest.mark.parametrize("names", [("train",), ("train", "dev")])

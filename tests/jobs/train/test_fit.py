@@ -10,7 +10,7 @@ import regard
 from regard.atomic import TEMPORARY_SUFFIX
 from regard.config import Config
 from regard.decode import BeamSearch, GreedySearch
-from regard.errors import ConfigError, DataError, RegardError, RunError
+from regard.errors import ConfigError, DataError, ModelError, RegardError, RunError
 from regard.jobs.load import load
 from regard.jobs.train import fit as job
 from regard.jobs.train import session
@@ -284,6 +284,39 @@ def test_a_loss_that_is_no_number_stops_training_and_keeps_the_checkpoint(tmp_pa
     )
     with pytest.raises(RegardError, match=r"no longer a finite number at step \d+.*lower train.learning_rate"):
         train(tmp_path / "run", config)
+
+
+def test_weights_that_overflow_after_the_last_step_are_noticed(tmp_path, tiny):
+    config = tiny("train.steps=1", "train.learning_rate=1e30", "train.warmup=0")
+    with pytest.raises(RegardError, match=r"no longer a finite number at step 1.*lower train.learning_rate"):
+        train(tmp_path / "run", config)
+    assert not Run(tmp_path / "run").best.exists()
+
+
+def test_a_config_that_does_not_fit_its_weights_is_refused_before_anything_is_allocated(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=1"))
+    run = Run(tmp_path / "run")
+    text = run.config.read_text()
+    for change in ("dim = 65536", "layers = 1000", "ffn = 1000000"):  # up to a trillion numbers
+        name = change.partition(" ")[0]
+        run.config.write_text(re.sub(rf"(?m)^{name} = \d+$", change, text))
+        with pytest.raises(RunError, match=r"config.toml: asks for [\d,]+ parameters, but .*safetensors has [\d,]+;"):
+            load(run.folder)
+    run.config.write_text(re.sub(r"(?m)^dim = \d+$", "dim = 10000000", text))
+    with pytest.raises(ConfigError, match=r"model.dim=10000000: .*less than or equal to 65536"):
+        load(run.folder)
+
+
+def test_weights_that_overflow_translate_nothing(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=1"))
+    run = Run(tmp_path / "run")
+    tensors = weights.read(run.best_weights())
+    name = next(name for name in tensors if "embed" in name)
+    weights.write(tensors | {name: torch.full_like(tensors[name], 3e38)}, run.best_weights())
+    run.record_checksums(run.best_weights())
+    for search in (BeamSearch(1), BeamSearch(3)):
+        with pytest.raises(ModelError, match="its weights overflow"):
+            load(run.folder).translate(["The dog runs."], search)
 
 
 def test_damage_is_named_file_by_file(tmp_path, tiny):

@@ -1,5 +1,6 @@
-"""The file of issues: where a stream was named, it is written there."""
+"""The file of issues: where a stream was named, it is written there; names of files need not be UTF-8."""
 
+import os
 import sys
 
 from regard.cli.translate import _open_issue_log
@@ -35,3 +36,11 @@ def test_a_file_beside_the_output_has_what_is_not_shown(tmp_path):
             log.add(f"a.en:{number}", [ISSUE])
     assert len((tmp_path / "out.fr.issues.tsv").read_text().splitlines()) == 100
     assert {path.name for path in tmp_path.iterdir()} == {"out.fr.issues.tsv"}
+
+
+def test_a_location_need_not_be_utf8(tmp_path):
+    with IssueLog(tmp_path / "issues.tsv", max_kept=1) as log:
+        for line in range(3):
+            log.add(os.fsdecode(b"\xff.en") + f":{line}", [TranslationIssue("omission", "far too short")])
+    assert (tmp_path / "issues.tsv").read_text().split("\n")[1] == "\\udcff.en:0\tomission\tfar too short"
+    assert log.counts["omission"] == 3 and len(log.first["omission"]) == 1
