@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 from regard import config as configs
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
@@ -10,7 +11,8 @@ from regard.atomic import open_output
 from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
-from regard.jobs.doctor import write_clean_corpus
+from regard.formats.labeled import ColumnNames
+from regard.jobs.doctor import LabeledFiles, LabelTask, diagnose_labels, write_clean_corpus, write_clean_labels
 from regard.jobs.train.prepare import diagnose
 from regard.progress import track
 
@@ -24,6 +26,10 @@ def doctor(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     fix: AnyPath | None = None,
+    task: str = "translate",
+    text_column: str = "",
+    text_pair_column: str = "",
+    label_column: str = "",
     progress: bool = False,
 ) -> Diagnosis:
     """Check a corpus: what is wrong with it, where, and what is done about it in training.
@@ -34,10 +40,20 @@ def doctor(
 
     `keep` and `drop` name kinds of findings whose pairs are kept or dropped, other than by default. `fix` is a folder
     that a clean copy of the corpus is written to.
+
+    With `task="classify"` the files are texts with labels (.csv, .tsv, .jsonl, fastText's `__label__`, a folder for
+    each class), with `task="tag"` sentences of tagged words (CoNLL's columns, .jsonl). The columns of a table are
+    recognized by usual names, unless they are named.
     """
     if not files:
         raise ConfigError("nothing to check: give two aligned text files, or a .tsv, .jsonl, .tmx, .po or .xlf file")
     data = {"train": list_files(files), "dev": list_files(dev), "test": list_files(test)}
+    columns = ColumnNames(text_column, text_pair_column, label_column)
+    if task != "translate":
+        with showing(progress):
+            return _check_labels(LabeledFiles(cast(LabelTask, task), data, columns), keep, drop, optional_path(fix))
+    if columns != ColumnNames():
+        raise ConfigError("columns are named for texts with labels: add task=classify")
     languages = {"source": source, "target": target}
     config = configs.build({"data": {**data, **languages, "keep": list(keep), "drop": list(drop)}})
     folder = optional_path(fix)
@@ -45,6 +61,13 @@ def doctor(
         diagnosis = diagnose(config)
         if folder is not None:
             write_clean_corpus(config, diagnosis, folder)
+    return diagnosis
+
+
+def _check_labels(labeled: LabeledFiles, keep: Sequence[str], drop: Sequence[str], fix: Path | None) -> Diagnosis:
+    diagnosis = diagnose_labels(labeled, keep, drop)
+    if fix is not None:
+        write_clean_labels(labeled, diagnosis, fix)
     return diagnosis
 
 

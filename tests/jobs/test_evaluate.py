@@ -51,7 +51,9 @@ def test_another_file_is_refused_by_name(tmp_path: Path):
     with pytest.raises(RunError, match=r"test.json: not the scores of a set .* evaluate the run again"):
         read_scores(run, "test")
     write_text(run.sentence_scores("test"), "source\ttarget\n")
-    with pytest.raises(RunError, match=r"test.sentences.tsv: .*expected the columns source, reference.*evaluate the run again"):
+    with pytest.raises(
+        RunError, match=r"test.sentences.tsv: .*expected the columns source, reference.*evaluate the run again"
+    ):
         read_sentences(run, "test")
 
 
