@@ -87,6 +87,12 @@ def test_phrases_of_longer_training_texts_are_counted():
     assert "which flatters the scores: 1 of 4 dev texts" in diagnosis.describe_overlap()
 
 
+def test_parts_are_found_beside_punctuation_and_without_spaces():
+    train = [*CLEAN, ("A joy, really; see it!", "x"), ("私は昨日東京で友達に会いました。", "y")]
+    dev = [("joy really, see", "x"), ("昨日東京で友達", "y"), ("really a joy", "x")]
+    assert found(examine(train, dev)) == {("dev", "part"): (2, Action.NOTED, ["f:1", "f:2"])}
+
+
 def test_kinds_can_be_dropped_and_kept():
     rows = [*CLEAN, CLEAN[3], (" ", "x")]
     assert examine(rows, drop=["duplicate"]).pairs_kept == 20
