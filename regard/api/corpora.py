@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 from regard import config as configs
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
@@ -12,7 +11,13 @@ from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
 from regard.formats.labeled import ColumnNames
-from regard.jobs.doctor import LabeledFiles, LabelTask, diagnose_labels, write_clean_corpus, write_clean_labels
+from regard.jobs.doctor import (
+    LabeledFiles,
+    diagnose_labels,
+    parse_label_task,
+    write_clean_corpus,
+    write_clean_labels,
+)
 from regard.jobs.train.prepare import diagnose
 from regard.progress import track
 
@@ -51,7 +56,7 @@ def doctor(
     columns = ColumnNames(text_column, text_pair_column, label_column)
     if task != "translate":
         with showing(progress):
-            return _check_labels(LabeledFiles(cast(LabelTask, task), data, columns), keep, drop, optional_path(fix))
+            return _check_labels(LabeledFiles(parse_label_task(task), data, columns), keep, drop, optional_path(fix))
     if columns != ColumnNames():
         raise ConfigError("columns are named for texts with labels: add task=classify")
     languages = {"source": source, "target": target}

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 OUTSIDE = "O"
 PLAIN = "plain"
@@ -15,6 +16,15 @@ PLAIN = "plain"
 _TAG = re.compile(r"([BIESLU])-(.+)", re.DOTALL)
 _SEVERAL = re.compile(r"[,|](?=[BIESLU]-)")
 END_PREFIXES = {"E": "E", "L": "E", "S": "S", "U": "S"}
+
+
+class TaggedSpan(NamedTuple):
+    """Some words of a sentence that belong together."""
+
+    type: str
+    start: int
+    end: int
+    """Exclusive."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,50 @@ def split_tag(tag: str) -> tuple[str, str]:
     """A tag as prefix and type: B-PER is (B, PER); L and U of BILOU become E and S; what has no prefix is outside."""
     match = _TAG.fullmatch(tag)
     return (END_PREFIXES.get(match[1], match[1]), match[2]) if match else (OUTSIDE, "")
+
+
+def find_spans(tags: Sequence[str]) -> list[TaggedSpan]:
+    """The spans of a sentence as CoNLL's conlleval finds them: also those that begin with I- after O."""
+    spans: list[TaggedSpan] = []
+    start, previous = 0, (OUTSIDE, "")
+    for position, tag in enumerate((*tags, OUTSIDE)):
+        current = split_tag(tag)
+        if _ends_span(previous, current):
+            spans.append(TaggedSpan(previous[1], start, position))
+        if _starts_span(previous, current):
+            start = position
+        previous = current
+    return spans
+
+
+def find_valid_spans(tags: Sequence[str], scheme: str) -> list[TaggedSpan]:
+    """The spans that follow BIO or BIOES to the letter; what begins or ends otherwise is none."""
+    spans: list[TaggedSpan] = []
+    for position, (prefix, tag_type) in enumerate(map(split_tag, tags)):
+        if prefix == "S" and scheme == "BIOES":
+            spans.append(TaggedSpan(tag_type, position, position + 1))
+        if prefix != "B":
+            continue
+        end = position + 1
+        while end < len(tags) and split_tag(tags[end]) == ("I", tag_type):
+            end += 1
+        if scheme == "BIO":
+            spans.append(TaggedSpan(tag_type, position, end))
+        elif end < len(tags) and split_tag(tags[end]) == ("E", tag_type):
+            spans.append(TaggedSpan(tag_type, position, end + 1))
+    return spans
+
+
+def _ends_span(previous: tuple[str, str], current: tuple[str, str]) -> bool:
+    if previous[0] == OUTSIDE:
+        return False
+    return previous[0] in ("E", "S") or current[0] in ("B", "S", OUTSIDE) or previous[1] != current[1]
+
+
+def _starts_span(previous: tuple[str, str], current: tuple[str, str]) -> bool:
+    if current[0] == OUTSIDE:
+        return False
+    return current[0] in ("B", "S") or previous[0] in ("E", "S", OUTSIDE) or previous[1] != current[1]
 
 
 def has_several(tag: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from regard.config import Config
 from regard.data.doctor import Diagnosis
@@ -64,6 +64,14 @@ SCHEME_SENTENCES = 10_000
 LabelTask = Literal["classify", "tag"]
 
 
+def parse_label_task(name: str) -> LabelTask:
+    """A task with labels by its name."""
+    tasks = get_args(LabelTask)
+    if name not in tasks:
+        raise ConfigError(f"task={name}: expected one of translate, {', '.join(tasks)}")
+    return cast(LabelTask, name)
+
+
 @dataclass(frozen=True)
 class LabeledFiles:
     """Files of labeled text by split, and the columns of their tables."""
@@ -74,8 +82,6 @@ class LabeledFiles:
     columns: ColumnNames
 
     def __post_init__(self) -> None:
-        if self.task not in get_args(LabelTask):
-            raise ConfigError(f"task={self.task}: expected one of translate, {', '.join(get_args(LabelTask))}")
         if self.task == "tag" and self.columns != ColumnNames():
             raise ConfigError(
                 "the columns of words and tags are fixed: the first one is the word, the last one the tag"

@@ -34,7 +34,7 @@ def _make_example(row: Row, columns: Columns, width: int) -> LabeledText:
         raise FormatError(f"{row.location}: has {len(row.cells)} columns; expected {width}, as in the first row")
     cells = [str(cell) for cell in row.cells]
     text_pair = None if columns.text_pair is None else cells[columns.text_pair].strip()
-    return LabeledText(cells[columns.text].strip(), _labels(cells[columns.label]), text_pair, row.location)
+    return LabeledText(cells[columns.text].strip(), labels_of(cells[columns.label]), text_pair, row.location)
 
 
 def read_objects_with_labels(
@@ -44,7 +44,7 @@ def read_objects_with_labels(
     for row, where in read_objects(path, max_line_bytes):
         text_name, pair_name, label_name = choose_names(list(row), names, where)
         text_pair = _get_text(row[pair_name], where, pair_name) if pair_name else None
-        labels = _labels(convert_cell(row[label_name], where, label_name))
+        labels = labels_of(convert_cell(row[label_name], where, label_name))
         yield LabeledText(_get_text(row[text_name], where, text_name), labels, text_pair, where)
 
 
@@ -54,7 +54,7 @@ def _get_text(value: object, where: str, column: str) -> str:
     return value.strip()
 
 
-def _labels(cell: Cell) -> tuple[str, ...]:
+def labels_of(cell: Cell) -> tuple[str, ...]:
     """The labels of a cell, as they are written: an empty one is none."""
     labels = (cell,) if isinstance(cell, str) else cell or ()
     return tuple(label for label in labels if label.strip())

@@ -57,7 +57,7 @@ def choose_columns(sample: Sequence[Sequence[str]], names: ColumnNames, file: st
 
 def choose_names(header: Sequence[str], names: ColumnNames, file: str) -> tuple[str, str, str]:
     """The names of the columns of the text, of the second text ("" if there is none) and of the label."""
-    label = _find_name(header, names.label, LABEL_NAMES, "label", file)
+    label = find_name(header, names.label, LABEL_NAMES, "label", file)
     others = [name for name in header if name != label]
     if not names.text:
         by_lower = {name.lower(): name for name in others}
@@ -65,12 +65,12 @@ def choose_names(header: Sequence[str], names: ColumnNames, file: str) -> tuple[
             if not names.text_pair and first in by_lower and second in by_lower:
                 return by_lower[first], by_lower[second], label
     text_names = tuple(others) if len(others) == 1 else TEXT_NAMES
-    text = _find_name(header, names.text, text_names, "text", file)
-    text_pair = _find_name(header, names.text_pair, (), "text-pair", file) if names.text_pair else ""
+    text = find_name(header, names.text, text_names, "text", file)
+    text_pair = find_name(header, names.text_pair, (), "text-pair", file) if names.text_pair else ""
     return text, text_pair, label
 
 
-def _find_name(header: Sequence[str], requested: str, usual: Sequence[str], option: str, file: str) -> str:
+def find_name(header: Sequence[str], requested: str, usual: Sequence[str], option: str, file: str) -> str:
     """A column by the name that was requested or, if none was, by a usual one."""
     by_lower = {name.lower(): name for name in reversed(header)}
     if requested:
