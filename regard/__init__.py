@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from regard.api.runs import TrainedRun as TrainedRun
     from regard.api.runs import open_run as open_run
     from regard.api.scoring import compare as compare
+    from regard.api.scoring import compare_predictions as compare_predictions
     from regard.api.scoring import evaluate as evaluate
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from regard.jobs.bench import Benchmark as Benchmark
     from regard.jobs.demo import DemoResult as DemoResult
     from regard.jobs.evaluate import FileEvaluation as FileEvaluation
+    from regard.jobs.label_comparison import LabelComparison as LabelComparison
     from regard.jobs.look.heads import HeadTable as HeadTable
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
@@ -82,7 +84,7 @@ _MODULES = {
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),
-    "regard.api.scoring": ("compare", "evaluate"),
+    "regard.api.scoring": ("compare", "compare_predictions", "evaluate"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
     "regard.api.training": ("demo", "train", "training_events"),
     "regard.api.translation": ("translate_file", "translate_stream"),
@@ -94,6 +96,7 @@ _MODULES = {
     "regard.jobs.bench": ("Benchmark",),
     "regard.jobs.demo": ("DemoResult",),
     "regard.jobs.evaluate": ("FileEvaluation",),
+    "regard.jobs.label_comparison": ("LabelComparison",),
     "regard.jobs.look.heads": ("HeadTable",),
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),

@@ -122,7 +122,7 @@ def write_folder(path: Path, owned: Container[str] = ()) -> Iterator[Path]:
 
 def check_folder(path: Path) -> None:
     """Refuse what cannot become a folder, before any work is done for it."""
-    if (target := path.resolve()).exists() and not target.is_dir():
+    if (target := resolve(path)).exists() and not target.is_dir():
         raise RunError(f"{path}: is not a folder. Choose another.")
 
 

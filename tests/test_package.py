@@ -62,6 +62,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "GreedySearch": lambda: regard.GreedySearch(),
         "HeadTable": lambda: regard.HeadTable.as_table,
         "Inspection": lambda: regard.Inspection.write,
+        "LabelComparison": lambda: regard.LabelComparison.as_dict,
         "Note": lambda: regard.Note("text"),
         "Pair": lambda: regard.Pair("a dog", "un chien"),
         "PruneResult": lambda: regard.PruneResult.curve_table,
@@ -85,6 +86,9 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
+        "compare_predictions": lambda: refuse(
+            lambda: regard.compare_predictions("text.txt", on=(), task="tag"), "no test texts"
+        ),
         "corpus": lambda: next(regard.corpus("copy", pairs=1)),
         "demo": lambda: inspect_signature(regard.demo),
         "doctor": lambda: regard.doctor("pairs.tsv"),

@@ -11,7 +11,14 @@ from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
 from regard.errors import ConfigError
 from regard.exchange import check_folder
-from regard.jobs.doctor import write_clean_corpus
+from regard.formats.labeled import ColumnNames
+from regard.jobs.doctor import (
+    LabeledFiles,
+    diagnose_labels,
+    parse_label_task,
+    write_clean_corpus,
+    write_clean_labels,
+)
 from regard.jobs.train.prepare import diagnose
 from regard.progress import track
 
@@ -25,6 +32,10 @@ def doctor(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     fix: AnyPath | None = None,
+    task: str = "translate",
+    text_column: str = "",
+    text_pair_column: str = "",
+    label_column: str = "",
     progress: bool = False,
 ) -> Diagnosis:
     """Check a corpus: what is wrong with it, where, and what is done about it in training.
@@ -35,10 +46,20 @@ def doctor(
 
     `keep` and `drop` name kinds of findings whose pairs are kept or dropped, other than by default. `fix` is a folder
     that a clean copy of the corpus is written to.
+
+    With `task="classify"` the files are texts with labels (.csv, .tsv, .jsonl, fastText's `__label__`, a folder for
+    each class), with `task="tag"` sentences of tagged words (CoNLL's columns, .jsonl). The columns of a table are
+    recognized by usual names, unless they are named.
     """
     if not files:
         raise ConfigError("nothing to check: give two aligned text files, or a .tsv, .jsonl, .tmx, .po or .xlf file")
     data = {"train": list_files(files), "dev": list_files(dev), "test": list_files(test)}
+    columns = ColumnNames(text_column, text_pair_column, label_column)
+    if task != "translate":
+        with showing(progress):
+            return _check_labels(LabeledFiles(parse_label_task(task), data, columns), keep, drop, optional_path(fix))
+    if columns != ColumnNames():
+        raise ConfigError("columns are named for texts with labels: add task=classify")
     languages = {"source": source, "target": target}
     config = configs.build({"data": {**data, **languages, "keep": list(keep), "drop": list(drop)}})
     folder = optional_path(fix)
@@ -48,6 +69,15 @@ def doctor(
         diagnosis = diagnose(config)
         if folder is not None:
             write_clean_corpus(config, diagnosis, folder)
+    return diagnosis
+
+
+def _check_labels(labeled: LabeledFiles, keep: Sequence[str], drop: Sequence[str], fix: Path | None) -> Diagnosis:
+    if fix is not None:
+        check_folder(fix)
+    diagnosis = diagnose_labels(labeled, keep, drop)
+    if fix is not None:
+        write_clean_labels(labeled, diagnosis, fix)
     return diagnosis
 
 

@@ -7,9 +7,13 @@ from regard.api.terminal import showing
 from regard.decode import BeamSearch
 from regard.errors import ConfigError
 from regard.exchange import check_folder
+from regard.formats.labeled import ColumnNames
+from regard.jobs.doctor import parse_label_task
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
+from regard.jobs.label_comparison import LabelComparison, compare_label_files
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
+from regard.tuning.pages.label_comparison import write_label_comparison
 
 
 def evaluate(
@@ -62,4 +66,33 @@ def compare(
         comparison = compare_files(list(map(Path, systems)), list_files(on), BeamSearch(beam, alpha), device)
         if out is not None:
             write_comparison(comparison, Path(out))
+    return comparison
+
+
+def compare_predictions(
+    *systems: AnyPath,
+    on: Files,
+    task: str,
+    text_column: str = "",
+    label_column: str = "",
+    out: AnyPath | None = None,
+    progress: bool = False,
+) -> LabelComparison:
+    """Compare files of predicted labels, or of predicted tags, on one test set: scores, intervals, paired tests.
+
+        comparison = regard.compare_predictions("a.txt", "b.txt", on="test.csv", task="classify")
+
+    With `task="classify"` a file has the label of each text on a line, or in a column of a table; with `task="tag"` it
+    has the words of the test set with predicted tags. Every test is against the first system, the baseline. With `out`,
+    a page with confusion matrices is written to that folder.
+    """
+    if not systems:
+        raise ConfigError("nothing to compare: give files of predictions")
+    if out is not None:
+        check_folder(Path(out))
+    columns = ColumnNames(text=text_column, label=label_column)
+    with showing(progress):
+        comparison = compare_label_files(list(map(Path, systems)), parse_label_task(task), list_files(on), columns)
+        if out is not None:
+            write_label_comparison(comparison, Path(out))
     return comparison

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -11,6 +12,14 @@ from regard.cli.options import ALPHA, BEAM, DEVICE, FILES, OUTPUT, PAIR, argumen
 def compare(
     systems: list[Path] = argument("RUNS", "Run folders, or files of translations; the first is the baseline."),
     on: list[str] | None = option(FILES, PAIR, "Test pairs: two aligned text files, or one .tsv."),
+    task: str = option(
+        FILES,
+        "KIND",
+        "What is compared: translate (translations), classify (files of labels) or tag (files of tagged words).",
+        default="translate",
+    ),
+    text_column: str = option(FILES, "NAME", "Column of the text in a table of labeled text.", default=""),
+    label_column: str = option(FILES, "NAME", "Column of the label in a table of labeled text.", default=""),
     beam: int = BEAM,
     alpha: float = ALPHA,
     out: Path = option(
@@ -25,18 +34,38 @@ def compare(
       regard compare runs/a runs/b --on test.en test.fr
       regard compare runs/a google.fr --on test.tsv --out comparisons/google
       regard compare runs/a runs/b --on test.en test.fr --beam 1 --json
+      regard compare a.txt b.txt --on test.csv --task classify
 
     Read more: docs/howto/compare.md
     """
     from regard.api.scoring import compare as compare_systems
+    from regard.api.scoring import compare_predictions
     from regard.display.console import is_verbose, terminal_width
-    from regard.display.layout import wrap_all
+    from regard.display.label_comparison import format_label_comparison
     from regard.display.views.comparison import format_comparison
 
+    if task != "translate":
+        labels = compare_predictions(
+            *systems, on=on or (), task=task, text_column=text_column, label_column=label_column, out=out
+        )
+        print_comparison(labels.as_dict(), format_label_comparison(labels, terminal_width(), is_verbose()), as_json)
+        show_paths(out, "predictions.tsv")
+        return
     comparison = compare_systems(*systems, on=on or (), beam=beam, alpha=alpha, out=out, device=device)
-    if as_json:
-        print(json.dumps(comparison.as_dict(), indent=1))
-    else:
-        print("\n".join(format_comparison(comparison, terminal_width(), is_verbose())))
-    paths = [f"report: {out / 'report.html'}", f"per-sentence scores: {out / 'sentences.tsv'}"]
+    lines = format_comparison(comparison, terminal_width(), is_verbose())
+    print_comparison(comparison.as_dict(), lines, as_json)
+    show_paths(out, "sentences.tsv")
+
+
+def print_comparison(values: dict[str, Any], lines: list[str], as_json: bool) -> None:
+    """Print a comparison, for a program or for people."""
+    print(json.dumps(values, indent=1) if as_json else "\n".join(lines))
+
+
+def show_paths(folder: Path, table: str) -> None:
+    """Say where the page and the table were written."""
+    from regard.display.console import terminal_width
+    from regard.display.layout import wrap_all
+
+    paths = [f"report: {folder / 'report.html'}", f"one row per example: {folder / table}"]
     typer.echo("\n".join(["", *wrap_all(paths, terminal_width(), "", "  ")]), err=True)

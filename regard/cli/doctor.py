@@ -7,6 +7,16 @@ import typer
 
 from regard.cli.options import DEV, FILES, OUTPUT, PAIR, argument, flag, option
 
+TASK = option(
+    FILES,
+    "KIND",
+    "What the files are for: translate (pairs), classify (texts with labels) or tag (sentences of tagged words).",
+    default="translate",
+)
+TEXT_COLUMN = option(FILES, "NAME", "Column of the text in a .csv, .tsv or .jsonl, by name or number.", default="")
+TEXT_PAIR_COLUMN = option(FILES, "NAME", "Column of the second text, where pairs are classified.", default="")
+LABEL_COLUMN = option(FILES, "NAME", "Column of the label, by name or number.", default="")
+
 
 def doctor(
     files: list[str] = argument("FILES", "Training pairs: text files, .tsv, .jsonl, .po, .tmx, .xlf, or folders."),
@@ -22,6 +32,10 @@ def doctor(
         "KIND",
         "Kind of finding to drop, although it is only noted by default, such as duplicate. May be repeated.",
     ),
+    task: str = TASK,
+    text_column: str = TEXT_COLUMN,
+    text_pair_column: str = TEXT_PAIR_COLUMN,
+    label_column: str = LABEL_COLUMN,
     fix: Path | None = option(OUTPUT, "FOLDER", "Write a clean copy of the corpus into this folder."),
     as_json: bool = flag(OUTPUT, "Print the findings as JSON.", "--json"),
 ) -> None:
@@ -29,8 +43,9 @@ def doctor(
 
     Examples:
       regard doctor train.en train.fr --dev dev.en dev.fr --source en --target fr
-      regard doctor pairs.tsv --fix clean
-      regard doctor pairs.tsv --drop duplicate --keep ratio --json
+      regard doctor pairs.tsv --drop duplicate --keep ratio --fix clean
+      regard doctor train.csv --test test.csv --task classify
+      regard doctor train.conll --dev dev.conll --task tag
 
     Read more: docs/tutorial/first_translator.md
     """
@@ -39,7 +54,18 @@ def doctor(
     from regard.display.views.doctor import format_diagnosis
 
     diagnosis = check_corpus(
-        *files, dev=dev, test=test, source=source, target=target, keep=keep or (), drop=drop or (), fix=fix
+        *files,
+        dev=dev,
+        test=test,
+        source=source,
+        target=target,
+        keep=keep or (),
+        drop=drop or (),
+        fix=fix,
+        task=task,
+        text_column=text_column,
+        text_pair_column=text_pair_column,
+        label_column=label_column,
     )
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))

@@ -112,9 +112,10 @@ class PairedBootstrap:
         """Two-sided, with the spread of small samples widened as Student's t is wider than the normal distribution."""
         observed = _observed_difference(metric, first, other)
         differences = score_sums(metric, sum_draws(draws, other)) - score_sums(metric, sum_draws(draws, first))
-        shifted = (differences - differences.mean()) * widen_for_sample_size(len(first))
         absolute = np.abs(differences)
-        return PairedPValues(_share(np.abs(shifted) >= observed - TIE), _share(absolute - absolute.mean() > observed))
+        return PairedPValues(
+            bootstrap_p_value(observed, differences, len(first)), _share(absolute - absolute.mean() > observed)
+        )
 
 
 class ApproximateRandomization:
@@ -133,7 +134,18 @@ class ApproximateRandomization:
         differences = np.abs(
             score_sums(metric, other.sum(axis=0) + exchanged) - score_sums(metric, first.sum(axis=0) - exchanged)
         )
-        return PairedPValues(_share(differences >= observed - TIE), _share(differences > observed))
+        return PairedPValues(randomization_p_value(observed, differences), _share(differences > observed))
+
+
+def bootstrap_p_value(observed: float, differences: FloatArray, num_examples: int) -> float:
+    """Two-sided: how often resampled differences, shifted to those of equal systems, reach the observed one."""
+    shifted = (differences - differences.mean()) * widen_for_sample_size(num_examples)
+    return _share(np.abs(shifted) >= observed - TIE)
+
+
+def randomization_p_value(observed: float, differences: FloatArray) -> float:
+    """Two-sided: how often systems whose outputs were exchanged differ at least as much as was observed."""
+    return _share(np.abs(differences) >= observed - TIE)
 
 
 PAIRED_TESTS: Mapping[PairedTestKind, PairedTest] = {"bs": PairedBootstrap(), "ar": ApproximateRandomization()}

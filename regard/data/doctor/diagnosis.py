@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count as numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
 from regard.data.doctor.repeats import BitSet
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from regard.report import Table
 
 MAX_EXAMPLE_CHARS = 160
+Item = TypeVar("Item")
+"""A pair, or a labeled text."""
 EXAMPLES_IN_LINE = 3
+SINGULAR_UNITS = {"pairs": "pair", "files": "file", "texts": "text", "classes": "class"}
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,18 @@ class Finding:
     def fraction(self) -> float:
         return self.count / self.total if self.total else 0.0
 
+    @property
+    def amount(self) -> str:
+        """The count with its unit: 3 pairs, 1 class."""
+        unit = self.kind.unit if self.count != 1 else SINGULAR_UNITS[self.kind.unit]
+        return f"{self.count:,} {unit}"
+
     def format_line(self) -> str:
         """One line: the kind, count, locations, the action that was taken, and how to change it."""
         locations = ", ".join(_format_location(example) for example in self.examples[:EXAMPLES_IN_LINE])
         ellipsis = ", …" * (self.count > EXAMPLES_IN_LINE < len(self.examples))
         suffix = f" ({locations}{ellipsis})" if locations else ""
-        unit = self.kind.unit if self.count != 1 else self.kind.unit.removesuffix("s")
-        amount = f"{self.count:,} {unit}, {_format_percent(self.fraction)}"
+        amount = f"{self.amount}, {_format_percent(self.fraction)}"
         return f"{self.split}: {self.kind.name}: {amount}: {self.kind.summary}{suffix}. {self.format_advice()}"
 
     def format_advice(self) -> str:
@@ -101,11 +109,13 @@ class SplitSummary:
     source: str
     """Language of most source sentences; "" if it is unknown."""
     target: str
+    description: str = ""
+    """What else is known of the split, such as its number of classes."""
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """All findings, refused before dropped before noted, and the pairs to drop."""
+    """All findings, refused before dropped before noted, and the pairs, or texts, to drop."""
 
     findings: tuple[Finding, ...]
     splits: tuple[SplitSummary, ...]
@@ -113,6 +123,8 @@ class Diagnosis:
     """For each split the indices of the pairs to drop: one bit a pair."""
     unknown_codes: tuple[str, ...] = ()
     """The codes of languages that cannot be identified: the language of their side is not checked."""
+    unit: str = "pairs"
+    """What a corpus consists of: pairs of sentences, or labeled texts."""
 
     @property
     def pairs_read(self) -> int:
@@ -132,9 +144,9 @@ class Diagnosis:
             raise DataError("\n".join(finding.format_line() for finding in self.refused_findings))
         if not self._summary_of("train").pairs_kept:
             reasons = [finding.format_line() for finding in self.findings if finding.action is Action.DROPPED]
-            raise DataError("\n".join(["no pairs remain to train on:", *reasons]))
+            raise DataError("\n".join([f"no {self.unit} remain to train on:", *reasons]))
 
-    def clean(self, pairs: Iterable[Pair], split: str = "train") -> Iterator[Pair]:
+    def clean(self, pairs: Iterable[Item], split: str = "train") -> Iterator[Item]:
         """The pairs that remain, in their order. `pairs` must be those that were examined."""
         expected, dropped_pairs = self._summary_of(split).pairs_read, self.dropped_pairs[split]
         num_pairs = 0
@@ -143,7 +155,7 @@ class Diagnosis:
                 yield pair
         if num_pairs != expected:
             raise DataError(
-                f"{split}: {expected:,} pairs were examined, now there are {num_pairs:,}; examine them again"
+                f"{split}: {expected:,} {self.unit} were examined, now there are {num_pairs:,}; examine them again"
             )
 
     def describe_unknown_codes(self) -> str:
@@ -161,30 +173,43 @@ class Diagnosis:
         held_out = [summary.split for summary in self.splits if summary.split != "train"]
         if not held_out:
             return ""
-        near = _join([_count_sources(finding) for finding in self._find("near_overlap", held_out)])
-        near_text = f" Nearly the same as a source of train: {near}." if near else ""
+        item = "source" if self.unit == "pairs" else SINGULAR_UNITS[self.unit]
+        near_text = "".join(
+            f" {relation}: {_join([_count_items(finding, item) for finding in findings])}."
+            for relation, findings in (
+                (f"Nearly the same as a {item} of train", self._find("near_overlap", held_out)),
+                (f"Part of a longer {item} of train, which flatters the scores", self._find("part", held_out)),
+            )
+            if findings
+        )
         (*train,) = self._find("overlap", ["train"])
         if not train:
             return (
-                f"No source of {_join(held_out, 'or')} occurs in train (compared without case and blanks).{near_text}"
+                f"No {item} of {_join(held_out, 'or')} occurs in train (compared without case and blanks).{near_text}"
             )
         pairs = (
-            "the training pair with them is"
+            f"the training {SINGULAR_UNITS[self.unit]} with them is"
             if train[0].count == 1
-            else f"the {train[0].count:,} training pairs with them are"
+            else f"the {train[0].count:,} training {self.unit} with them are"
         )
         outcome = (
-            f"{pairs} dropped, so that none of these sources is trained on"
+            f"{pairs} dropped, so that none of these {item}s is trained on"
             if train[0].action is Action.DROPPED
             else f"{pairs} kept, so that their scores measure memorization"
         )
-        sources = _join([_count_sources(finding) for finding in self._find("overlap", held_out)])
-        return f"Train shares {sources} (compared without case and blanks): {outcome}.{near_text}"
+        shared = _join([_count_items(finding, item) for finding in self._find("overlap", held_out)])
+        return f"Train shares {shared} (compared without case and blanks): {outcome}.{near_text}"
+
+    def describe_split(self, summary: SplitSummary) -> str:
+        """How much of a split was read and kept, and what is known of it."""
+        unit = SINGULAR_UNITS[self.unit] if summary.pairs_read == 1 else self.unit
+        counts = f"{summary.split}: {summary.pairs_read:,} {unit} read, {summary.pairs_kept:,} kept"
+        return counts + (f"; {summary.description}" if summary.description else "") + _format_languages(summary)
 
     def format_lines(self) -> list[str]:
         """The diagnosis as text: a line for each split, the overlap of train with dev and test, then the findings."""
         return [
-            *map(_format_split, self.splits),
+            *map(self.describe_split, self.splits),
             *filter(None, (self.describe_unknown_codes(), self.describe_overlap())),
             *(finding.format_line() for finding in self.findings),
         ]
@@ -207,8 +232,8 @@ class Diagnosis:
         )
 
     def __repr__(self) -> str:
-        pairs = f"{self.pairs_kept:,} of {self.pairs_read:,} pairs kept"
-        return f"<Diagnosis: {pairs}, {len(self.findings)} findings>"
+        counts = f"{self.pairs_kept:,} of {self.pairs_read:,} {self.unit} kept"
+        return f"<Diagnosis: {counts}, {len(self.findings)} findings>"
 
     def __str__(self) -> str:
         return "\n".join(self.format_lines())
@@ -216,7 +241,7 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         from regard.report import Paragraph, TableView, render_fragment
 
-        texts = [*map(_format_split, self.splits), self.describe_unknown_codes(), self.describe_overlap()]
+        texts = [*map(self.describe_split, self.splits), self.describe_unknown_codes(), self.describe_overlap()]
         headers = [Paragraph(text) for text in texts if text]
         table = [TableView(self.as_table())] if self.findings else [Paragraph("No findings.")]
         return render_fragment([*headers, *table])
@@ -227,6 +252,7 @@ class Diagnosis:
             "refused": bool(self.refused_findings),
             "unknown_codes": list(self.unknown_codes),
             "overlap": self.describe_overlap(),
+            "unit": self.unit,
             "splits": [vars(summary) for summary in self.splits],
             "findings": [finding.as_dict() for finding in self.findings],
         }
@@ -255,8 +281,8 @@ class Diagnosis:
         return next(summary for summary in self.splits if summary.split == split)
 
 
-def _count_sources(finding: Finding) -> str:
-    return f"{finding.count:,} of {finding.total:,} {finding.split} sources"
+def _count_items(finding: Finding, item: str) -> str:
+    return f"{finding.count:,} of {finding.total:,} {finding.split} {item}s"
 
 
 def _join(texts: Sequence[str], word: str = "and") -> str:
@@ -284,12 +310,6 @@ class _StoredDiagnosis:
 
 def _format_location(example: FindingExample) -> str:
     return f"{example.note}: {example.detail}" if example.detail else example.note
-
-
-def _format_split(summary: SplitSummary) -> str:
-    unit = "pair" if summary.pairs_read == 1 else "pairs"
-    counts = f"{summary.split}: {summary.pairs_read:,} {unit} read, {summary.pairs_kept:,} kept"
-    return counts + _format_languages(summary)
 
 
 def _format_languages(summary: SplitSummary) -> str:

@@ -1,7 +1,7 @@
 """The kinds of findings of the doctor, in the order in which they are reported."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -244,15 +244,26 @@ _NOTED = (
 FINDING_KINDS = MappingProxyType({kind.name: kind for kind in (*_REFUSED, *_DROPPED, *_NOTED)})
 
 
-def check_names(names: Iterable[str], setting: str, choices: Iterable[str]) -> None:
+def decide_action(kind: FindingKind, split: str, keep: Container[str], drop: Container[str]) -> Action:
+    """What is done about a kind of finding in a split, where some kinds are to be kept and others dropped."""
+    if kind.name in keep:
+        return Action.NOTED
+    action = Action.DROPPED if kind.name in drop else kind.action
+    is_held_out = split != "train" and action is Action.DROPPED and not kind.applies_to_held_out
+    return Action.NOTED if is_held_out else action
+
+
+def check_names(
+    names: Iterable[str], setting: str, choices: Iterable[str], kinds: Mapping[str, FindingKind] = FINDING_KINDS
+) -> None:
     """Refuse a name that is not a kind of finding, or to which the setting does not apply."""
     allowed = sorted(choices)
     for name in names:
         if name in allowed:
             continue
         expected = f"expected one of {', '.join(allowed)}"
-        if name in FINDING_KINDS:
-            action = FINDING_KINDS[name].action.value
+        if name in kinds:
+            action = kinds[name].action.value
             raise ConfigError(f"{setting} does not apply to '{name}', which is {action} by default; {expected}")
         close_matches = difflib.get_close_matches(name, allowed, n=1)
         hint = f"did you mean '{close_matches[0]}'?" if close_matches else expected

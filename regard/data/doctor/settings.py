@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind, check_names
+from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind, check_names, decide_action
 from regard.errors import ConfigError
 
 
@@ -42,8 +42,4 @@ class DoctorSettings:
 
     def action_for(self, kind: FindingKind, split: str) -> Action:
         """What is done about a kind of finding in a split."""
-        if kind.name in self.keep:
-            return Action.NOTED
-        action = Action.DROPPED if kind.name in self.drop else kind.action
-        is_held_out = split != "train" and action is Action.DROPPED and not kind.applies_to_held_out
-        return Action.NOTED if is_held_out else action
+        return decide_action(kind, split, self.keep, self.drop)

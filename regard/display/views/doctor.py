@@ -5,20 +5,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from regard.data.doctor import Action, Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor.diagnosis import SINGULAR_UNITS
 from regard.display.layout import Column, format_table, wrap, wrap_all
 from regard.display.numbers import pluralize
 
 EXAMPLES_IN_ROW = 3
-COLUMNS = (
-    Column("kind"),
-    Column("finding", wraps=True),
-    Column("pairs", right=True),
-    Column("share", right=True),
-    Column("action"),
-    Column("lines", wraps=True, below=True),
-)
 LOCATION = re.compile(r"(?P<file>.*):(?P<line>\d+)")
 ACTIONS = {Action.REFUSED: "refused", Action.DROPPED: "dropped", Action.NOTED: "kept"}
+
+
+def _columns(unit: str) -> tuple[Column, ...]:
+    return (
+        Column("kind"),
+        Column("finding", wraps=True),
+        Column(unit, right=True),
+        Column("share", right=True),
+        Column("action"),
+        Column("lines", wraps=True, below=True),
+    )
 
 
 def format_diagnosis(diagnosis: Diagnosis, width: int, verbose: bool = False) -> list[str]:
@@ -28,11 +32,16 @@ def format_diagnosis(diagnosis: Diagnosis, width: int, verbose: bool = False) ->
     names = _shorten_files(diagnosis.findings)
     for summary in diagnosis.splits:
         findings = [finding for finding in diagnosis.findings if finding.split == summary.split]
-        lines += ["", *wrap(_describe_split(summary, bool(findings)), width)]
+        lines += ["", *wrap(_describe_split(diagnosis, summary, bool(findings)), width)]
         if verbose:
             lines += [line for finding in findings for line in _explain(finding, names, width)]
         elif findings:
-            lines += format_table(COLUMNS, [_make_row(finding, names) for finding in findings], width, "  ")
+            lines += format_table(
+                _columns(diagnosis.unit),
+                [_make_row(finding, names, diagnosis.unit) for finding in findings],
+                width,
+                "  ",
+            )
     return [*lines, *_describe_next(diagnosis, width, verbose)]
 
 
@@ -41,7 +50,7 @@ def format_dropped(diagnosis: Diagnosis, width: int, indent: str = "") -> list[s
     names = _shorten_files(diagnosis.findings)
     findings = [finding for finding in diagnosis.findings if finding.action is Action.DROPPED]
     texts = [
-        f"dropped {_count(finding)}{'' if finding.split == 'train' else f' of {finding.split}'}: "
+        f"dropped {finding.amount}{'' if finding.split == 'train' else f' of {finding.split}'}: "
         f"{finding.kind.summary} ({_format_lines(finding, names)})"
         for finding in findings
     ]
@@ -50,43 +59,36 @@ def format_dropped(diagnosis: Diagnosis, width: int, indent: str = "") -> list[s
 
 def describe_verdict(diagnosis: Diagnosis) -> str:
     """Whether the corpus can be trained on, in one sentence."""
-    count, remaining = diagnosis.pairs_read, diagnosis.pairs_kept
+    count, remaining, unit = diagnosis.pairs_read, diagnosis.pairs_kept, diagnosis.unit
     if diagnosis.refused_findings:
         reasons = " and ".join(
             dict.fromkeys(f"{finding.split} has {finding.kind.summary}" for finding in diagnosis.refused_findings)
         )
         return f"This corpus cannot be trained on: {reasons}."
     if not remaining:
-        return f"This corpus cannot be trained on: none of its {count:,} pairs remain."
-    remain = f"{remaining:,} of {pluralize(count, 'pair')} remain"
+        return f"This corpus cannot be trained on: none of its {count:,} {unit} remain."
+    item = SINGULAR_UNITS[unit]
+    remain = f"{remaining:,} of {pluralize(count, item)} remain"
     if remaining == count:
-        remain = f"all {count:,} pairs remain" if count > 1 else "its only pair remains"
+        remain = f"all {count:,} {unit} remain" if count > 1 else f"its only {item} remains"
     mislabeled = [finding.split for finding in diagnosis.findings if finding.kind.name == "mislabeled"]
     doubt = f" Check the languages of {' and '.join(mislabeled)} first." if mislabeled else ""
     return f"This corpus can be trained on: {remain}.{doubt}"
 
 
-def _describe_split(summary: SplitSummary, has_findings: bool) -> str:
-    languages = ""
-    if summary.source or summary.target:
-        languages = f"; detected languages: {summary.source or 'unknown'} to {summary.target or 'unknown'}"
-    end = "" if has_findings else "; nothing to report"
-    return f"{summary.split}: {pluralize(summary.pairs_read, 'pair')} read, {summary.pairs_kept:,} kept{languages}{end}"
+def _describe_split(diagnosis: Diagnosis, summary: SplitSummary, has_findings: bool) -> str:
+    return diagnosis.describe_split(summary) + ("" if has_findings else "; nothing to report")
 
 
-def _make_row(finding: Finding, names: dict[str, str]) -> list[str]:
+def _make_row(finding: Finding, names: dict[str, str], unit: str) -> list[str]:
     return [
         finding.kind.name,
         finding.kind.summary,
-        f"{finding.count:,}" if finding.kind.unit == "pairs" else _count(finding),
+        f"{finding.count:,}" if finding.kind.unit == unit else finding.amount,
         format_share(finding.fraction),
         ACTIONS[finding.action],
         _format_lines(finding, names),
     ]
-
-
-def _count(finding: Finding) -> str:
-    return f"{finding.count:,} {finding.kind.unit if finding.count != 1 else finding.kind.unit.removesuffix('s')}"
 
 
 def format_share(fraction: float) -> str:
@@ -128,7 +130,7 @@ def _explain(finding: Finding, names: dict[str, str], width: int) -> list[str]:
     kind = finding.kind
     lines = [
         "",
-        *wrap(f"{kind.name}: {_count(finding)}, {format_share(finding.fraction)}: {kind.summary}", width, "  "),
+        *wrap(f"{kind.name}: {finding.amount}, {format_share(finding.fraction)}: {kind.summary}", width, "  "),
     ]
     lines += wrap_all([kind.explanation, finding.format_advice()], width, "    ")
     for example in finding.examples:
@@ -146,8 +148,9 @@ def _describe_next(diagnosis: Diagnosis, width: int, verbose: bool) -> list[str]
     if diagnosis.refused_findings:
         text = " ".join(finding.format_advice() for finding in diagnosis.refused_findings)
     else:
+        trained = "`regard train` drops the same pairs by itself; " if diagnosis.unit == "pairs" else ""
         text = (
-            "`regard train` drops the same pairs by itself; --fix FOLDER writes a corpus without them. "
+            f"{trained}--fix FOLDER writes a corpus without {'them' if trained else 'what is dropped'}. "
             "--keep KIND keeps what is dropped, --drop KIND drops what is kept."
         )
     more = "" if verbose else " Add --verbose for explanations, remedies and examples."

@@ -365,7 +365,9 @@ def test_people_read_one_line_a_finding_and_programs_json():
     data = json.loads(json.dumps(diagnosis.as_dict()))
     assert data["findings"][0]["kind"] == "metadata" and data["findings"][0]["count"] == 9
     assert data["findings"][0]["examples"][0]["note"] == "train:18"
-    assert data["splits"] == [{"split": "train", "pairs_read": 30, "pairs_kept": 20, "source": "", "target": ""}]
+    assert data["splits"] == [
+        {"split": "train", "pairs_read": 30, "pairs_kept": 20, "source": "", "target": "", "description": ""}
+    ]
 
 
 @pytest.mark.parametrize(

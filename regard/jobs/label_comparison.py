@@ -1,0 +1,233 @@
+"""Predictions of labels by several systems, compared on one test set: scores, intervals and paired tests."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from regard.data.tag_schemes import PLAIN, TagScheme, detect_scheme, find_spans, find_valid_spans
+from regard.errors import ConfigError, DataError, FormatError
+from regard.formats.labeled import (
+    ColumnNames,
+    LabeledText,
+    TaggedSentence,
+    read_labeled_texts,
+    read_predictions,
+    read_tagged_sentences,
+)
+from regard.jobs.doctor import LabelTask
+from regard.metrics import Score
+from regard.metrics.labels import (
+    SPAN_MEASURES,
+    Confusion,
+    LabelTest,
+    compare_with_baseline,
+    count_confusion,
+    count_spans,
+    flat_measure,
+    score_classes,
+    score_spans,
+)
+from regard.metrics.labels.statistics import ExampleCounts, Measure
+from regard.progress import track
+
+Answer = tuple[str, ...]
+"""The labels of a text, or the tags of a sentence."""
+STRICT_SCHEMES = ("BIO", "BIOES")
+TESTED_CLASS_MEASURES = ("accuracy", "macro_f1", "mcc")
+
+
+@dataclass(frozen=True)
+class LabelSystem:
+    """The predictions of a system, and how good they are."""
+
+    name: str
+    predictions: Sequence[Answer]
+    scores: Mapping[str, Score]
+    counts: ExampleCounts
+    confusion: Confusion | None = None
+    """Where every text has one label."""
+
+
+@dataclass(frozen=True, repr=False)
+class LabelComparison:
+    """Systems side by side; every test is against the first one, the baseline."""
+
+    name: str
+    texts: Sequence[str]
+    gold: Sequence[Answer]
+    systems: Sequence[LabelSystem]
+    tests: Mapping[str, Mapping[str, LabelTest]] = field(default_factory=dict)
+    """Measure -> system -> test."""
+    unit: str = "texts"
+    majority: tuple[str, float] | None = None
+    """The most frequent label of the test set, and the accuracy of always predicting it."""
+
+    @property
+    def baseline(self) -> LabelSystem:
+        return self.systems[0]
+
+    @property
+    def best(self) -> LabelSystem:
+        """The system with the highest value of the measure that decides."""
+        return max(self.systems, key=lambda system: system.scores[self.decisive].value)
+
+    @property
+    def decisive(self) -> str:
+        """The measure that ranks: accuracy hides rare classes, F1 does not."""
+        return "macro_f1" if "macro_f1" in self.baseline.scores else "f1"
+
+    def as_dict(self) -> dict[str, Any]:
+        """System -> measure -> value, interval, signature and p-values against the baseline."""
+        return {
+            system.name: {
+                name: score.as_dict() | self._p_values(name, system.name) for name, score in system.scores.items()
+            }
+            for system in self.systems
+        }
+
+    def __repr__(self) -> str:
+        names = ", ".join(system.name for system in self.systems)
+        return f"<LabelComparison of {names} on {len(self.gold):,} {self.unit}>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{system.name}: {score}" for system in self.systems for score in system.scores.values())
+
+    def _p_values(self, measure: str, system: str) -> dict[str, float]:
+        test = self.tests.get(measure, {}).get(system)
+        return {"p_bootstrap": test.p_bootstrap, "p_randomized": test.p_randomized} if test else {}
+
+
+def compare_label_files(
+    systems: Sequence[Path], task: LabelTask, files: Sequence[str], columns: ColumnNames
+) -> LabelComparison:
+    """Score files of predictions against the labels of files, and test them against the first one."""
+    if not files:
+        raise DataError("no test texts: give them with --on test.csv")
+    if folders := [path for path in systems if path.is_dir()]:
+        raise ConfigError(f"{folders[0]}: is a folder; --task {task} compares files of predictions")
+    names = [path.name for path in systems]
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        names = [str(path) if path.name in repeated else path.name for path in systems]
+    compare = _compare_tags if task == "tag" else _compare_labels
+    return compare(dict(zip(names, systems, strict=True)), files, columns)
+
+
+def _compare_labels(systems: Mapping[str, Path], files: Sequence[str], columns: ColumnNames) -> LabelComparison:
+    examples = [example for example in track(read_labeled_texts(files, columns), "reading texts") if example.labels]
+    if not examples:
+        raise DataError(f"{' '.join(files)}: has no labels to compare with")
+    gold = [example.labels for example in examples]
+    predictions = {name: list(read_predictions(path)) for name, path in systems.items()}
+    for name, answers in predictions.items():
+        _require_length(name, len(answers), len(gold), "texts")
+    texts = [_describe_text(example) for example in examples]
+    if all(len(answer) == 1 for answers in (gold, *predictions.values()) for answer in answers):
+        return _compare_single_labels(files, texts, gold, predictions)
+    build = _span_builder(gold, lambda answer: answer, "labels")
+    return _compare(files, texts, gold, predictions, build, {"f1": SPAN_MEASURES["f1"][1]}, "texts", None)
+
+
+def _compare_single_labels(
+    files: Sequence[str], texts: Sequence[str], gold: Sequence[Answer], predictions: Mapping[str, Sequence[Answer]]
+) -> LabelComparison:
+    classes = sorted({label for answers in (gold, *predictions.values()) for (label,) in answers})
+    labels = [label for (label,) in gold]
+
+    def build(name: str, answers: Sequence[Answer]) -> LabelSystem:
+        confusion = count_confusion(labels, [label for (label,) in answers], classes)
+        return LabelSystem(name, answers, score_classes(confusion), confusion.counts, confusion)
+
+    measures = {name: flat_measure(name, len(classes)) for name in TESTED_CLASS_MEASURES}
+    label, count = Counter(labels).most_common(1)[0]
+    return _compare(files, texts, gold, predictions, build, measures, "texts", (label, 100 * count / len(labels)))
+
+
+def _compare_tags(systems: Mapping[str, Path], files: Sequence[str], columns: ColumnNames) -> LabelComparison:
+    if columns != ColumnNames():
+        raise ConfigError("the columns of words and tags are fixed: the first one is the word, the last one the tag")
+    sentences = list(track(read_tagged_sentences(files), "reading sentences"))
+    if not sentences:
+        raise DataError(f"{' '.join(files)}: has no sentences to compare with")
+    gold = [sentence.tags for sentence in sentences]
+    predictions = {name: _read_tags(path, sentences) for name, path in systems.items()}
+    texts = [" ".join(sentence.words) for sentence in sentences]
+    scheme = detect_scheme(gold)
+    build = _tag_builder(gold, scheme)
+    return _compare(files, texts, gold, predictions, build, {"f1": SPAN_MEASURES["f1"][1]}, "sentences", None)
+
+
+def _tag_builder(gold: Sequence[Answer], scheme: TagScheme) -> Callable[[str, Sequence[Answer]], LabelSystem]:
+    if scheme.name == PLAIN:
+        return _span_builder(gold, lambda tags: tuple(enumerate(tags)), "words")
+    build = _span_builder(gold, find_spans, "conlleval")
+    if scheme.name not in STRICT_SCHEMES:
+        return build
+    build_strict = _span_builder(gold, lambda tags: find_valid_spans(tags, scheme.name), f"strict-{scheme.name}")
+
+    def build_both(name: str, answers: Sequence[Answer]) -> LabelSystem:
+        system, strict = build(name, answers), build_strict(name, answers).scores["f1"]
+        return replace(system, scores={**system.scores, "strict_f1": replace(strict, name="strict F1")})
+
+    return build_both
+
+
+def _span_builder(
+    gold: Sequence[Answer], find: Callable[[Answer], Sequence[Any]], mode: str
+) -> Callable[[str, Sequence[Answer]], LabelSystem]:
+    gold_spans = [find(answer) for answer in gold]
+
+    def build(name: str, answers: Sequence[Answer]) -> LabelSystem:
+        counts = count_spans(gold_spans, [find(answer) for answer in answers])
+        return LabelSystem(name, answers, score_spans(counts, mode), counts)
+
+    return build
+
+
+def _compare(
+    files: Sequence[str],
+    texts: Sequence[str],
+    gold: Sequence[Answer],
+    predictions: Mapping[str, Sequence[Answer]],
+    build: Callable[[str, Sequence[Answer]], LabelSystem],
+    measures: Mapping[str, Measure],
+    unit: str,
+    majority: tuple[str, float] | None,
+) -> LabelComparison:
+    systems = [build(name, answers) for name, answers in track(predictions.items(), "scoring")]
+    counts = {system.name: system.counts for system in systems}
+    baseline = systems[0].predictions
+    differing = {s.name: sum(a != b for a, b in zip(s.predictions, baseline, strict=True)) for s in systems}
+    tests = {}
+    if len(systems) > 1:
+        tests = {
+            name: compare_with_baseline(counts, differing, measure)
+            for name, measure in track(measures.items(), "testing significance")
+        }
+    name = Path(files[0]).name.partition(".")[0]
+    return LabelComparison(name, texts, gold, systems, tests, unit, majority)
+
+
+def _read_tags(path: Path, sentences: Sequence[TaggedSentence]) -> list[Answer]:
+    predicted = list(read_tagged_sentences([path]))
+    _require_length(path.name, len(predicted), len(sentences), "sentences")
+    for one, gold in zip(predicted, sentences, strict=True):
+        if len(one.words) != len(gold.words):
+            raise FormatError(
+                f"{one.location}: the sentence has {len(one.words)} words, but {gold.location} has {len(gold.words)}; "
+                f"predictions are for the words of the test set"
+            )
+    return [sentence.tags for sentence in predicted]
+
+
+def _require_length(name: str, count: int, expected: int, unit: str) -> None:
+    if count != expected:
+        raise FormatError(
+            f"{name} has {count:,} predictions, but the test set has {expected:,} {unit} with labels; expected one for "
+            f"each"
+        )
+
+
+def _describe_text(example: LabeledText) -> str:
+    return example.text if example.text_pair is None else f"{example.text} / {example.text_pair}"

@@ -1,0 +1,30 @@
+"""Predicted labels -> Score: classes by a confusion matrix, spans of tagged words, and paired tests of systems."""
+
+from regard.metrics.labels.classes import (
+    CLASS_MEASURES,
+    Confusion,
+    class_f1,
+    class_precision,
+    class_recall,
+    count_confusion,
+    flat_measure,
+    score_classes,
+)
+from regard.metrics.labels.entities import SPAN_MEASURES, count_spans, score_spans
+from regard.metrics.labels.paired import LabelTest, compare_with_baseline
+
+__all__ = [
+    "CLASS_MEASURES",
+    "SPAN_MEASURES",
+    "Confusion",
+    "LabelTest",
+    "class_f1",
+    "class_precision",
+    "class_recall",
+    "compare_with_baseline",
+    "count_confusion",
+    "count_spans",
+    "flat_measure",
+    "score_classes",
+    "score_spans",
+]

@@ -1,0 +1,96 @@
+"""Paired tests of predictions: equal systems do not differ, clearly better ones do, and several are corrected."""
+
+import numpy as np
+import pytest
+
+from regard.metrics.labels import SPAN_MEASURES, compare_with_baseline, count_confusion, count_spans, flat_measure
+from regard.metrics.labels.statistics import TableCounts, score_draws, score_exchanged
+
+
+def predictions(rng, gold, accuracy):
+    return [label if rng.random() < accuracy else str(rng.integers(3)) for label in gold]
+
+
+def compare(gold, systems, name="accuracy"):
+    classes = sorted({*gold, *(label for labels in systems.values() for label in labels)})
+    counts = {name: count_confusion(gold, labels, classes).counts for name, labels in systems.items()}
+    first = next(iter(systems.values()))
+    differing = {name: sum(a != b for a, b in zip(first, labels, strict=True)) for name, labels in systems.items()}
+    return compare_with_baseline(counts, differing, flat_measure(name, len(classes)))
+
+
+def test_a_system_does_not_differ_from_itself():
+    gold = list("012" * 20)
+    test = compare(gold, {"a": gold, "b": gold})["b"]
+    assert (test.difference, test.p_bootstrap, test.p_randomized) == (0, 1, 1)
+    assert test.verdict == "the same predictions"
+
+
+@pytest.mark.parametrize("name", ["accuracy", "macro_f1", "mcc"])
+def test_a_clear_difference_is_found_and_a_small_one_is_not(name):
+    rng = np.random.default_rng(3)
+    gold = [str(n) for n in rng.integers(3, size=300)]
+    weak, strong = predictions(rng, gold, 0.5), predictions(rng, gold, 0.8)
+    nearly = [*weak[:-6], *gold[-6:]]
+    tests = compare(gold, {"weak": weak, "strong": strong, "nearly": nearly}, name)
+    assert tests["strong"].difference > 10 and tests["strong"].verdict == "significant by both tests"
+    assert tests["nearly"].verdict != "significant by both tests"
+
+
+def test_few_differences_are_not_tested():
+    gold = list("01" * 30)
+    assert compare(gold, {"a": gold, "b": ["1", *gold[1:]]})["b"].verdict == (
+        "only 1 of the predictions differ, too few for a test"
+    )
+
+
+def test_several_systems_are_corrected():
+    rng = np.random.default_rng(5)
+    gold = [str(n) for n in rng.integers(3, size=200)]
+    weak, better = predictions(rng, gold, 0.6), predictions(rng, gold, 0.72)
+    alone = compare(gold, {"weak": weak, "better": better})["better"]
+    among = compare(gold, {"weak": weak, "better": better, "again": better[::-1], "same": weak})["better"]
+    assert alone.p_bootstrap < among.p_bootstrap and alone.difference == among.difference
+
+
+def test_draws_are_sums_of_the_drawn_examples():
+    rng = np.random.default_rng(7)
+    gold, labels = ([str(n) for n in rng.integers(3, size=17)] for _ in range(2))
+    confusion, measure = count_confusion(gold, labels), flat_measure("macro_f1", 3)
+    weights = rng.integers(0, 4, size=(5, 17))
+    expected = [
+        measure(
+            count_confusion(np.repeat(gold, row).tolist(), np.repeat(labels, row).tolist(), list("012")).counts.total()
+        )
+        for row in weights
+    ]
+    assert score_draws(confusion.counts, weights, measure) == pytest.approx(expected)
+
+
+def test_cells_and_tables_are_exchanged_alike():
+    rng = np.random.default_rng(9)
+    gold = [str(n) for n in rng.integers(2, size=13)]
+    one, two = (count_confusion(gold, [str(n) for n in rng.integers(2, size=13)], list("01")).counts for _ in range(2))
+    tables = [TableCounts(np.eye(4)[counts.cells], np.ones(13)) for counts in (one, two)]
+    draws, measure = rng.integers(2, size=(11, 13), dtype=bool), flat_measure("accuracy", 2)
+    cells = score_exchanged(one, two, draws, measure)
+    assert cells == pytest.approx(score_exchanged(*tables, draws, measure))
+    assert score_exchanged(one, two, ~draws, measure) == pytest.approx(-cells), "exchanging all changes the sign"
+
+
+def test_spans_are_tested_over_sentences():
+    gold = [[("x", n, n + 1)] for n in range(40)]
+    counts = {"none": count_spans(gold, [[]] * 40), "all": count_spans(gold, gold)}
+    test = compare_with_baseline(counts, {"none": 0, "all": 40}, SPAN_MEASURES["f1"][1])["all"]
+    assert test.difference == 100 and test.verdict == "significant by both tests"
+
+
+@pytest.mark.slow
+def test_equal_systems_differ_significantly_in_one_case_of_twenty():
+    rng = np.random.default_rng(1)
+    significant = np.zeros(2)
+    for _ in range(400):
+        gold = [str(n) for n in rng.integers(3, size=100)]
+        test = compare(gold, {"a": predictions(rng, gold, 0.6), "b": predictions(rng, gold, 0.6)}, "macro_f1")["b"]
+        significant += np.array([test.p_bootstrap, test.p_randomized]) < 0.05
+    assert (significant / 400 < 0.085).all() and (significant / 400 > 0.02).all()
