@@ -41,7 +41,7 @@ class TokenizedText:
         return self.word_shares or [{} if word == NO_WORD else {word: 1.0} for word in self.word_ids]
 
     def word_groups(self) -> list[int]:
-        """The group of each word: words that a token covers together cannot be told apart."""
+        """The group of each word: words that a token covers together cannot be distinguished."""
         joined = {word for shares in self.covered_words() for word in shares if word - 1 in shares}
         groups: list[int] = []
         for word in range(len(self.words)):

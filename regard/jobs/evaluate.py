@@ -84,8 +84,8 @@ def tabulate_evaluation(evaluation: Evaluation) -> "Table":
     baselines = evaluation.baselines
     named_scores = [(score.name, score) for score in evaluation.scores.values()]
     named_scores += [
-        ("BLEU of the source copied", baselines.copied_source),
-        ("BLEU of other sentences' translations", baselines.shuffled_translations),
+        ("BLEU, source copied", baselines.copied_source),
+        ("BLEU, other sentences' translations", baselines.shuffled_translations),
     ]
     return tabulate_scores(dict(named_scores))
 

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from regard import config as settings
-from regard.config import Config
+from regard.config import Config, Head
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
+from regard.jobs.look.heads import find_trained_aligner
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.progress import stage, track
@@ -68,9 +69,12 @@ def write_report(
         title="Sentences by their chrF2",
         x_title="chrF2 of the sentence",
         y_title="sentences",
+        bins=20,
+        limits=(0, 100),
     ).with_name("sentences")
+    trained_aligner = find_trained_aligner(run)
     attention_charts = [
-        _draw_heat_map(attention_chart) for attention_chart in _select_attention(translator, evaluation.sentences)
+        draw_mean_attention(matrix, trained_aligner) for matrix in _select_attention(translator, evaluation.sentences)
     ]
     for chart in track([*charts, chrf_histogram, *attention_charts], "drawing charts"):
         chart.save(run.charts)
@@ -125,13 +129,13 @@ def draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
             table, "step", "loss", "set", title="Loss", x_title="step", y_title="nats per target token"
         ).with_name("loss"),
         line_chart(
-            table,
+            Table({**table.columns, "accuracy": [100 * record.accuracy for record in records]}),
             "step",
             "accuracy",
             "set",
             title="Accuracy",
             x_title="step",
-            y_title="share of target tokens",
+            y_title="% of target tokens",
         ).with_name("accuracy"),
     ]
     scores: list[dict[str, Value]] = [
@@ -139,7 +143,7 @@ def draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
     ]
     if scores:
         bleu = Table.from_rows(scores)
-        title = "BLEU on dev, by greedy decoding"
+        title = "BLEU on dev, greedy decoding"
         charts.append(line_chart(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").with_name("bleu"))
     return charts
 
@@ -195,15 +199,18 @@ def _select_attention(translator: Translator, sentences: list[SentenceResult]) -
     return []
 
 
-def _draw_heat_map(cross_attention: CrossAttentionMatrix) -> Chart:
-    return heatmap_chart(
+def draw_mean_attention(cross_attention: CrossAttentionMatrix, trained_aligner: Head | None) -> Chart:
+    chart = heatmap_chart(
         cross_attention.word_weights.tolist(),
         cross_attention.target_words,
         cross_attention.source_words,
-        title="Cross-attention",
-        row_title="target",
-        column_title="source",
-    ).with_name("attention")
+        title="Cross-attention, mean of all layers and heads",
+        row_title="target word",
+        column_title="source word",
+    )
+    # One of the heads attends where it was trained to: its part of the mean is no finding.
+    note = f"{trained_aligner} was trained to align (guided alignment)" if trained_aligner else ""
+    return chart.with_note(note).with_name("attention")
 
 
 def _flatten_settings(config: Config) -> dict[str, Value]:

@@ -26,6 +26,7 @@ OPTIONAL_COLUMNS = ("keep only", "AER")  # left out where no head has a number
 NO_VALUE = "–"
 TRAINED = "trained to align (guided alignment)"
 TRAINED_MARK = "*"
+PENALTY = "alignment penalty"
 SHOWN_ROLES = 4
 
 
@@ -60,11 +61,19 @@ def describe_roles(table: HeadTable) -> str:
     text = f"{roles.total()} of {len(table.facts)} heads have a reliable role{f': {listing}' if listing else ''}."
     if table.aligners is None:
         return text
-    best, other = table.aligners.best[0], table.aligners.best_without(table.trained_aligner)
+    (best, alignment), other = table.aligners.best, table.aligners.best_without(table.trained_aligner)
+    quality = _format_rank(table, alignment)
     if best != table.trained_aligner:
-        return f"{text} Best alignment head: {best}."
-    untrained = f"; the best that was not: {other[0]}" if other else ""
-    return f"{text} Best alignment head: {best}, {TRAINED}{untrained}."
+        return f"{text} Best alignment head: {best} ({quality})."
+    untrained = f"; the best that was not: {other[0]} ({_format_rank(table, other[1])})" if other else ""
+    return f"{text} Best alignment head: {best}, {TRAINED} ({quality}){untrained}."
+
+
+def _format_rank(table: HeadTable, alignment: HeadAlignment) -> str:
+    """The number that alignment heads are ranked by; less is better."""
+    assert table.aligners is not None
+    gold = table.aligners.judged_by_gold
+    return f"AER {alignment.counts.aer:.2f}" if gold else f"{PENALTY} {alignment.penalty:.2f}, without gold"
 
 
 def describe_grammar(table: HeadTable) -> list[str]:
@@ -96,9 +105,7 @@ def _describe_aligner(table: HeadTable) -> list[str]:
     trained = f", {TRAINED}" if head == table.trained_aligner else ""
     other = table.aligners.best_without(table.trained_aligner) if trained else None
     if not table.aligners.judged_by_gold:
-        untrained = f"; the best that was not: {other[0]}" if other else ""
-        reason = "no gold alignments; ranked by deviation from a one-to-one alignment"
-        return [f"best alignment head: {head}{trained} ({reason}){untrained}"]
+        return [f"no gold alignments: alignment heads are ranked by their {PENALTY}, which is 0 if one-to-one"]
     untrained = f"; the best that was not: {other[0]} ({_format_quality(other[1])})" if other else ""
     averaged = f"all heads averaged: AER {mean.counts.aer:.3f}"
     return [f"best alignment head: {head}{trained} ({_format_quality(best)}){untrained}; {averaged}"]

@@ -149,7 +149,7 @@ class HeadTable:
             "random lift": best.baseline if best else None,
             "runner-up": runner_up.name if runner_up else None,
             "margin": facts.margin,
-            **facts.statistics._asdict(),
+            **{name.replace("_", " "): value for name, value in facts.statistics._asdict().items()},
             "importance": self.importance.get(facts.head),
             "cost": cost.cost if cost else None,
             "cost low": cost.low if cost else None,

@@ -34,6 +34,7 @@ class HeadRecorder(NullHeadRecorder):
         ]
         self.examples = short_examples[:HISTORY_SENTENCES]
         self.token_counts = TokenCounts.from_examples(self.examples)
+        self.joint_vocab = data.tokenizers.joint
 
     def _build_untrained_model(self, data: TrainingData) -> EncoderDecoder:
         """The baseline of roles; built apart, so that the random numbers of training stay the same."""
@@ -45,7 +46,9 @@ class HeadRecorder(NullHeadRecorder):
         if step % self.interval or not self.examples:
             return
         with evaluation_mode(self.model):
-            analyses = analyze_heads(self.model, self.examples, self.untrained_model, self.token_counts)
+            analyses = analyze_heads(
+                self.model, self.examples, self.untrained_model, self.token_counts, joint_vocab=self.joint_vocab
+            )
         heads = {
             str(analysis.head): HeadSnapshot(
                 entropy=round(analysis.statistics.entropy, 4),

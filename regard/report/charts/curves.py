@@ -107,14 +107,18 @@ def histogram(
     x_title: str,
     y_title: str = "count",
     bins: int = 30,
+    limits: tuple[float, float] | None = None,
 ) -> Chart:
-    """The number of values in bins of equal width with round edges; a note counts missing values."""
+    """The number of values in bins of equal width with round edges; a note counts missing values.
+
+    `limits` are the ends of a scale, such as 0 and 100, which the bins divide.
+    """
     import altair as alt
 
     values = [value for value in table.numbers(column) if value is not None]
     if not values:
         raise RegardError(f"histogram {title!r}: column {column!r} has no finite value to draw")
-    rows = _bins(values, bins)
+    rows = _bins(values, bins) if limits is None else _bins_within(values, bins, *limits)
     picture = alt.layer(
         alt.Chart(alt.NamedData("bins"))
         .mark_bar(binSpacing=1, color=PALETTE[0])
@@ -265,6 +269,14 @@ def _bins(values: Sequence[float], bins: int) -> list[dict[str, Value]]:
         counts[min(len(counts) - 1, max(0, math.floor((value - start) / step)))] += 1
     borders = [float(f"{start + n * step:.12g}") for n in range(len(counts) + 1)]
     return [{"start": borders[n], "stop": borders[n + 1], "count": count} for n, count in enumerate(counts)]
+
+
+def _bins_within(values: Sequence[float], bins: int, low: float, high: float) -> list[dict[str, Value]]:
+    """Bins that divide a scale; its upper end belongs to the last one."""
+    step, counts = (high - low) / bins, [0] * bins
+    for value in values:
+        counts[min(bins - 1, max(0, math.floor((value - low) / step)))] += 1
+    return [{"start": low + n * step, "stop": low + (n + 1) * step, "count": count} for n, count in enumerate(counts)]
 
 
 def _round_step(step: float, minimum: float) -> float:

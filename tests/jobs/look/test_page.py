@@ -236,7 +236,7 @@ def test_a_head_alone_has_a_column_of_its_own(run, gold, tmp_path, capsys):
     assert " keep only" in told and "keep only: increase of the loss without all other heads" in " ".join(told.split())
     header, *rows_ = [line.split(",") for line in (tmp_path / "heads.csv").read_text().strip().split("\n")]
     assert all(float(row[header.index("keep only")]) > -1 for row in rows_) and len(rows_) == 12
-    assert {"normalized_entropy", "distance_std", "macro lift", "keep only low"} <= set(header)
+    assert {"normalized entropy", "distance std", "macro lift", "keep only low"} <= set(header)
     assert " keep only" not in says(capsys, "heads", run, gold, "--sentences", "6")
 
 

@@ -161,6 +161,13 @@ def test_a_histogram_counts_every_value_once_in_a_bin_that_holds_it(values):
     assert len(bins) <= 40
 
 
+def test_bins_of_a_scale_end_where_it_does():
+    chart = histogram(Table({"n": [100.0, 100.0, 0.0, 37.0]}), "n", title="H", x_title="n", bins=5, limits=(0, 100))
+    bins = chart.spec["datasets"]["bins"]
+    assert [row["count"] for row in bins] == [1, 1, 0, 0, 2]
+    assert bins[0]["start"] == 0 and bins[-1]["stop"] == 100
+
+
 def test_a_histogram_tells_what_is_missing_and_refuses_nothing_at_all():
     chart = histogram(Table({"n": [1, None, math.nan, 2]}), "n", title="H", x_title="n")
     assert "2 without a value" in texts(chart.to_svg())
