@@ -1,9 +1,9 @@
 """What a translation must keep unchanged: a translated %(name)s crashes the program that formats it.
 
 Supported are printf (`%s`, `%1$s`, `%(name)s`, `%-5.2f`, `%%`, `%{name}`), braces (`{}`, `{0:.2f}`, `{name}`), ICU
-MessageFormat (`{count, plural, …}`), templates (`{{ name }}`, `{% tag %}`, `${name}`), the styles of frameworks
-(`%name%`, `:name`, `@name`, `$name`, `%1`), accelerators (`&File`), XML and HTML tags, URLs, and reST roles with their
-targets (`:func:`len``, of `:ref:`words <target>`` the target only, since the words are translated).
+MessageFormat (`{count, plural, …}`), templates (`{{ name }}`, `{% tag %}`, `${name}`, `<%= name %>`), the styles of
+frameworks (`%name%`, `:name`, `@name`, `$name`, `%1`), accelerators (`&File`), XML and HTML tags, URLs, and reST roles
+with their targets (`:func:`len``, of `:ref:`words <target>`` the target only, since the words are translated).
 
 Strong kinds are never prose: in doubt a text counts as a placeholder, and the worst consequence is an entry that stays
 untranslated. Weak kinds occur in prose, too, so they count in a translation only if its source has that kind.
@@ -19,7 +19,8 @@ from regard.formats.message_format import MessageArgument
 PRINTF_PARTS = frozenset({"name", "position", "flags", "space", "width", "precision", "length", "conversion"})
 PLACEHOLDER = re.compile(
     r"""
-    (?P<template>     \{\{[^{}`]*\}\} | \{%[^{}]*%\} | \$\{[^{}\s]*\} | %\{[^{}\s]*\} )
+    (?P<template>     \{\{[^{}`]*\}\} | \{%[^{}]*%\} | \$\{[^{}\s]*\} | %\{[^{}\s]*\}
+                      | <%[^<>%]*%> )
   | (?P<tag>          </?[A-Za-z](?:[^<>"'`]|"[^"<>]*"|'[^'<>]*')*> )
   | (?P<url>          (?<![A-Za-z])(?:https?|ftp)://[!\#-&(-;=?-Z_a-z~]*[\#-&(*+/-9=@-Z_a-z~] )
   | (?P<role>         :[A-Za-z][A-Za-z:+_-]*:`[^`]+` )

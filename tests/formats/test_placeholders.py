@@ -25,6 +25,7 @@ def count_placeholders(text: str, flags: Sequence[str] = ()) -> Counter[str]:
         ("{} {0} {name} {0:.2f} {x!r:>10} {a.b[0]}", ["{}", "{0}", "{name}", "{0:.2f}", "{x!r:>10}", "{a.b[0]}"]),
         ("{{ name }} {{x}} {% trans %}", ["{{ name }}", "{{x}}", "{% trans %}"]),
         ("${HOME} %{count} $5", ["${HOME}", "%{count}"]),
+        ("<%= name %> has 3 <% if x %>", ["<%= name %>", "<% if x %>"]),
         ('<a href="%s">x</a><br/>', ['<a href="%s">', "</a>", "<br/>"]),
         ("<g1>x</g1> <ph2/>", ["<g1>", "</g1>", "<ph2/>"]),
         ("see :func:`len` and :ref:`the docs <intro>`", [":func:`len`", ":ref:`intro`"]),

@@ -51,9 +51,9 @@ def describe_model(config: Config, estimate: TrainingEstimate, vocab_size: int) 
 
 def describe_time(config: Config, estimate: TrainingEstimate) -> str:
     """How long training takes: what was asked for first, then what follows from it."""
-    steps, epochs = pluralize(round(estimate.steps), "step"), f"{format_epochs(estimate.epochs)} epochs"
+    steps, epochs = pluralize(max(1, round(estimate.steps)), "step"), f"{format_epochs(estimate.epochs)} epochs"
     if config.train.minutes and estimate.minutes >= config.train.minutes * 0.999:
-        return f"{config.train.minutes:g} minutes for about {steps} ({epochs})"
+        return f"{config.train.minutes:,.10g} minutes for about {steps} ({epochs})"
     return f"{format_minutes(estimate.minutes)} for {steps} ({epochs})"
 
 

@@ -48,13 +48,15 @@ class TrainingEstimate:
         p = self.parameter_counts
         shares = f"embeddings {p.embeddings:,}, positions {p.positions:,}, encoder {p.encoder:,}, decoder {p.decoder:,}"
         shares += f", output {p.output:,}" if p.output else ", output shared with the embeddings"
+        steps = max(1, round(self.steps))
         return [
             f"parameters: {p.total:,} ({shares})",
             f"compute: {self.flops_per_pair / 1e9:.2f} GFLOP to train on a pair once",
             f"memory: about {self.memory_bytes / 2**20:,.0f} MB",
             f"speed: about {self.tokens_per_second:,.0f} target tokens per second, "
             f"{self.seconds_per_step:.2f} s per step",
-            f"time: {format_minutes(self.minutes)} for {self.steps:,.0f} steps, {format_epochs(self.epochs)} epochs",
+            f"time: {format_minutes(self.minutes)} for {steps:,} step{'' if steps == 1 else 's'}, "
+            f"{format_epochs(self.epochs)} epochs",
         ]
 
 

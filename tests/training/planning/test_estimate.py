@@ -4,6 +4,7 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
+from regard.display.views.plan import describe_time
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.estimate import estimate_training, format_epochs, format_minutes
 
@@ -52,6 +53,14 @@ def test_two_processes_need_half_of_the_updates_for_an_epoch():
 @pytest.mark.parametrize("minutes", [0.001, 0.3, 0.74, 0.75, 1.2, 89.4, 91, 5000])
 def test_no_training_takes_no_time(minutes: float):
     assert " 0" not in format_minutes(minutes) and "1 minutes" not in format_minutes(minutes)
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [(0.0001, "1 step"), (3, "steps")])
+def test_no_training_takes_no_steps(epochs: float, steps: str):
+    config = settings.override(Config(), [f"train.epochs={epochs}"])
+    estimate = estimate_training(config, 29, LENGTHS, 6000, 1e11)
+    for text in (describe_time(config, estimate), estimate.lines()[-1]):
+        assert f" {steps}" in text and " 0 steps" not in text and " 1 steps" not in text
 
 
 def test_a_part_of_an_epoch_is_not_none():
