@@ -24,7 +24,8 @@ CLOSERS = "\"'”’“»«›‹)]}*_」』】）》〉"
 OPENERS = "\"'“”„‚‘’«»‹›([{*_#¿¡「『【（《〈-–—•‐―"
 NEVER_FIRST = ",;:.!?)]}…/|+=、，；：）」』。！？"
 """What no sentence begins with."""
-BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『』]*』")
+BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『』]*』|``[^`]+``|`[^`]+`_")
+"""Brackets, and the code and links of reST."""
 END_TAG = r"</[A-Za-z][^<>\s]*>"
 FOOTNOTE = r"(?:\[\d+\])*"
 ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[^\W\d_]|[ivxlcIVXLC]+)\Z")
@@ -247,7 +248,7 @@ def fit_blank(blank: str, left: str, right: str) -> str:
 
 
 def _protected_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where no sentence ends: placeholders, pairs of tags with what they enclose, and brackets."""
+    """Where no sentence ends: placeholders, pairs of tags with what they enclose, brackets and code."""
     for match in BRACKETS.finditer(text):
         yield match.span()
     open_tags: list[tuple[str, int]] = []

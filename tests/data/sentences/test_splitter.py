@@ -9,6 +9,7 @@ from regard.data.sentences.abbreviations import ALIASES, LANGUAGES
 
 TABLE = {
     "en": """
+        See `installing pip. <https://a.org>`_ and ``a. B``. |Done.
         The girls were singing. |The old queen saw the white horses.
         Mr. Smith met Dr. Brown at 5 p.m. on Main St. in Washington, D.C. last week.
         He left at 5 p.m. |She stayed.
