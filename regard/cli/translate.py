@@ -126,6 +126,7 @@ def translate(
     sampling = SamplingSearch(temperature, top_k, top_p, seed)  # wrong values are refused, used or not
     search = sampling if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
+    _check_issues_file(issues, {"the input": file, "--out": out})
     runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
@@ -143,6 +144,16 @@ def translate(
         lines = _track_lines(lines, file, out)
         total = _write_rows(lines, out, format_rows, lambda number, best: log.add(f"{name}:{number}", best.issues))
     _print_issues(log, total, "lines")
+
+
+def _check_issues_file(issues: Path | None, others: "dict[str, Path | None]") -> None:
+    """Refuse a file of issues that cannot be written, or that would replace the translation or its source."""
+    from regard.atomic import is_stream
+
+    output.check(issues)
+    for name, other in others.items():
+        if issues and other and not is_stream(issues) and os.path.realpath(issues) == os.path.realpath(other):
+            raise ConfigError(f"--issues {issues}: is also {name}, and would replace it; choose another file")
 
 
 def _track_lines(
