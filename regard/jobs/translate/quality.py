@@ -19,6 +19,8 @@ NUMBER = re.compile(r"\d{1,3}(?:[.,'’٬\u0020\u00a0\u2009\u202f]\d{3})+(?!\d)(
 DECIMAL = re.compile(r"\d+[.,٫](?!\d{3}\b)\d+|.*[.,'’٬\s]\d{3}[.,٫]\d+")
 TIME = re.compile(r"\d[\u0020\u00a0\u202f]?(?::\d\d|h\b|heures?\b|uhr\b|[ap]\.?m\b|o['’]clock\b)", re.IGNORECASE)
 MAX_DIGITS = 15
+MAX_CHECKED = 100
+"""Numbers of a line that are looked for in words; a line with more of them is a table."""
 UNKNOWN_TOKEN = "\u2047"
 """What SentencePiece shows for a token without text."""
 MAX_SHOWN = 5
@@ -75,7 +77,12 @@ def _lost_numbers(source: str, text: str, target: str) -> Iterator[TranslationIs
     if not by_digits:
         return
     are_times = bool(TIME.search(source) and TIME.search(text))
-    lost = [number for number in by_number if not _is_written_otherwise(number, text, target, are_times)]
+    values = {_value(other) for pattern in (NUMBER, DIGITS) for other in pattern.findall(text)}
+    lost = [
+        number
+        for i, number in enumerate(by_number)
+        if i >= MAX_CHECKED or not _is_written_otherwise(number, text, target, values, are_times)
+    ]
     if lost:
         extra = _missing(NUMBER, text, source)
         missing = ", ".join(lost[:MAX_SHOWN])
@@ -83,20 +90,23 @@ def _lost_numbers(source: str, text: str, target: str) -> Iterator[TranslationIs
         yield TranslationIssue("numbers", message)
 
 
-def _is_written_otherwise(number: str, text: str, target: str, is_time: bool) -> bool:
+def _is_written_otherwise(number: str, text: str, target: str, values: set[int], is_time: bool) -> bool:
     """Whether a text has a number in words, a time of day by the other clock, or a decade with or without its century.
 
-    Numbers with decimals are hardly ever written so.
+    `values` are the numbers that it has in digits. Numbers with decimals are hardly ever written otherwise.
     """
     if DECIMAL.fullmatch(number):
         return False
-    value = int(_digits(number)[:MAX_DIGITS])
-    values = {int(_digits(other)[:MAX_DIGITS]) for other in (*NUMBER.findall(text), *DIGITS.findall(text))}
+    value = _value(number)
     if is_time and (value == 0 or (value <= 24 and value % 12 in {other % 12 for other in values if other <= 24})):
         return True
     if value % 10 == 0 and (1900 + value in values if value < 100 else value > 1000 and value % 100 in values):
         return True
     return names_number(text, value, target, values.__contains__)
+
+
+def _value(number: str) -> int:
+    return int(_digits(number)[:MAX_DIGITS])
 
 
 def _missing(pattern: re.Pattern[str], source: str, text: str) -> list[str]:
