@@ -82,7 +82,7 @@ def names_number(text: str, number: int, language: str, has_digits: Callable[[in
     code = normalize_code(language)
     if code not in _TABLES:
         return False
-    words, table = frozenset(_WORD.findall(text.casefold())), _table(code)
+    words, table = _split_words(text), _table(code)
     min_inner = MIN_INNER if code in _JOINED else sys.maxsize
 
     def has_part(part: str) -> bool:
@@ -99,6 +99,11 @@ def names_number(text: str, number: int, language: str, has_digits: Callable[[in
         return 20 < value < 100 and bool(value % 10) and is_named(value - value % 10) and is_named(value % 10)
 
     return is_named(number)
+
+
+@functools.lru_cache(maxsize=1)  # for all numbers of a line
+def _split_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 @functools.cache

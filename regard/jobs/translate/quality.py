@@ -19,7 +19,7 @@ NUMBER = re.compile(r"\d{1,3}(?:[.,'’٬\u0020\u00a0\u2009\u202f]\d{3})+(?!\d)(
 DECIMAL = re.compile(r"\d+[.,٫](?!\d{3}\b)\d+|.*[.,'’٬\s]\d{3}[.,٫]\d+")
 TIME = re.compile(r"\d[\u0020\u00a0\u202f]?(?::\d\d|h\b|heures?\b|uhr\b|[ap]\.?m\b|o['’]clock\b)", re.IGNORECASE)
 MAX_DIGITS = 15
-MAX_CHECKED = 100
+MAX_CHECKED = 20
 """Numbers of a line that are looked for in words; a line with more of them is a table."""
 UNKNOWN_TOKEN = "\u2047"
 """What SentencePiece shows for a token without text."""
