@@ -214,8 +214,8 @@ class TrainingSession:
             self._write_best(self.run.average_weights, last, cost)
             yield Note(f"{average} is better than any checkpoint: dev {value}")
             return
-        kept = f"dev {_describe_cost(best_cost, self.config.train.metric)} at step {self.run.read_best().step:,}"
-        yield Note(f"{average}, dev {value}, is no better than the best checkpoint, which is kept: {kept}")
+        best_value = f"dev {_describe_cost(best_cost, self.config.train.metric)} at step {self.run.read_best().step:,}"
+        yield Note(f"{average}, dev {value}, is no better than the best checkpoint, which is kept: {best_value}")
 
     def _validate(self, step: int) -> Validation:
         with self.loop.ema.averaged_weights():
