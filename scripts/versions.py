@@ -54,7 +54,7 @@ regard translate runs/imported lines.txt --out imported.txt
 regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps-each 5 --out studies/s --set model.dim=32
 python make_bert.py
 regard import bert --out runs/bert
-python -c 'import regard; assert regard.load("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
+python -c 'import regard; assert regard.load_encoder("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
 python -c 'import psycopg; psycopg.pq.version()'
 """
 FILES = {
