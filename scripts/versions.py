@@ -12,6 +12,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,9 +35,9 @@ regard corpus english-french --pairs 97 --seed 7 --out test.tsv
 regard doctor pairs.tsv
 regard doctor japanese.tsv
 regard estimate pairs.tsv --minutes 1
-regard train pairs.tsv --steps 30 --out runs/a --track tensorboard
+regard train pairs.tsv --steps 30 --out runs/a --track tensorboard --set model.dim=32 --set model.layers=2
 regard train --resume runs/a --steps 40
-regard train pairs.tsv --steps 20 --out runs/b --set model.norm=post --set model.positions.sinusoid_layout=halves
+regard train pairs.tsv --steps 9 --out runs/b --set model.norm=post --set model.positions.sinusoid_layout=halves
 regard translate runs/a lines.txt --out hypotheses.txt --quantize int8
 regard translate runs/a lines.txt --out again.txt --engine ctranslate2
 regard evaluate runs/a test.tsv --tokenize ja-mecab
@@ -50,10 +51,10 @@ regard prune runs/a --keep 50% --finetune-steps 3 --out runs/pruned
 regard export runs/b --to marian --out exported
 regard import exported --out runs/imported
 regard translate runs/imported lines.txt --out imported.txt
-regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps-each 5 --out studies/s
+regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps-each 5 --out studies/s --set model.dim=32
 python make_bert.py
 regard import bert --out runs/bert
-python -c 'import regard; assert regard.load("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
+python -c 'import regard; assert regard.load_encoder("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
 python -c 'import psycopg; psycopg.pq.version()'
 """
 FILES = {
@@ -64,7 +65,7 @@ import pathlib, tokenizers, transformers
 folder = pathlib.Path("bert")
 folder.mkdir()
 wordpiece = tokenizers.BertWordPieceTokenizer()
-wordpiece.train_from_iterator(pathlib.Path("pairs.tsv").read_text().split("\n"), vocab_size=307, show_progress=False)
+wordpiece.train_from_iterator(pathlib.Path("pairs.tsv").read_text().splitlines(), vocab_size=307, show_progress=False)
 wordpiece.save(str(folder / "tokenizer.json"))
 wordpiece.save_model(str(folder))
 sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
@@ -154,8 +155,9 @@ def _normalize_name(name: str) -> str:
 
 def check(kind: str, python: str) -> Outcome:
     """Install one end of the ranges, run the smoke path, and remove both."""
-    version = subprocess.run([python, "--version"], capture_output=True, text=True).stdout.strip()
-    if not version:
+    found = shutil.which(python)
+    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout.strip() if found else ""
+    if not version:  # not there, or a placeholder of pyenv
         return Outcome(kind, python, "not on this machine", "")
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "environment"
@@ -171,7 +173,7 @@ def check(kind: str, python: str) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", choices=("lowest", "newest"))
+    parser.add_argument("kinds", nargs="+", choices=("lowest", "newest"))
     parser.add_argument("--also", nargs="+", default=[], metavar="PYTHON")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

@@ -10,7 +10,7 @@ SLOW_SECONDS = 120.0
 FEW_STEPS = 2000
 """Steps below which even a good model may not translate yet."""
 SETTLED_EPOCHS, SETTLED_STEPS = 3, 200
-"""Epochs, with so many steps at least, after which a model that ignores its source will hardly begin to use it."""
+"""Epochs, with a minimum of steps, after which a model that ignores its source will hardly begin to use it."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ def format_comparison(comparison: Comparison, width: int, verbose: bool = False)
     lines += wrap(describe_settings(comparison), width, "", "  ")
     if correction := describe_correction(comparison):
         lines += wrap(correction, width, "", "  ")
+    if tokenization := comparison.baseline.evaluation.tokenization.describe():
+        lines += wrap(tokenization, width, "", "  ")
     lines += wrap(f"± is half the 95% interval; lower TER is better; length: {LENGTH_RATIO}.", width, "", "  ")
     shown = [scores[name] for name in SCORED_METRICS if verbose or name == "bleu"]
     return [*lines, *format_signatures(shown, width)]

@@ -224,8 +224,10 @@ def _format_works(system: System) -> str:
 
 
 def _build_signatures(comparison: Comparison) -> Paragraph:
-    scores = comparison.baseline.evaluation.scores
-    return Paragraph("\n\n".join(f"{scores[name].name}: {scores[name].signature}" for name in SCORED_METRICS))
+    evaluation = comparison.baseline.evaluation
+    scores, tokenization = evaluation.scores, evaluation.tokenization.describe()
+    lines = [f"{scores[name].name}: {scores[name].signature}" for name in SCORED_METRICS]
+    return Paragraph("\n\n".join([tokenization, *lines] if tokenization else lines))
 
 
 def _build_test_table(comparison: Comparison) -> TableView:

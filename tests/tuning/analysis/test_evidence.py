@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from regard.metrics import PairedTestResult
+from regard.metrics.statistical_tests import tukey_p_value
 from regard.tuning.analysis.effects import EffectTest
 from regard.tuning.analysis.evidence import correct_claims
 from tests.metrics.simulation import equal_systems
-from tests.tuning.null_studies import claims, designs, false_label_rate, found_rate, study_of_statistics
+from tests.tuning.null_studies import (
+    claims,
+    designs,
+    false_label_rate,
+    found_rate,
+    study_of_seeds,
+    study_of_statistics,
+)
 
 
 def test_claims_are_corrected_for_each_other():
@@ -26,6 +34,23 @@ def test_the_winner_of_many_equal_trials_is_no_better_than_the_last():
     last = analysis.claims.trials[analysis.ranking[-1].number]
     assert last.p < 0.05 < last.decisive_p  # by itself it would be a finding
     assert claims(analysis) == []
+
+
+def test_seeds_that_were_lucky_together_do_not_make_a_winner():
+    """The best of sixteen equal trials differs from the last by Welch's test; Tukey's knows that both were selected."""
+    rng = np.random.default_rng(0)
+    analysis = study_of_seeds(designs(rng)[2], rng.normal(30, 0.5, (16, 3)))
+    tests = analysis.claims.trials.values()
+    assert any(test.p < 0.01 for test in tests) and not any(test.significant for test in tests)
+
+
+def test_a_trial_that_varies_more_than_the_others_is_not_worse_by_bad_luck():
+    """Tukey's test, with the deviation of all trials, takes two bad seeds for a difference; Welch's does not."""
+    scores = np.array([[30.4, 30.5, 30.6], [24.0, 24.0, 30.4], *[[30.3, 30.4, 30.5]] * 14])
+    analysis = study_of_seeds(designs(np.random.default_rng(3))[2], scores)
+    unlucky = analysis.ranking[-1].number
+    assert unlucky == 1 and tukey_p_value([r.values for r in analysis.ranking], 0, 15) < 0.05
+    assert analysis.claims.trials[unlucky].p > 0.05 and not analysis.claims.trials[unlucky].significant
 
 
 def test_few_studies_of_equal_settings_claim_anything():

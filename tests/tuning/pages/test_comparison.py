@@ -72,6 +72,20 @@ def test_a_file_of_translations_has_scores_but_no_cost(comparison, tmp_path):
     assert {path.stem for path in (tmp_path / "charts").glob("*.svg")} >= {"loss", "minutes-quality", "sentence-bleu"}
 
 
+def test_how_a_language_without_spaces_is_split_is_said(comparison, tmp_path):
+    """It is in the signature, and in words: a BLEU over characters is no BLEU over words."""
+    pairs = [Pair("x", f"เขาหามันไม่เจอ{n}") for n in range(11)]
+    systems = [
+        System(name, evaluate(lambda _, cut=cut: [p.target[cut:] for p in pairs], pairs, metrics=SCORED_METRICS))
+        for name, cut in (("a", 0), ("b", 2))
+    ]
+    thai = compare_systems("test", pairs, systems)
+    words = "the target language is th: BLEU, TER and ROUGE-L count characters (char)"
+    assert words in " ".join(" ".join(format_comparison(thai, 80)).split())
+    assert words in write_comparison(thai, tmp_path).read_text(encoding="utf-8")
+    assert "the target language is" not in " ".join(format_comparison(comparison, 80))
+
+
 def test_the_first_decides_what_is_significant(comparison):
     """Turned round, every difference has the other sign; a system that has collapsed is compared with none."""
     small, large = comparison.systems[0], comparison.systems[2]
