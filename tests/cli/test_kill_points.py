@@ -47,14 +47,12 @@ def read_tree(folder: Path) -> dict[str, bytes]:
 
 def check_content(folder: Path, first: Path, end: Path) -> None:
     """The old or the new, byte for byte; what the user has added is in both."""
-    exchange.recover(folder / "out")
     assert read_tree(folder / "out") in (read_tree(first / "out"), read_tree(end / "out"))
 
 
 def check_training(folder: Path, first: Path, end: Path) -> None:
     """The old run translates as before; the new one can be resumed, and translates once it has weights."""
     run = Run(folder / "out")
-    exchange.recover(run.folder)
     if not is_run(run.folder):
         assert not run.folder.exists() and not (first / "out").exists()
         return
@@ -63,7 +61,7 @@ def check_training(folder: Path, first: Path, end: Path) -> None:
     elif run.best.exists():
         assert len(translate(run)) == len(SENTENCES)
     else:
-        with pytest.raises(RunError, match=r"no weights yet|missing"):
+        with pytest.raises(RunError, match="has no validated weights yet, so it cannot translate"):
             translate(run)
 
 
@@ -72,7 +70,7 @@ def is_old(run: Run, first: Path) -> bool:
 
 
 def translate(run: Run) -> list[str]:
-    return [translation.text for translation in load(open_run(run.folder).folder).translate(SENTENCES)]
+    return load(open_run(run.folder).folder).translate(SENTENCES)
 
 
 def resume_training(argv: list[str], out: Path) -> list[str]:
@@ -112,12 +110,18 @@ SCENES = {
     "doctor --fix": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"]),
     "doctor --fix again": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"], "fixed"),
 }
+NEEDED = {
+    "marian": ["export", "run", "--to", "marian", "--out", "marian"],
+    "comparison": ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
+    "fixed": ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
+}
+"""The commands that make what a scene begins with."""
 FAST = ("train --overwrite", "prune --overwrite", "export marian", "compare again")
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, a model of another program, translations, pairs, and older outputs; everything imported that is slow."""
+    """A run, translations and pairs; everything is imported that is slow to import."""
     torch.optim.AdamW([torch.zeros(1, requires_grad=True)])
     folder = tmp_path_factory.mktemp("inputs")
     splits = english_french.split(150, 11, 7, 3, seed=5)
@@ -127,19 +131,20 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "in").symlink_to(folder)  # so that the arguments of scenes hold here, too
     (folder / "other.fr").write_text("".join(f"{pair.target}\n" for pair in splits.dev), encoding="utf-8")
     (folder / "older.fr").write_text("".join(f"{pair.source}\n" for pair in splits.dev), encoding="utf-8")
-    for argv in (
-        [*NEW_RUN[:5], "1", *NEW_RUN[6 : -len(TINY_SETTINGS) - 1], "run", *TINY_SETTINGS],
-        ["export", "run", "--to", "marian", "--out", "marian"],
-        ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
-        ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
-    ):
-        output = folder / "output.txt"
-        assert run_command(argv, folder, output) == 0, output.read_text()
+    make(folder, [*NEW_RUN[:5], "1", *NEW_RUN[6 : -len(TINY_SETTINGS) - 1], "run", *TINY_SETTINGS])
     return folder
+
+
+def make(folder: Path, argv: list[str]) -> None:
+    output = folder / "output.txt"
+    assert run_command(argv, folder, output) == 0, output.read_text()
 
 
 def place(scene: Scene, inputs: Path, folder: Path) -> None:
     """What is there before the command."""
+    for name, argv in NEEDED.items():
+        if name in (scene.old, Path(scene.argv[1]).name) and not (inputs / name).exists():
+            make(inputs, argv)
     folder.mkdir()
     (folder / "in").symlink_to(inputs)
     for name in DECOYS:
@@ -172,9 +177,13 @@ def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
     *states, end = record_states(scene.argv, folder, tmp_path / "states", output)
     assert all((end / "out" / file).read_text() == text for file, text in USER_FILES.items() if scene.old)
     restarted = states if is_full else random.Random(name).sample(states, SAMPLED)
+    checked: list[dict[str, bytes]] = []  # most operations change something beside the folder
     for state in states:
         restore(state, folder)
-        scene.check(folder, states[0], end)
+        exchange.recover(folder / "out")
+        if (tree := read_tree(folder / "out")) not in checked:
+            scene.check(folder, states[0], end)
+            checked.append(tree)
         if state in restarted:
             code = run_command(scene.restart(scene.argv, folder / "out"), folder, output)
             assert code == 0 or "already exists" in output.read_text() or "already holds" in output.read_text()
