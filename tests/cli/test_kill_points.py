@@ -15,6 +15,8 @@ from regard.data.corpora import english_french
 from regard.errors import RunError
 from regard.jobs.load import load
 from regard.run import Run, is_run, open_run
+from regard.tuning.folder import is_study_folder
+from regard.tuning.open_study import load_study
 from tests.cli.kill_points import TINY_SETTINGS, record_states, restore, run_command
 from tests.jobs.train.test_fit import assert_same
 
@@ -65,6 +67,39 @@ def check_training(folder: Path, first: Path, end: Path) -> None:
             translate(run)
 
 
+def check_old_run(folder: Path, first: Path, end: Path) -> None:
+    """What is derived from a run is added to it file by file or folder by folder; the run itself stays as it is."""
+    tree, first_tree, end_tree = (read_tree(place / "out") for place in (folder, first, end))
+    assert all(tree[name] in (first_tree.get(name), end_tree.get(name)) for name in tree if not is_temporary(name))
+    assert first_tree.keys() <= tree.keys()
+    cache = {name for name in tree if name.startswith("ctranslate2/") and not is_temporary(name)}
+    assert cache in (set(), {name for name in end_tree if name.startswith("ctranslate2/")})
+
+
+def is_temporary(name: str) -> bool:
+    return ".regard-" in name
+
+
+def check_study(folder: Path, first: Path, end: Path) -> None:
+    """A study that has its file can be opened, and the results of its trials are those of the end, or missing."""
+    if not is_study_folder(folder / "out"):
+        assert not (first / "out").exists()
+        return
+    worker, end_worker = (load_study(place / "out") for place in (folder, end))
+    try:
+        ends = {result.number: result for result in end_worker.results()}
+        for result in worker.results():
+            if result.state == "complete":
+                assert result.params == ends[result.number].params and result.value == ends[result.number].value
+    finally:
+        worker.close()
+        end_worker.close()
+
+
+def resume_demo(argv: list[str], out: Path) -> list[str]:
+    return ["train", "--resume", "out"] if is_run(out) else argv
+
+
 def is_old(run: Run, first: Path) -> bool:
     return (first / "out").exists() and open_run(run.folder).load_config() == Run(first / "out").load_config()
 
@@ -93,6 +128,10 @@ NEW_RUN = [
     *TINY_SETTINGS,
 ]
 COMPARISON = ["compare", "in/run", "in/other.fr", "--on", "in/dev.tsv", "--beam", "1", "--out", "out"]
+STUDY = [
+    *["tune", "in/train.tsv", "--dev", "in/dev.tsv", "--over", "model.dropout=0.1,0.3", "--steps-each", "3"],
+    *[*TINY_SETTINGS, "--out", "out"],
+]
 SCENES = {
     "train": Scene(NEW_RUN, check=check_training, restart=resume_training),
     "train --overwrite": Scene([*NEW_RUN, "--overwrite"], "run", check_training, resume_training),
@@ -107,16 +146,25 @@ SCENES = {
     "export ctranslate2": Scene(["export", "in/run", "--to", "ctranslate2", "--out", "out"]),
     "compare": Scene(COMPARISON),
     "compare again": Scene(COMPARISON, "comparison"),
+    "translate --engine": Scene(
+        ["translate", "out", "in/older.fr", "--engine", "ctranslate2", "--beam", "1"], "run", check_old_run
+    ),
+    "evaluate": Scene(["evaluate", "out", "in/dev.tsv", "--beam", "1"], "run", check_old_run),
+    "tune": Scene(STUDY, check=check_study),
+    "tune again": Scene(["tune", "out"], "study", check=check_study),
+    "report": Scene(["report", "out"], "study", check=check_study),
+    "demo": Scene(["demo", "--quick", "--out", "out"], "", check_training, resume_demo, outputs=("out", "out-corpus")),
     "doctor --fix": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"]),
     "doctor --fix again": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"], "fixed"),
 }
 NEEDED = {
+    "study": [*STUDY[:-1], "study"],
     "marian": ["export", "run", "--to", "marian", "--out", "marian"],
     "comparison": ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
     "fixed": ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
 }
 """The commands that make what a scene begins with."""
-FAST = ("train --overwrite", "prune --overwrite", "export marian", "compare again")
+FAST = ("train --overwrite", "prune --overwrite", "export marian")
 
 
 @pytest.fixture(scope="module")
