@@ -158,6 +158,27 @@ def test_files_of_the_user_stay_in_a_folder_of_outputs_at_any_depth(tmp_path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+@pytest.mark.parametrize("has_exchange", [True, False], ids=["exchange", "two renames"])
+def test_a_kill_while_a_folder_of_outputs_is_written_leaves_the_old_one_or_the_new_one(
+    tmp_path, monkeypatch, has_exchange: bool
+):
+    if not has_exchange:
+        monkeypatch.setattr(exchange, "swap_names", lambda first, second: False)
+    old = {"page": "old", "charts/a": "old", "charts/mine": "old", "mine": "old"}
+    number, outcomes, killed = 0, [], True
+    while killed:
+        folder = tmp_path / str(number) / "x"
+        for name, text in old.items():
+            write_text(folder / name, text)
+        killed = kill_at(number, lambda folder=folder: write_output(folder))
+        exchange.recover(folder)
+        assert read_texts(folder) in (old, old | {"page": "new", "charts/a": "new"}), number
+        assert [path.name for path in folder.parent.iterdir()] == ["x"], number
+        outcomes.append(read_texts(folder)["page"] == "new")
+        number += 1
+    assert number > 15 and outcomes == sorted(outcomes) and set(outcomes) == {False, True}
+
+
 def test_a_folder_that_is_owned_is_replaced(tmp_path):
     for name in ("charts/before", "mine"):
         write_text(tmp_path / "x" / name, "old")

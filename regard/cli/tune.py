@@ -1,12 +1,15 @@
 """regard tune"""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from regard.cli.options import ADVANCED, FILES, MODEL, OUTPUT, PAIR, SEARCH, SOURCE, TARGET, TIME, argument, option
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.tuning.worker import StudyWorker
 
 STUDY_FILES = argument("FILES", "A study .toml or a study folder; or training files, with --over.", None)
 SET_ALL = option(
@@ -59,8 +62,7 @@ def tune(
 
     Read more: docs/howto/tune.md
     """
-    from regard.api.studies import open_study, show_or_exhaust, summarize_study
-    from regard.api.terminal import interruptible
+    from regard.api.studies import open_study, summarize_study
     from regard.config import parse_assignments
     from regard.tuning.open_study import StudyOptions
     from regard.tuning.space import parse_over
@@ -79,6 +81,15 @@ def tune(
         _drop_unset({**fields, "only": only or None, "storage": storage}),
     )
     study_worker = open_study(options, out, worker, study)
+    _run_trials(study_worker)
+    typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
+
+
+def _run_trials(study_worker: "StudyWorker") -> None:
+    """Train every trial. A signal to end stops it, and the study can be resumed."""
+    from regard.api.studies import show_or_exhaust
+    from regard.api.terminal import interruptible
+
     with interruptible() as should_stop:
         try:
             finished = show_or_exhaust(study_worker, should_stop, progress=True)
@@ -87,7 +98,6 @@ def tune(
             raise
         if not finished or should_stop.requested:
             raise should_stop.exception()
-    typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
 
 
 def _drop_unset(options: dict[str, Any]) -> dict[str, Any]:

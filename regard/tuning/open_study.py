@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import config as settings
+from regard.atomic import remove_temporary_files
 from regard.errors import ConfigError, RegardError, RunError
 from regard.formats import read_pairs
 from regard.run import write_text
@@ -209,6 +210,7 @@ def _check_folder(study_folder: StudyFolder, study: Study) -> bool:
 
 def _is_unused(study_folder: StudyFolder) -> bool:
     """Whether a folder is empty, or holds only the storage and its lock, as after a kill in the first seconds."""
+    remove_temporary_files(study_folder.path)  # a kill may have come while the study file was written
     return study_folder.path.is_dir() and all(
         path.name.startswith(study_folder.database.name) for path in study_folder.path.iterdir()
     )

@@ -175,8 +175,10 @@ def test_every_command_ends_in_order_at_any_moment(name: str, number: signal.Sig
     assert process.returncode in ((0,) if ended else (0, 128 + number, -number)), error
     assert not [path for path in out.rglob("*") if ".regard-" in path.name]
     names = {path.name for path in out.iterdir()}
-    if process.returncode:
-        assert names <= KEPT.get(name, set()), names
+    # What is there is complete or can be resumed: the signal may come after the end of writing.
+    assert all(f"{each} was not written" not in " ".join(error.split()) for each in names - KEPT.get(name, set())), (
+        error
+    )
     if "run" in names:
         assert "regard train --resume out/run" in " ".join(error.split())
     if "study" in names:

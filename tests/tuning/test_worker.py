@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.atomic import TEMPORARY_SUFFIX
 from regard.errors import ConfigError, RunError
 from regard.run import Run, is_run
 from regard.tuning import open_study
@@ -89,7 +90,8 @@ def test_seeds_are_judged_on_one_dev_set_or_not_at_all(tmp_path: Path):
 def test_a_study_killed_in_its_first_seconds_is_begun_again(tmp_path: Path, monkeypatch):
     study = study_of(sets={"a": {"model.layers": 2}})
 
-    def killed(*_: object) -> None:
+    def killed(path: Path, text: str) -> None:
+        path.with_name(f".{path.name}.0123456789abcdef{TEMPORARY_SUFFIX}").touch()  # what a kill leaves
         raise KeyboardInterrupt
 
     with monkeypatch.context() as first, pytest.raises(KeyboardInterrupt):

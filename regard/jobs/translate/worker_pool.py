@@ -155,7 +155,7 @@ def _blocked_signals() -> Iterator[None]:
 
 
 def _exit_with_parent() -> None:
-    """End this process, whatever it is doing, as soon as the one that has started it has ended, however it did."""
+    """End this process at once when the one that has started it has ended, in whichever way."""
     if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
