@@ -104,8 +104,14 @@ def test_an_owner_is_a_process_of_a_machine():
 )
 def test_an_address_is_shown_without_its_secrets(url: str, shown: str):
     assert storage.redact_password(url) == shown
-    message = storage.redact_message(f"could not connect to {url}: secret is wrong", url)
-    assert ("secret" in message) == ("secret" not in url)
+
+
+def test_a_message_is_shown_without_the_secrets_of_its_address():
+    for url in ("postgresql://me:secret@host/db", "postgresql://me@host/db?sslpassword=secret", "a:secret@b/c"):
+        message = storage.redact_message(f"no {url}: secret, as in me:secret, is wrong", url)
+        assert "secret" not in message and message.startswith("no ") and message.endswith(" is wrong")
+    plain = "postgresql://me@host/db"
+    assert storage.redact_message(f"no {plain}: a secret", plain) == f"no {plain}: a secret"
 
 
 def test_a_storage_that_cannot_be_is_refused(tmp_path: Path):
