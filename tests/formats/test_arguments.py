@@ -91,7 +91,8 @@ def test_addresses_are_the_same_without_what_translators_localize():
 
 @pytest.mark.parametrize(("declared", "forms"), [(1, 1), (2, 2), (99, 99), (100, 3), (0, 3)])
 def test_so_many_plural_forms_as_a_header_may_declare(tmp_path: Path, declared: int, forms: int):
-    header = f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals={declared}; plural=n>1;\\n"\n'
+    fields = ("Content-Type: text/plain; charset=UTF-8", f"Plural-Forms: nplurals={declared}; plural=n>1;")
+    header = 'msgid ""\nmsgstr ""\n' + "".join(f'"{field}\\n"\n' for field in fields)
     entry = 'msgid "a"\nmsgid_plural "b"\n' + "".join(f'msgstr[{n}] ""\n' for n in range(3))
     path = tmp_path / "x.po"
     path.write_text(f"{header}\n{entry}", encoding="utf-8")
