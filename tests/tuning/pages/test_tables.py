@@ -104,3 +104,17 @@ def test_cells_and_reasons_are_words():
     pruned = replace(result(1, 3.0), state="pruned", intermediate_values={2: 9.0, 7: 4.25})
     assert _pruned_reason(pruned, "loss") == "loss 4.250 after 35% of its budget was worse than that of other trials"
     assert _pruned_reason(pruned, "chrf").startswith("BLEU 4.250") and _pruned_reason(result(1, 3.0), "loss") == ""
+
+
+def test_of_two_seeds_the_mean_and_both_are_shown(tmp_path):
+    sets = {name: FOUR[name] for name in ("set 3", "set 4")}
+    worker = make(study_of(sets=sets, metric="bleu", seeds=2), tmp_path / "study")
+    analysis, curves = analyze_study(worker.study, worker.results())
+    page = StudyPage(worker, analysis, curves, all_tests=False, pads_counted=False)
+    text = page.html()
+    worker.close()
+    caption, rows = next((name, rows) for name, rows in tables(text).items() if name.startswith("Sorted by BLEU"))
+    assert caption.endswith("those of the first seed.") and "Accuracy and loss with padding" not in text
+    for row, one in zip(rows, page.ranking, strict=True):
+        assert dict(row)["seeds"] == " ".join(f"{value:.2f}" for value in one.values)
+        assert float(dict(row)["mean BLEU"]) == pytest.approx(sum(one.values) / 2, abs=0.01)
