@@ -8,7 +8,7 @@ sqlalchemy = pytest.importorskip("sqlalchemy", reason="the extra `tune` is not i
 
 from regard.errors import ConfigError, RunError  # noqa: E402
 from regard.tuning import claims as claims_room  # noqa: E402
-from regard.tuning import storage  # noqa: E402
+from regard.tuning import open_study, storage  # noqa: E402
 from regard.tuning.claims import CLAIMED, FINISHED, WAITING, TrialClaims, get_host_id, is_dead, new_owner  # noqa: E402
 from regard.tuning.folder import StudyFolder, is_study_folder  # noqa: E402
 from regard.tuning.results import TrialProgress, collect_results, trials_by_number  # noqa: E402
@@ -173,3 +173,39 @@ def test_the_folder_of_a_study(tmp_path: Path):
     assert not is_study_folder(tmp_path)
     folder.study_file.write_text("")
     assert is_study_folder(tmp_path)
+
+
+def test_folders_of_studies_are_opened_and_others_are_refused(tmp_path: Path):
+    pytest.importorskip("optuna")
+    with pytest.raises(RunError, match="no such study"):
+        open_study.load_study(tmp_path / "none")
+    with pytest.raises(RunError, match=r"not a study folder \(it has no study\.toml\)"):
+        open_study.load_study(tmp_path)
+    study = study_of(sets={"a": {"model.layers": 1}, "b": {"model.layers": 2}})
+    folder = tmp_path / "s"
+    open_study.create_study(study, folder).close()
+    again = open_study.load_study(folder)
+    again.close()
+    assert again.study == study
+    joined = open_study.join_study(storage.sqlite_url(folder / "study.db"), None, None)
+    joined.close()
+    assert joined.study_folder.path == folder.resolve() and joined.study == study
+    for other in (study_of(sets={"c": {"model.layers": 2}}), study_of(sets=study.sets, seed=2)):
+        with pytest.raises(ConfigError, match="or start another study with --out"):
+            open_study.create_study(other, folder)
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "file").touch()
+    with pytest.raises(RunError, match="already exists and is not a study"):
+        open_study.create_study(study, tmp_path / "used")
+
+
+def test_a_folder_that_names_a_server_is_for_its_owner(tmp_path: Path):
+    for name, private, mode in (("a", True, 0o700), ("b", False, None)):
+        open_study.make_folder(tmp_path / name, private)
+        assert (tmp_path / name).is_dir() and (mode is None or (tmp_path / name).stat().st_mode & 0o777 == mode)
+    (tmp_path / "b").chmod(0o755)
+    open_study.make_folder(tmp_path / "b", private=True)  # which is somebody's already
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="cannot be created"):
+        open_study.make_folder(tmp_path / "file" / "x", private=False)

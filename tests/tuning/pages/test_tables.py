@@ -113,6 +113,7 @@ def test_of_two_seeds_the_mean_and_both_are_shown(tmp_path):
     page = StudyPage(worker, analysis, curves, all_tests=False, pads_counted=False)
     text = page.html()
     worker.close()
+    assert {"parallel", "slices"} < {chart.name for chart in page.charts()}  # two trials are enough
     caption, rows = next((name, rows) for name, rows in tables(text).items() if name.startswith("Sorted by BLEU"))
     assert caption.endswith("those of the first seed.") and "Accuracy and loss with padding" not in text
     for row, one in zip(rows, page.ranking, strict=True):
