@@ -35,6 +35,15 @@ def test_each_pair_that_fits_is_read_and_no_other(corpus, max_length: int):
     assert sorted(found) == fitting
 
 
+def test_the_length_of_two_pairs_is_that_of_both(corpus):
+    """The first pair of a corpus has the number 0, and may be the second of two."""
+    single = len_of(corpus)
+    found = make(corpus)._lengths(np.array([[3, 0], [0, -1], [5, 7]])).max(axis=0).tolist()
+    sides = corpus[0].source_ids, corpus[0].target_ids
+    together = [max(len(side[a]) + len(side[b]) for side in sides) + 1 for a, b in ((3, 0), (5, 7))]
+    assert found == [together[0], single(0), together[1]]
+
+
 @pytest.mark.parametrize("max_pairs", [1, 7, 100, 306, 307, 1000])
 def test_a_sample_is_spread_over_the_corpus_and_never_larger_than_asked(corpus, max_pairs: int):
     groups = list(batches_by_length(corpus[0], 211, max_pairs=max_pairs))

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from regard.errors import FormatError
-from regard.formats import files, read_pairs
+from regard.formats import files, open_document, read_pairs
 from regard.formats.message_format import MAX_DEPTH, iter_arguments
 from regard.formats.placeholders import iter_placeholders
 from regard.formats.reader import are_two_texts
+from tests.formats.test_xliff import new, put, segment
 
 
 def keys(text: str, *flags: str) -> list[str]:
@@ -81,6 +82,47 @@ def test_an_argument_inside_of_a_broken_one_is_found():
         assert len(list(iter_arguments("{n, plural, other {" + "{" * depth + "}" * depth + "}}"))) == found
 
 
+def test_addresses_are_the_same_without_what_translators_localize():
+    assert keys("see <https://www.a.org/x/> now") == keys("see http://a.org/x now") == ["//a.org/x"]
+    assert keys("<a href='https://a.org/en/x'>y</a>") == keys("<a href='http://www.a.org/fr/x'>z</a>")
+    assert keys("https://en.wikipedia.org/wiki/Cat") == keys("https://fr.wikipedia.org/wiki/Chat") == ["wikipedia"]
+    assert keys("https://a.org/x") != keys("https://a.org/y")
+
+
+@pytest.mark.parametrize(("declared", "forms"), [(1, 1), (2, 2), (99, 99), (100, 3), (0, 3)])
+def test_so_many_plural_forms_as_a_header_may_declare(tmp_path: Path, declared: int, forms: int):
+    fields = ("Content-Type: text/plain; charset=UTF-8", f"Plural-Forms: nplurals={declared}; plural=n>1;")
+    header = 'msgid ""\nmsgstr ""\n' + "".join(f'"{field}\\n"\n' for field in fields)
+    entry = 'msgid "a"\nmsgid_plural "b"\n' + "".join(f'msgstr[{n}] ""\n' for n in range(3))
+    path = tmp_path / "x.po"
+    path.write_text(f"{header}\n{entry}", encoding="utf-8")
+    document = open_document(path, "en", "fr")
+    document.fill(["A", "B"][-len(document.segments) :])
+    document.write(tmp_path / "out.po")
+    lines = (tmp_path / "out.po").read_text(encoding="utf-8").split("\n")
+    assert len([line for line in lines if line.startswith("msgstr[")]) == forms
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1F600", "😀"),
+        ("001a", "\x1a"),
+        ("D800", "\ufffd"),
+        ("DFFF", "\ufffd"),
+        ("E000", "\ue000"),
+        ("10FFFF", "\U0010ffff"),
+    ],
+)
+def test_a_character_that_xml_cannot_hold_is_read_by_its_number(tmp_path: Path, value: str, text: str):
+    content = new(segment(f'a<cp hex="{value}"/>', "<target>b</target>", ' state="final"'))
+    (pair,) = read_pairs([put(tmp_path, content)])
+    assert pair.source == f"a{text}"
+    for wrong in ("110000", "x", ""):
+        with pytest.raises(FormatError, match="is not a character"):
+            list(read_pairs([put(tmp_path, content.replace(value, wrong))]))
+
+
 def test_two_texts_are_two_files_of_no_format(tmp_path: Path):
     text, other, table = tmp_path / "a.en", tmp_path / "a.fr", tmp_path / "a.tsv"
     assert are_two_texts([text, other]) and are_two_texts([str(text), str(other)])
@@ -89,10 +131,10 @@ def test_two_texts_are_two_files_of_no_format(tmp_path: Path):
 
 
 def test_a_file_that_expands_beyond_all_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "MIN_BOMB_BYTES", 100_000)
+    monkeypatch.setattr(files, "MIN_BOMB_BYTES", 98_000)
     path = tmp_path / "x.txt.gz"
     path.write_bytes(gzip.compress(b"a\n" * 49_000))
-    assert len(files.read_document(path)) == 98_000  # below the limit anything may be
+    assert len(files.read_document(path)) == 98_000  # up to the limit anything may be
     path.write_bytes(gzip.compress(b"a\n" * 1_000_000))
     with pytest.raises(FormatError, match="expands to more than 250 times its size"):
         files.read_document(path)

@@ -4,7 +4,7 @@ import pytest
 from lxml import etree
 
 from regard.formats import open_document, read_pairs
-from tests.formats.test_xliff import new, old, put, segment, unit
+from tests.formats.test_xliff import NS12, new, old, put, segment, unit
 
 
 def annotated(tmp_path, content, translations, notes, name="x.xlf"):
@@ -34,6 +34,25 @@ def test_the_first_version_has_notes_after_the_target(tmp_path):
         "c": (["source"], []),
     }
     assert text.count('<note from="regard">') == 2
+
+
+def test_notes_have_the_prefix_of_their_file(tmp_path):
+    inside = "<x:file><x:trans-unit id='1'><x:source>a</x:source></x:trans-unit></x:file>"
+    content = f'<x:xliff xmlns:x="{NS12}" version="1.2">{inside}</x:xliff>'
+    text = annotated(tmp_path, content, ["b"], ["short"])
+    assert '</x:target><x:note from="regard">short</x:note></x:trans-unit>' in text
+
+
+def test_a_target_of_empty_segments_is_untranslated_and_one_with_a_code_is_not(tmp_path):
+    for target, count in (
+        ("<target/>", 1),
+        ("<target> \n</target>", 1),
+        ('<target><mrk mtype="seg" mid="0"/></target>', 1),
+        ('<target><mrk mtype="seg" mid="0">x</mrk></target>', 0),
+        ('<target><x id="1"/></target>', 0),
+        ("<target>x</target>", 0),
+    ):
+        assert len(open_document(put(tmp_path, old(unit("a", target))), "en", "fr").segments) == count, target
 
 
 @pytest.mark.parametrize("existing", ["", "<notes/>", "<notes><note>old</note></notes>"])

@@ -77,6 +77,8 @@ def test_what_is_called_sacrebleus_agrees_with_the_sacrebleu_command(kind: str, 
     text = run_sacrebleu("-f", "text", "-m", "chrf", "ter")
     chances = [float(p) for p in re.findall(r"p = ([0-9.]+)\)", text)]
     assert chances == [round(ours[s][m].sacrebleu_p, 4) for s in ("second", "third") for m in ("chrf", "ter")]
+    draws = {"bs": 1000, "ar": 10000}[kind]
+    assert f"|{kind}:{draws}|seed:{seed}|" in ours["second"]["bleu"].signature
     assert ours["second"]["bleu"].p != ours["third"]["bleu"].p  # else the comparison would say nothing
 
 

@@ -1,5 +1,6 @@
 """The loop is that of a PyTorch tutorial, and what is saved goes on as if it had never stopped."""
 
+import copy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
 from regard.run import Run
 from regard.training.checkpoint import CheckpointManager, TrainingState
+from regard.training.distributed.fsdp import FSDPCheckpoints
 from regard.training.loop import Step, TrainingLoop
 from regard.training.schedule import cosine
 from tests.training.loops import STEPS, make_loop, write_corpus
@@ -172,3 +174,28 @@ def test_a_loss_that_is_no_number_ends_the_training(corpus, number: float):
         loop.loss_module.model.output.weight[7] = number
     with pytest.raises(DivergedError, match=r"no longer a finite number at step 2.*lower train.learning_rate"):
         next(steps)
+
+
+def test_a_sharded_model_is_saved_whole_and_loaded_into_its_shards(corpus, tmp_path):
+    """Where each process has all of every weight, its shard is the weight."""
+    c = settings(ema=0.9)
+    loops = [make_loop(corpus, c, dropout=0.3) for _ in range(2)]
+
+    def sharded(loop: TrainingLoop) -> FSDPCheckpoints:
+        model = copy.deepcopy(loop.loss_module.model)  # of which a copy is validated and saved
+        return FSDPCheckpoints(
+            Run(tmp_path), model, loop.optimizers, loop.ema, 2, 2, sharded_model=loop.loss_module.model
+        )
+
+    first = take(loops[0], 3)
+    saved = sharded(loops[0])
+    saved.gather_shards()
+    with saved.evaluation_weights() as tensors, loops[0].ema.averaged_weights():
+        average = tensors_of(loops[0].loss_module.model)
+        assert all(torch.equal(tensors[name], average[name]) for name in tensors)
+    saved.save(TrainingState(3, first[-1].data_position))
+    assert sharded(loops[1]).load() == TrainingState(3, first[-1].data_position)
+    expected, found = take(loops[0], 2, 3, first[-1].data_position), take(loops[1], 2, 3, first[-1].data_position)
+    assert [step.loss for step in found] == [step.loss for step in expected]
+    for one, two in zip(loops[0].loss_module.parameters(), loops[1].loss_module.parameters(), strict=True):
+        assert torch.equal(one, two)

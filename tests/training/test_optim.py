@@ -36,6 +36,7 @@ def test_muon_agrees_with_torch_in_its_direction():
         theirs.step()
     mine, other = p.detach() - 1, q.detach() - 1
     assert float((mine * other).sum() / (mine.norm() * other.norm())) > 0.99
+    assert float(mine.norm() / other.norm()) == pytest.approx(1, abs=0.05)
 
 
 def test_muon_leaves_the_tables_of_positions_to_adam():

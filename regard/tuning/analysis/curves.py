@@ -88,4 +88,4 @@ def find_turning_point(curve: LossCurve) -> tuple[float, float] | None:
     low = min(range(len(curve.dev_loss)), key=lambda n: curve.dev_loss[n])
     rise = curve.dev_loss[-1] - curve.dev_loss[low]
     falls = curve.train_loss[-1] < curve.train_loss[low]
-    return (curve.x[low], rise) if low < len(curve.dev_loss) - 1 and rise > MIN_LOSS_RISE and falls else None
+    return (curve.x[low], rise) if rise > MIN_LOSS_RISE and falls else None

@@ -32,6 +32,10 @@ def test_the_english_french_corpus_is_the_one_that_was_measured():
     assert fingerprint(english_french.generate(3_000, 1)) == "9bfc509860b22d89"
 
 
+def test_nothing_may_be_asked_for():
+    assert list(english_french.generate(0, 1)) == list(algorithmic.generate("copy", 0, 1)) == []
+
+
 @pytest.mark.parametrize("task", algorithmic.TASKS)
 def test_a_task_is_the_one_that_was_measured(task):
     assert fingerprint(algorithmic.generate(task, 200, 1)) == FINGERPRINTS[task]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from regard.data.doctor import near_duplicates
 from regard.data.doctor.checks import blank, metadata, same, wordless
+from regard.data.doctor.examination import find_unterminated, select_line_files
 from regard.data.doctor.profile import MIN_SAMPLE_SIZE, _LanguageVotes, profile_corpus
 from regard.formats import Pair
 
@@ -44,6 +46,21 @@ def test_few_sentences_have_no_language():
         votes = _LanguageVotes(count)
         votes.label_counts["fr"] = count
         assert votes.majority_label() == found
+
+
+def test_an_empty_file_lacks_no_line_feed(tmp_path):
+    for name, raw in (("empty", b""), ("good", b"a\n"), ("bad", b"a\nb")):
+        (tmp_path / name).write_bytes(raw)
+    files = [tmp_path / name for name in ("empty", "good", "bad")]
+    assert find_unterminated(files) == [tmp_path / "bad"]
+    for name in ("x.gz", "x.tmx"):
+        (tmp_path / name).write_bytes(b"a")
+    assert select_line_files([*files, tmp_path / "x.gz", tmp_path / "x.tmx", tmp_path, tmp_path / "no"]) == files
+
+
+def test_hashes_are_multiplied_one_to_one():
+    """By odd numbers: an even one would let half of all hashes collide."""
+    assert (near_duplicates._FACTORS % 2 == 1).all() and len(set(near_duplicates._FACTORS.tolist())) > 10
 
 
 def test_a_profile_is_that_of_its_pairs():

@@ -131,4 +131,4 @@ def test_what_is_not_enough_is_said():
         "data: 78% killed, not 80%",
         "all: 88% killed, not 90%",
     ]
-    assert shortfalls([enough, Count("all", 40, 35, 0, 5)]) == ["all: 5 of 40 are said to be equivalent, more than 10%"]
+    assert shortfalls([enough, Count("all", 40, 35, 0, 5)]) == ["5 of 40 are said to be equivalent, more than 10%"]

@@ -1,5 +1,6 @@
 """Formulas of cost against what PyTorch counts, and plans at the edges of their rules."""
 
+import itertools
 import math
 
 import pytest
@@ -10,6 +11,7 @@ from regard import config as settings
 from regard.config import Config, ModelConfig
 from regard.data.tokenizer import PAD
 from regard.model.build import build
+from regard.model.modules import count_parameters
 from regard.training.alarms import SLOW_SECONDS, ThroughputMonitor, TrainingMonitor
 from regard.training.planning.budget import Budget
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes, training_flops
@@ -41,6 +43,25 @@ def test_operations_are_those_that_pytorch_counts(changes):
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model.output(model(source, target))
     assert training_flops(c, V, MeanLengths(S, T)) == 3 * counter.get_total_flops()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_pruned_model_has_the_parameters_of_its_heads(bias: bool):
+    pruned = ("encoder.0.self.1", "decoder.0.cross.1", "decoder.1.self.0")
+    c = ModelConfig(dim=24, heads=3, ffn=13, layers=2, bias=bias, pruned=pruned)
+    model = build(c, V, V, joint=True, pad=PAD)
+    assert compute_parameter_counts(c, V, V, joint_vocab=True).total == count_parameters(model)
+
+
+def test_a_size_is_chosen_from_its_number_of_tokens_on():
+    for smaller, preset in itertools.pairwise(SIZE_PRESETS):
+        for tokens, chosen in ((preset.min_target_tokens, preset), (preset.min_target_tokens - 1, smaller)):
+            target_bytes = round(tokens * 3.5)
+            inputs = SizingInputs(100_000, target_bytes, target_bytes, 1e15)
+            config = settings.override(Config(), ["train.steps=150000"])
+            found = {choice.name: choice.value for choice in suggest_settings(inputs, config)}
+            assert inputs.target_tokens == tokens
+            assert (found["model.dim"], found["model.layers"]) == (chosen.dim, chosen.layers), tokens
 
 
 def test_memory_is_four_numbers_a_parameter_and_the_activations_of_every_token():
