@@ -128,9 +128,16 @@ def _engine_case(number: int, name: str, rng: random.Random, seeds: Path, folder
     best = json.loads((folder / "run" / "best.json").read_text())["weights"]
     checksum = json.loads((folder / "run" / "checksums.json").read_text())[best]
     made = folder / "run" / "ctranslate2" / "none"
-    checksums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(made)}
-    (made / "made_from.json").write_text(json.dumps({"weights": best, "checksum": checksum, "files": checksums}))
+
+    def seal() -> None:
+        files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(made)}
+        (made / "made_from.json").write_text(json.dumps({"weights": best, "checksum": checksum, "files": files}))
+
+    seal()
     done = damage(rng.choice(_files(made)), rng)
+    if (made / "made_from.json").is_file() and not done.startswith("made_from.json") and rng.random() < 0.5:
+        (made / "made_from.json").unlink()
+        seal()
     argv = ["translate", "run", "input.txt", "--engine", "ctranslate2", "--beam", "1"]
     return Case(number, name, folder, argv, done, prints_text=True)
 
