@@ -31,7 +31,9 @@ class Tokenizer:
         self.model = model
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
+            if model:
+                self._processor.id_to_piece(list(range(self._processor.get_piece_size())))
+        except (RuntimeError, ValueError):  # ValueError: a token is not UTF-8
             raise DataError(INVALID_MODEL_MESSAGE) from None
         if not model:  # which the library accepts, expecting a model later
             raise DataError(INVALID_MODEL_MESSAGE)

@@ -25,13 +25,13 @@ class CTranslate2Translator:
     def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, max_length: int = MAX_POSITIONS):
         """`max_length`: the longest output that the model has positions for."""
         self.tokenizers = tokenizers
-        self._max_length = max_length
+        self._folder, self._max_length = folder, max_length
         # One thread per worker: a batch does not scale over threads, an int8 one least of all.
         try:
             self._engine = import_ctranslate2().Translator(
                 str(folder), device="cpu", inter_threads=workers, intra_threads=1
             )
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, LookupError) as error:
             raise FormatError(f"{folder}: not a CTranslate2 model ({str(error)[:200]}); remove it") from None
         self._source_tokens = vocabulary_tokens(tokenizers.source)
         self._target_ids = {token: i for i, token in enumerate(vocabulary_tokens(tokenizers.target))}
@@ -57,11 +57,18 @@ class CTranslate2Translator:
         )
         decode = self.tokenizers.target.decode
         for i, row, future in zip(nonblank, ids, track(futures, "translating"), strict=True):
-            hypotheses = self._rank(future.result(), row, limits)
+            hypotheses = self._wait(future, row, limits)
             translations[i] = [
                 Translation(decode(h.ids), h.score, h.truncated) for h in distinct(hypotheses, decode, nbest)
             ]
         return translations
+
+    def _wait(self, future: Any, source: Sequence[int], limits: Limits) -> list[Hypothesis]:
+        """The hypotheses of a sentence; some damage is noticed only when the model translates."""
+        try:
+            return self._rank(future.result(), source, limits)
+        except (RuntimeError, ValueError, LookupError) as error:  # KeyError: a token that the vocabulary has not
+            raise FormatError(f"{self._folder}: not a CTranslate2 model ({str(error)[:200]}); remove it") from None
 
     def _max_output_length(self, source: Sequence[int], limits: Limits) -> int:
         return min(int((len(source) + 1) * limits.factor) + limits.extra, self._max_length)

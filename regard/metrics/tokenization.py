@@ -137,7 +137,7 @@ class SentencePieceTokenization:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=content)
             if not content:  # which the library accepts, expecting a model later
                 raise RuntimeError
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError, ValueError):
             raise DataError(f"{path}: not a SentencePiece model; the tokenization {name} needs one") from None
         # The file that sacreBLEU itself would use needs no further name.
         suffix = "" if path == _model_path(name) else f":{hashlib.sha256(content).hexdigest()[:8]}"

@@ -89,3 +89,12 @@ def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):
 def test_no_text_no_tokenizer(texts):
     with pytest.raises(DataError, match="no text to train a tokenizer on"):
         train_tokenizer(texts, 320, "bpe")
+
+
+def test_a_model_with_a_token_that_is_not_utf8_is_refused(tokenizer: Tokenizer):
+    raw = tokenizer.model
+    token = max(tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size)), key=len).encode()
+    assert Tokenizer(raw).vocab_size == tokenizer.vocab_size and token in raw
+    for damaged in (raw.replace(token, b"\xaa" * len(token)), raw[:99], b""):
+        with pytest.raises(DataError):
+            Tokenizer(damaged)

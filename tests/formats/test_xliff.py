@@ -57,6 +57,22 @@ def filled(tmp_path, content, translations, *codes):
 # reading
 
 
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("declared", [False, True])
+def test_every_unicode_encoding_is_read_and_kept(tmp_path, codec, declared):
+    name = codec.removesuffix("-sig").upper()
+    declaration = f' encoding="{name}"' if declared else ""
+    heading = f'<?xml version="1.0"{declaration}?>\n'
+    body = old(unit("one é 😀", "<target>un</target>"), unit("two")).partition("\n")[2]
+    path = put(tmp_path, (heading + body).encode(codec))
+    assert sides(path) == [("one é 😀", "un")]
+    document = open_document(path)
+    document.fill(["deux ñ"])
+    document.write(tmp_path / "out.xlf")
+    assert "deux ñ" in (tmp_path / "out.xlf").read_bytes().decode(codec)
+    assert sides(tmp_path / "out.xlf")[0] == ("one é 😀", "un")
+
+
 @pytest.mark.parametrize("state", ["translated", "final", "signed-off", "x-mine", ""])
 def test_what_is_translated_is_read(tmp_path, state):
     attribute = f' state="{state}"' if state else ""

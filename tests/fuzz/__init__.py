@@ -6,6 +6,7 @@
     seeds.py     valid inputs, made once by the program itself
     mutate.py    ways to damage bytes, text, JSON, TOML, weights and databases
     cases.py     a number -> a folder with one damaged input, and a command that reads it
+    tables.py    commands, options, names and URLs that cases are drawn from
     runner.py    a command in a forked process with limits on memory and time, and the verdict
 
 A case is a function of the seed and its number. What must hold: no traceback, no signal, no hang, no growth of memory

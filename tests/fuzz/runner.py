@@ -56,29 +56,31 @@ def run_all(cases: Iterable[Case], jobs: int = 1, seconds: float = SECONDS) -> I
     baseline = _resident()
     running: dict[int, tuple[Case, float]] = {}
     waiting = iter(cases)
-    exhausted = False
-    while not exhausted or running:
-        while not exhausted and len(running) < jobs:
-            case = next(waiting, None)
-            if case is None:
-                exhausted = True
-                break
-            running[_start(case)] = (case, time.monotonic())
-        if not running:
-            break
-        pid, status, usage = os.wait4(-1, os.WNOHANG)
-        if pid in running:
-            case, begin = running.pop(pid)
-            yield _judge(case, status, time.monotonic() - begin, max(0, usage.ru_maxrss * 1024 - baseline))
-            continue
-        limit = seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-        for child, (case, begin) in list(running.items()):
-            if time.monotonic() - begin > limit:
-                _kill(child)
-                os.waitpid(child, 0)
-                del running[child]
-                yield Verdict(case, f"hang: no end within {limit:.0f} s", limit, 0, _output(case), -1)
-        time.sleep(0.002)
+    try:
+        while True:
+            while len(running) < jobs and (case := next(waiting, None)) is not None:
+                running[_start(case)] = (case, time.monotonic())
+            if not running:
+                return
+            limit = seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+            for child, (case, begin) in list(running.items()):
+                pid, status, usage = os.wait4(child, os.WNOHANG)
+                elapsed = time.monotonic() - begin
+                if pid:
+                    del running[child]
+                    _kill(child)  # what it has started and left
+                    yield _judge(case, status, elapsed, max(0, usage.ru_maxrss * 1024 - baseline))
+                elif elapsed > limit:
+                    del running[child]
+                    _kill(child)
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    yield Verdict(case, f"hang: no end within {limit:.0f} s", elapsed, 0, _output(case), -1)
+            time.sleep(0.005)
+    finally:
+        for child in running:
+            _kill(child)
+            os.kill(child, signal.SIGKILL)  # if it has no session yet
 
 
 def _start(case: Case) -> int:
@@ -187,9 +189,8 @@ def _read(path: Path) -> str:
 
 def _kill(pid: int) -> None:
     """A process and those that it has started, which are a session of their own."""
-    for kill in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def remove(folder: Path) -> None:

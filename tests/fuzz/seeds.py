@@ -1,6 +1,7 @@
 """Valid inputs of every kind, made once by the program itself, as small as they can be."""
 
 import contextlib
+import gc
 import gzip
 import json
 import shutil
@@ -41,9 +42,10 @@ def preload(names: tuple[str, ...] = PRELOADED) -> None:
                 __import__(name)
 
 
-def build(folder: Path) -> None:
-    """Make all seeds in a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+def build(target: Path) -> None:
+    """Make all seeds in a folder; elsewhere at first, since a study knows its folder, and copies must not find it."""
+    folder = target.with_name(f"{target.name}.making")
+    folder.mkdir(parents=True)
     _write_corpora(folder)
     run = ["train.en", "train.fr", "--dev", "dev.en", "dev.fr", "--source", "en", "--target", "fr", *SETTINGS]
     _command(folder, "train", *run, "--steps", "4", "--out", "run", "--set", "train.head_stats_every=2")
@@ -59,11 +61,16 @@ def build(folder: Path) -> None:
     (folder / "config.toml").write_text(_config(folder), encoding="utf-8")
     (folder / "study.toml").write_text(_study(), encoding="utf-8")
     _command(folder, "tune", "study.toml", "--out", "study")
+    for pictures in list(folder.rglob("charts")):
+        shutil.rmtree(pictures)  # which no command reads
+    folder.rename(target)
 
 
 def load_modules(folder: Path) -> None:
     """Import what the commands that made the seeds had imported."""
     preload(tuple(sorted(set((folder / MODULES).read_text().split()))))
+    gc.collect()
+    gc.freeze()  # else the first collection in a forked process copies every page
 
 
 def _command(folder: Path, *argv: str) -> None:

@@ -11,7 +11,7 @@ from regard.data import tokenizer
 from regard.data.corpora import english_french
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Limits
-from regard.errors import ModelError
+from regard.errors import FormatError, ModelError
 from regard.model.build import build
 from regard.model.positions import ALiBi
 from regard.model.register import register_position_scheme
@@ -182,6 +182,20 @@ def test_eight_bits_are_smaller_and_still_translate(tokenizers, tmp_path):
     assert small < 0.5 * large
     engine = CTranslate2Translator(tmp_path / "int8", tokenizers, workers=1, max_length=60)
     assert len({found[0].text for found in engine.candidates(TEXTS, GreedySearch())}) > 2
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [("config.json", "false", "0"), ("shared_vocabulary.json", "u2581", "u005f"), ("model.bin", "encoder", "encodex")],
+)
+def test_damage_that_the_library_notices_late_is_a_sentence(tokenizers, tmp_path, file, old, new):
+    ctranslate2.write_model(model_of(tokenizers), tokenizers, tmp_path / "out", "none", max_positions=60)
+    path = tmp_path / "out" / file
+    raw = path.read_bytes()
+    assert old.encode() in raw
+    path.write_bytes(raw.replace(old.encode(), new.encode()))
+    with pytest.raises(FormatError, match=r"out: not a CTranslate2 model \(.*\); remove it"):
+        CTranslate2Translator(tmp_path / "out", tokenizers, workers=1, max_length=60).candidates(TEXTS, GreedySearch())
 
 
 def test_a_score_that_nobody_wants_is_not_computed(tokenizers, tmp_path):
