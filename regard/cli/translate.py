@@ -119,14 +119,13 @@ def translate(
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
-    output.check(out, issues)
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
     sampling = SamplingSearch(temperature, top_k, top_p, seed)  # wrong values are refused, used or not
     search = sampling if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
-    _check_issues_file(issues, {"the input": file, "--out": out})
+    _check_outputs(out, issues, file)
     runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
@@ -134,8 +133,7 @@ def translate(
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
-    if file is None and sys.stdin.isatty():
-        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
+    _prompt(file)
     name = "standard input" if file is None else str(file)
     lines = translate_stream(run, _read_input(file), name=name, **options)
     _print_splitting(run, split_sentences)
@@ -146,14 +144,20 @@ def translate(
     _print_issues(log, total, "lines")
 
 
-def _check_issues_file(issues: Path | None, others: "dict[str, Path | None]") -> None:
-    """Refuse a file of issues that cannot be written, or that would replace the translation or its source."""
+def _check_outputs(out: Path | None, issues: Path | None, file: Path | None) -> None:
+    """Refuse what cannot be written, and a file of issues that would replace the translation or its source."""
     from regard.atomic import is_stream
 
-    output.check(issues)
-    for name, other in others.items():
+    output.check(out, issues)
+    for name, other in {"the input": file, "--out": out}.items():
         if issues and other and not is_stream(issues) and os.path.realpath(issues) == os.path.realpath(other):
             raise ConfigError(f"--issues {issues}: is also {name}, and would replace it; choose another file")
+
+
+def _prompt(file: Path | None) -> None:
+    """Say what a terminal waits for."""
+    if file is None and sys.stdin.isatty():
+        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
 
 
 def _track_lines(
