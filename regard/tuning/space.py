@@ -1,6 +1,7 @@
 """Search space: the values that a setting may take, and the conditions between settings."""
 
 import ast
+import functools
 import itertools
 import math
 import operator
@@ -287,7 +288,7 @@ class Condition:
                 f"condition {shown}: has {len(nodes)} terms and operations, at most {MAX_TERMS} are allowed; split it"
             )
         _validate_expression(tree, {setting.name for setting in settings.describe()}, shown)
-        return cls(text, _SettingNames().visit(tree))
+        return cls(text, tree)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         try:
@@ -345,15 +346,14 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return all(
                 COMPARISONS[type(op)](a, b) for op, (a, b) in zip(ops, itertools.pairwise(part_values), strict=True)
             )
-        case ast.Name(id=name):
-            return values[name]
+        case _:
+            return values[_dotted_name(node)]
 
 
-class _SettingNames(ast.NodeTransformer):
-    """A dotted name as one node: an expression is parsed once and computed often."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
-        return ast.Name(ast.unparse(node), ast.Load())
+@functools.lru_cache(MAX_CONDITIONS * MAX_TERMS)
+def _dotted_name(node: ast.expr) -> str:
+    """The name of a setting: an expression is parsed once and computed often."""
+    return ast.unparse(node)
 
 
 def _require_number(value: Any) -> Any:
@@ -364,5 +364,5 @@ def _require_number(value: Any) -> Any:
 
 
 def _format_values(tree: ast.expr, values: Mapping[str, Any]) -> str:
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return ", ".join(f"{name}={values[name]}" for name in sorted(names & values.keys()))
