@@ -28,6 +28,7 @@ from tests.fuzz.tables import (
     ENTITIES,
     FILE_COMMANDS,
     IMPORTED_COMMANDS,
+    LABEL_COMMANDS,
     NAMES,
     NUMBERS,
     OPTIONS,
@@ -241,6 +242,14 @@ def _file_case(number: int, name: str, rng: random.Random, seeds: Path, folder: 
     return Case(number, name, folder, list(argv), f"{file}: {done}", prints_text=argv[0] == "translate")
 
 
+def _labels_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
+    """Files of labeled text and of predictions."""
+    file, argv = rng.choice(LABEL_COMMANDS)
+    _copy(seeds, folder, file, *(word for word in argv if (seeds / word).is_file() and word != file))
+    done = _damage_corpus(folder / file, rng)
+    return Case(number, name, folder, list(argv), f"{file}: {done}")
+
+
 def _option_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
     _copy(seeds, folder, "run", "encoder", "senses.tsv", *TEXT_FILES)
     argv, names = rng.choice(OPTIONS)
@@ -357,4 +366,5 @@ TARGETS = (
     ("storage", _storage_case),
     ("engine", _engine_case),
     ("file", _file_case),
+    ("labels", _labels_case),
 )

@@ -103,6 +103,7 @@ def _write_corpora(folder: Path) -> None:
     (folder / "pairs.tsv").write_text("".join(f"{p.source}\t{p.target}\n" for p in pairs), encoding="utf-8")
     (folder / "pairs.tsv.gz").write_bytes(gzip.compress((folder / "pairs.tsv").read_bytes()))
     (folder / "input.txt").write_text("".join(f"{p.source}\n" for p in pairs[:3]), encoding="utf-8")
+    _write_labels(folder)
     (folder / "links.txt").write_text("0-0 1-1\n" * len(splits.dev), encoding="utf-8")
     (folder / "senses.tsv").write_text("".join(f"{'ab'[i % 2]}\tthe dog {i}\n" for i in range(8)), encoding="utf-8")
     (folder / "pairs.po").write_text(
@@ -140,6 +141,23 @@ def _write_corpora(folder: Path) -> None:
         + "</body></tmx>",
         encoding="utf-8",
     )
+
+
+def _write_labels(folder: Path) -> None:
+    """Texts with labels, sentences of tagged words, and predictions of both."""
+    rows = [(f'the dog {n} runs, "or" not', "good" if n % 2 else "bad") for n in range(12)]
+    table = "".join('"{}",{}\n'.format(text.replace('"', '""'), label) for text, label in rows)
+    (folder / "labels.csv").write_text(f"text,label\n{table}", encoding="utf-8")
+    (folder / "labels.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in rows), encoding="utf-8")
+    objects = [{"text": text, "text_pair": text[::-1], "label": [label]} for text, label in rows]
+    (folder / "labels.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in objects), encoding="utf-8")
+    (folder / "labels.txt").write_text("".join(f"__label__{label} {text}\n" for text, label in rows), encoding="utf-8")
+    (folder / "predicted.txt").write_text("".join(f"{label}\n" for _, label in rows), encoding="utf-8")
+    words = "Alex B-x\nsings O\n\nNew B-y\nYork I-y\n\n" * 6
+    for name in ("tags.conll", "predicted.conll"):
+        (folder / name).write_text(words, encoding="utf-8")
+    spans = {"text": "Alex sings in New York.", "spans": [{"start": 0, "end": 4, "label": "x"}, [14, 22, "y"]]}
+    (folder / "spans.jsonl").write_text(f"{json.dumps(spans)}\n" * 12, encoding="utf-8")
 
 
 def _write_bert(folder: Path) -> None:

@@ -65,6 +65,18 @@ XML_DAMAGE = (
     (b"UTF-8", b"UTF-16"),
     (b"UTF-8", b"\x1b[31m"),
 )
+LABEL_COMMANDS: tuple[tuple[str, list[str]], ...] = (
+    *(
+        (file, ["doctor", file, "--task", "classify"])
+        for file in ("labels.csv", "labels.tsv", "labels.jsonl", "labels.txt")
+    ),
+    ("labels.csv", ["doctor", "labels.csv", "--test", "labels.jsonl", "--task", "classify", "--fix", "fixed"]),
+    ("tags.conll", ["doctor", "tags.conll", "--task", "tag", "--fix", "fixed"]),
+    ("spans.jsonl", ["doctor", "spans.jsonl", "--dev", "tags.conll", "--task", "tag"]),
+    ("predicted.txt", ["compare", "predicted.txt", "--on", "labels.csv", "--task", "classify", "--out", "compared"]),
+    ("labels.csv", ["compare", "predicted.txt", "--on", "labels.csv", "--task", "classify", "--out", "compared"]),
+    ("predicted.conll", ["compare", "tags.conll", "predicted.conll", "--on", "tags.conll", "--task", "tag", "--json"]),
+)
 FILE_COMMANDS: tuple[tuple[str, list[str]], ...] = (
     ("links.txt", ["heads", "run", *DEV, "--sentences", "5", "--gold", "links.txt"]),
     ("senses.tsv", ["senses", "encoder", "dog", "senses.tsv"]),
