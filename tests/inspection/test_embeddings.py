@@ -109,3 +109,7 @@ def test_the_nearest_row_of_a_table_is_found():
         (3, pytest.approx(0.4454, abs=1e-3)),
     ]
     assert embeddings.nearest_neighbors(table, np.eye(5)[2], 1, skip=[2])[0][1] == 0
+    long = torch.tensor([[1.0, 0.0], [30.0, 40.0], [0.0, 0.0]])  # the length of a row says nothing
+    found = embeddings.nearest_neighbors(long, np.array([2.0, 0.0]), 3)
+    assert [one.token_id for one in found] == [0, 1, 2]
+    assert [one.cosine for one in found] == pytest.approx([1, 0.6, 0])

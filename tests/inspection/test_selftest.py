@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 import torch
 
+from regard.data.tokenizer import BOS, EOS
 from regard.inspection import selftest
 from regard.inspection.planted import SENTENCE_LENGTH, planted_examples
 from regard.inspection.trace import attention_sites
@@ -113,6 +114,7 @@ def test_planted_sentences_have_words_commas_links_and_an_alignment():
             assert side is not None and len(side) == SENTENCE_LENGTH
             assert side.tokens.count(",") == 2 and sum(side.special_tokens_mask) == 1
             assert max(side.ids) < selftest.VOCAB_SIZE and min(side.ids) >= 2
+        assert example.source.ids[-1] == example.target.ids[-1] == EOS and example.decoder_input.ids[0] == BOS
         words = SENTENCE_LENGTH - 1
         assert sorted(t for _, t in example.alignment or ()) == list(range(words))
         for links in (example.source_links, example.target_links):

@@ -14,7 +14,7 @@ from sacrebleu.metrics.ter import TER
 from scipy import stats
 
 from regard.errors import DataError
-from regard.metrics import corpus_bleu, sentence_rouge_l
+from regard.metrics import corpus_bleu, sentence_bleu, sentence_rouge_l
 from regard.metrics.corpus_sums import score_corpus, score_sums, sentence_statistics
 from regard.metrics.intervals import (
     ERROR_SHARE,
@@ -101,14 +101,14 @@ def test_percents_are_symmetric_in_their_log_odds(value: float):
         assert error > 0.01 or (high - value) == pytest.approx(2.07 * error, rel=0.01)
 
 
-@pytest.mark.parametrize("scale", [ERROR_SHARE, PERCENT_ERRORS])
-def test_errors_are_symmetric_in_their_logarithm(scale):
+@pytest.mark.parametrize(("scale", "unit"), [(ERROR_SHARE, 1), (PERCENT_ERRORS, 100)])
+def test_errors_are_symmetric_in_their_logarithm(scale, unit: float):
     for value, error in itertools.product((0.03, 1.0, 130.0), (1e-5, 0.1, 2000.0)):
         low, high = scale.interval(np.array(value), spread(error))
         assert float(high) / value == pytest.approx(value / float(low)) and low < value < high < math.inf
         assert error > 1e-5 or (high - value) == pytest.approx(2.07 * error, rel=0.01)
     low, high = scale.interval(np.array(0.0), spread(0.0))
-    assert (float(low), float(high)) == pytest.approx((0, scale.unit * (1 - 0.025 ** (1 / 23))))
+    assert (float(low), float(high)) == pytest.approx((0, unit * (1 - 0.025 ** (1 / 23))))
 
 
 @pytest.mark.parametrize("skewness", [-2.0, -0.3, 0.0, 0.7, 3.0])
@@ -257,3 +257,4 @@ def test_a_margin_is_half_of_the_interval():
     assert "a &amp; b" in Score("a & b", 30.0, None, 31.0, "<s>")._repr_html_()
     assert str(score) == "BLEU 30.00 ± 1.50 [28.00, 31.00]  s"
     assert corpus_bleu(["a b c d"], ["a b c d"]).value == 100
+    assert sentence_bleu("a b", "a b") == pytest.approx(100)  # orders that a short sentence lacks are not counted

@@ -3,7 +3,7 @@
 import pytest
 
 from regard.data.doctor import near_duplicates
-from regard.data.doctor.checks import blank, metadata, same, wordless
+from regard.data.doctor.checks import blank, metadata, same, tokenized, wordless
 from regard.data.doctor.examination import find_unterminated, select_line_files
 from regard.data.doctor.profile import MIN_SAMPLE_SIZE, _LanguageVotes, profile_corpus
 from regard.formats import Pair
@@ -16,6 +16,7 @@ from regard.formats import Pair
         (metadata, "<url>https://x.org</url>", "A sentence of words."),
         (blank, " \t", "A sentence of words."),
         (wordless, "?!", "A sentence of words."),
+        (tokenized, "A sentence of words .", "A sentence of words."),
     ],
 )
 def test_one_side_is_enough(check, text: str, fine: str):
@@ -27,7 +28,7 @@ def test_a_translated_element_is_content_and_a_copied_one_is_not():
     assert metadata("<greeting>Hello</greeting>", "<greeting>Hello</greeting>")
     assert metadata("<one>Hello</one>", "<two>Bonjour</two>")
     assert not metadata("<greeting>Hello</greeting>", "Bonjour") and not metadata("<b>Hello</b>", "<b>Hello</b>")
-    assert same("42", " 42 ") and not same("42", "43")
+    assert same("42", " 42 ") and same(" 42", "42") and not same("42", "43")
 
 
 @pytest.mark.parametrize(

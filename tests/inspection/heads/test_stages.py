@@ -1,16 +1,20 @@
 """Pruning goes in stages of a tenth, each with the loss that is left; fits count only rows that can be wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from regard.config import Head
 from regard.errors import ModelError
+from regard.inspection.example import tokens_from_ids
+from regard.inspection.heads.alignment import merge_subwords
 from regard.inspection.heads.importance import head_importance
 from regard.inspection.heads.statistics import distance_variance, fit_pattern, fit_vertical, mean_distance
 from regard.inspection.pruning import gates
 from regard.inspection.pruning.order import feasible_head_count, parse_head_count, prune_by_gates, prune_by_importance
-from regard.inspection.trace import attention_sites
+from regard.inspection.trace import _restore_pruned_heads, attention_sites
 from regard.training.loss import LossModule
 from tests.inspection.conftest import config_of, model_of
 
@@ -120,3 +124,23 @@ def test_distances_are_those_of_positions():
     weights = torch.tensor([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0], [0.25, 0.5, 0.25]], dtype=torch.double)
     assert mean_distance(weights).tolist() == [1.0, 0.0, 1.0]
     assert distance_variance(weights).tolist() == [1.0, 0.0, 0.5]
+
+
+def test_pruned_heads_have_their_places_and_no_weight():
+    pruned = model_of(
+        config_of({"kind": "sinusoidal"}, dim=20, heads=5, pruned=("decoder.0.cross.1", "decoder.0.cross.4"))
+    )
+    attention = pruned.decoder.layers[0].cross_attn
+    weights = torch.rand(2, 3, 7, 11)
+    found = _restore_pruned_heads(weights, attention)
+    assert found.shape == (2, 5, 7, 11) and torch.equal(found[:, [0, 2, 3]], weights) and not found[:, [1, 4]].any()
+    whole = pruned.decoder.layers[1].cross_attn
+    assert _restore_pruned_heads(torch.rand(2, 5, 7, 11), whole).shape == (2, 5, 7, 11)
+
+
+def test_a_word_that_attends_to_special_tokens_alone_has_no_weights():
+    side = tokens_from_ids([7, 8, 3])
+    bare = replace(side, word_ids=(0, 1, -1), words=side.words[:2])
+    weights = torch.tensor([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    found = merge_subwords(weights, bare, bare)
+    assert torch.allclose(found, torch.tensor([[2 / 3, 1 / 3], [0.0, 0.0]]))
