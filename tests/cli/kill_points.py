@@ -6,12 +6,19 @@ process holds in memory is in the copy, and no lock: it is what is found after a
 """
 
 import contextlib
+import functools
+import json
 import os
 import shutil
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from regard import exchange
+
+ROOT = Path(__file__).parent.parent.parent
 
 TINY = ["model.dim=16", "model.heads=2", "model.ffn=32", "model.layers=1", "data.vocab_size=300"]
 TINY += ["model.norm=post", "model.positions.sinusoid_layout=halves"]  # as Marian has them
@@ -23,14 +30,66 @@ CRASHED = 99  # exit code of a command that raised
 FOREIGN_EVENTS = ("object.", "sys._getframe", "import", "compile", "exec", "marshal.", "code.__new__", "gc.")
 
 
-def run_command(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], None] = lambda: None) -> int:
-    """Run a command in a forked process, in a folder; its exit code. What it prints is appended to a file."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+class CommandServer:
+    """A process that has everything imported and forks for each command.
+
+    Not the process of the tests itself: where charts were drawn before, threads hold locks that a fork never gets.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+
+    def run(self, argv: Sequence[str], folder: Path, output: Path, states: Path | None, has_exchange: bool) -> int:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        request = [list(argv), str(folder), str(output), states and str(states), has_exchange]
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@functools.cache
+def _server() -> CommandServer:
+    """Started once; it ends with the process of the tests, which closes its input."""
+    return CommandServer()
+
+
+def serve() -> None:
+    """Run the commands of a CommandServer."""
+    import torch
+
+    import regard.cli
+    import regard.tuning.pages.study  # noqa: F401 - and all that it imports
+
+    torch.optim.AdamW([torch.zeros(1, requires_grad=True)])  # imports the compiler of torch
+    for line in sys.stdin:
+        argv, folder, output, states, has_exchange = json.loads(line)
+        code = _fork(argv, Path(folder), Path(output), Path(states) if states else None, has_exchange)
+        print(code, flush=True)
+
+
+def run_command(
+    argv: Sequence[str], folder: Path, output: Path, states: Path | None = None, has_exchange: bool = True
+) -> int:
+    """Run a command in a forked process, in a folder; its exit code. What it prints is appended to a file.
+
+    The states of the folder are copied to `states`. Without an exchange, folders are replaced by two renames.
+    """
+    return _server().run(argv, folder, output, states, has_exchange)
+
+
+def _fork(argv: Sequence[str], folder: Path, output: Path, states: Path | None, has_exchange: bool) -> int:
+    def prepare() -> None:
+        if not has_exchange:
+            exchange.swap_names = lambda first, second: False
+        if states is not None:
+            sys.addaudithook(_Recorder(folder, states))
+
     if not (child := os.fork()):
         code = CRASHED
         with contextlib.suppress(BaseException):
-            code = _run(argv, folder, output, before)
+            code = _run(argv, folder, output, prepare)
         os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -38,6 +97,7 @@ def run_command(argv: Sequence[str], folder: Path, output: Path, before: Callabl
 def _run(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], None]) -> int:
     from regard.cli import main
 
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # not the requests of the server
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
@@ -57,12 +117,12 @@ def _run(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], N
     return 0
 
 
-def record_states(argv: Sequence[str], folder: Path, states: Path, output: Path) -> list[Path]:
+def record_states(
+    argv: Sequence[str], folder: Path, states: Path, output: Path, has_exchange: bool = True
+) -> list[Path]:
     """Run a command to its end; copies of the folder before each of its file operations, and of the end."""
     states.mkdir()
-    assert run_command(argv, folder, output, lambda: sys.addaudithook(_Recorder(folder, states))) == 0, (
-        output.read_text()
-    )
+    assert run_command(argv, folder, output, states, has_exchange) == 0, output.read_text()
     copy_tree(folder, states / "end")
     return sorted(states.iterdir())
 
@@ -131,3 +191,7 @@ def restore(state: Path, folder: Path) -> None:
     """Make a folder what it was in this state."""
     shutil.rmtree(folder, ignore_errors=True)
     copy_tree(state, folder)
+
+
+if __name__ == "__main__":
+    serve()

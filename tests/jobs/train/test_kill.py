@@ -32,7 +32,12 @@ def arguments(files: Path, out: Path, steps: int) -> list[str]:
 
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    def heed_signals() -> None:
+        """What nohup ignores for the tests is heeded by the program."""
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=heed_signals)
 
 
 def wait_until_saving(process: subprocess.Popen[bytes], folder: Path, patience: float) -> None:
