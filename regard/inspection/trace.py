@@ -95,14 +95,16 @@ def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...
 def batch_by_length(examples: Sequence[Example], min_size: int = 1) -> Iterator[list[int]]:
     """Indices of examples in batches of similar length, bounded by BATCH_CELLS but with at least `min_size` each."""
     batch: list[int] = []
+    max_length = 0
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].source))
     for num_batched, i in enumerate(order):
-        max_length = max(len(examples[i].source), len(examples[i].decoder_input or ()))
-        full = (len(batch) + 1) * max_length**2 > BATCH_CELLS // 16
+        length = max(len(examples[i].source), len(examples[i].decoder_input or ()))
+        full = (len(batch) + 1) * max(max_length, length) ** 2 > BATCH_CELLS // 16
         if full and len(batch) >= min_size <= len(order) - num_batched:
             yield batch
-            batch = []
+            batch, max_length = [], 0
         batch.append(i)
+        max_length = max(max_length, length)
     if batch:
         yield batch
 
