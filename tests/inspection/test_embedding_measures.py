@@ -156,7 +156,7 @@ def test_neighbors_are_ranked_by_cosine_and_some_are_skipped():
 def test_the_vectors_of_a_word_are_the_means_of_its_tokens_in_every_layer():
     """The word is tokens 1 and 2, and in the second sentence all that there is but for a special token."""
     sides = [
-        TokenizedText("a bank b", (5, 6, 7, 8, 3), tuple("abcd") + ("</s>",), (0, 1, 1, 2, -1), ("a", "bank", "b"), ()),
+        TokenizedText("a bank b", (5, 6, 7, 8, 3), (*"abcd", "</s>"), (0, 1, 1, 2, -1), ("a", "bank", "b"), ()),
         TokenizedText("bank", (9, 11, 3), ("x", "y", "</s>"), (0, 0, -1), ("bank",), ()),
     ]
     examples, model = [Example(side) for side in sides], encoder("sinusoidal")
