@@ -53,6 +53,20 @@ def test_a_quarter_of_a_small_corpus_must_reach_a_position(sentences, needed):
             assert len(sums.means().by_position) == known, (reached, known)
 
 
+def test_sums_grow_with_the_longest_sentence():
+    """By one position, by several, and not at all."""
+    streams = [random(length, 2, seed=length) for length in (3, 4, 2, 7, 7)]
+    sums = decompose._PositionSums()
+    for stream in streams:
+        sums.add(stream)
+    for t, (total, count) in enumerate(zip(sums.sums, sums.counts.tolist(), strict=True)):
+        there = [stream[t] for stream in streams if len(stream) > t]
+        assert_close(total, torch.stack(there).sum(0))
+        assert count == len(there)
+    assert len(sums.sums) == 7
+    assert_close(sums.means().overall, torch.cat(streams).mean(0))
+
+
 def test_ten_terms_are_six_and_a_rotated_constant_is_a_distance():
     terms = {f"{a}·{b}": random(2, 3, 3, seed=n) for n, (a, b) in enumerate(itertools.product(PARTS, PARTS))}
     terms["distance"] = random(2, 3, 3, seed=11)
