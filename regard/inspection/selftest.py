@@ -164,7 +164,7 @@ def _check_planted_roles(examples: list[Example]) -> Iterator[SelfTestResult]:
         model, random_model, roles = small_model("sinusoidal"), _random_model(), possible_roles(kind)
         missed = []
         for start in range(0, len(roles), 4):
-            planted_roles = (roles[start : start + 4] + roles)[:4]
+            planted_roles = (roles[start:] + roles)[:4]
             with alter(model, plant_roles(model, name, planted_roles, examples)):
                 analyses = [
                     analysis

@@ -95,14 +95,16 @@ def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...
 def batch_by_length(examples: Sequence[Example], min_size: int = 1) -> Iterator[list[int]]:
     """Indices of examples in batches of similar length, bounded by BATCH_CELLS but with at least `min_size` each."""
     batch: list[int] = []
+    max_length = 0
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].source))
     for num_batched, i in enumerate(order):
-        max_length = max(len(examples[i].source), len(examples[i].decoder_input or ()))
-        full = (len(batch) + 1) * max_length**2 > BATCH_CELLS // 16
+        length = max(len(examples[i].source), len(examples[i].decoder_input or ()))
+        full = (len(batch) + 1) * max(max_length, length) ** 2 > BATCH_CELLS // 16
         if full and len(batch) >= min_size <= len(order) - num_batched:
             yield batch
-            batch = []
+            batch, max_length = [], 0
         batch.append(i)
+        max_length = max(max_length, length)
     if batch:
         yield batch
 
@@ -235,8 +237,8 @@ def _attention_trace(
         k=key_values.k[0],
         v=key_values.v[0],
         attn_mask=full_mask if attn_mask is None else (attn_mask[0, 0] & full_mask),
-        query_position_ids=position_ids[:1],
-        key_position_ids=key_values.position_ids[:1],
+        query_position_ids=position_ids,
+        key_position_ids=key_values.position_ids,
         scores=scores,
         weights=activations[f"{site.path}.weights"][0],
         head_outputs=activations[f"{site.path}.head_outputs"][0],

@@ -8,9 +8,11 @@ from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.inspection.example import (
     NO_WORD,
-    assign_words,
+    TokenizedText,
     build_pair_example,
     build_text_example,
+    count_pharaoh_words,
+    cover_words,
     token_positions,
     tokens_from_ids,
     whitespace_word_ids,
@@ -89,10 +91,34 @@ def test_a_text_of_an_encoder_has_special_tokens_at_both_ends():
 
 
 def test_a_token_belongs_to_the_word_that_it_covers_most():
-    word_ids, words = assign_words("one, two", [(0, 3), (3, 4), (4, 6), (2, 8), (4, 5), (8, 8)])
+    words, shares = cover_words("one, two", [(0, 3), (3, 4), (4, 6), (2, 8), (4, 5), (8, 8)])
     assert words == ("one", ",", "two")
-    assert word_ids == (0, 1, 2, 2, NO_WORD, NO_WORD)
-    assert assign_words("", [(0, 0)]) == ((NO_WORD,), ())
+    assert shares == ({0: 1}, {1: 1}, {2: 1}, {0: 0.2, 1: 0.2, 2: 0.6}, {}, {})  # blanks belong to no word
+    side = TokenizedText("one, two", tuple(range(6)), ("",) * 6, (), words, (), shares)
+    assert with_whitespace_words(side).word_ids == (0, 0, 1, 1, NO_WORD, NO_WORD)
+    assert with_whitespace_words(side).word_shares[3] == {0: pytest.approx(0.4), 1: pytest.approx(0.6)}
+    assert cover_words("", [(0, 0)]) == ((), ({},))
+
+
+def test_words_that_share_a_token_are_one_group():
+    shares = ({0: 1.0}, {1: 0.5, 2: 0.5}, {2: 1.0}, {}, {3: 1.0}, {4: 0.2, 5: 0.3, 6: 0.5})
+    side = TokenizedText("", tuple(range(6)), ("",) * 6, (), tuple("abcdefg"), (), shares)
+    assert side.word_groups() == [0, 1, 1, 2, 3, 3, 3] and side.covered_words() is shares
+    plain = TokenizedText("", (5, 6, 7), ("",) * 3, (1, NO_WORD, 0), ("a", "b"), ())
+    assert plain.covered_words() == [{1: 1.0}, {}, {0: 1.0}] and plain.word_groups() == [0, 1]
+    assert TokenizedText("", (), (), (), (), ()).word_groups() == []
+
+
+def test_unspaced_text_is_segmented_if_half_of_its_words_stand_apart():
+    """All texts of a file are counted alike; those with spaces always by them."""
+    words = ("他", "说", "书", "在")
+    sides = {text: TokenizedText(text, (), (), (), words, ()) for text in ("他说书在", "他说 书在", "他 说书在")}
+    spaced = TokenizedText("it's so", (), (), (), ("it", "'s", "so"), ())
+    assert count_pharaoh_words([sides["他说书在"], spaced]) == [[0, 1, 2, 3], [0, 0, 1]]
+    halves = count_pharaoh_words([sides["他说 书在"], spaced])  # two chunks for four words
+    assert halves[1] == [0, 0, 1] and max(halves[0]) == 1
+    both = count_pharaoh_words([sides["他说书在"], sides["他 说书在"]])  # three chunks for eight words
+    assert both == [[0, 1, 2, 3]] * 2
 
 
 def test_words_between_blanks_hold_several_words(tokenizers: Tokenizers):

@@ -9,7 +9,12 @@ from torch import Tensor
 
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.flow.decompose import toeplitz_r2
-from regard.inspection.positions import analyze_stack_positions, trace_constant_sentence
+from regard.inspection.positions import (
+    PositionEffect,
+    PositionTable,
+    analyze_stack_positions,
+    trace_constant_sentence,
+)
 from regard.inspection.trace import attention_sites, trace_forward
 from regard.model.build import build_decoder
 from regard.model.layers import PreNorm
@@ -185,3 +190,92 @@ def test_a_language_model_alone_has_places_too(positions):
         3,
         3,
     )
+
+
+def test_the_share_of_distance_is_what_means_of_diagonals_explain():
+    values = np.random.default_rng(3).normal(size=(7, 3))
+    table = PositionTable("x", "position", "dimension", tuple(range(7)), values)
+    gram = [[float(a @ b) for b in values] for a in values]
+    assert table.gram == pytest.approx(np.array(gram))
+    apart: dict[int, list[float]] = {}
+    for i, row in enumerate(gram):
+        for j, value in enumerate(row):
+            apart.setdefault(j - i, []).append(value)
+    mean = sum(map(sum, gram)) / 49
+    total = sum((value - mean) ** 2 for row in gram for value in row)
+    explained = sum(len(group) * (sum(group) / len(group) - mean) ** 2 for group in apart.values())
+    assert table.distance_share == pytest.approx(explained / total) and 0 < table.distance_share < 0.9
+    assert table.singular_values**2 == pytest.approx(np.linalg.eigvalsh(values.T @ values)[::-1])
+    assert math.isnan(PositionTable("x", "position", "dimension", (0, 1, 2), np.ones((3, 2))).distance_share)
+    masked = PositionTable("x", "distance", "head", (0, 1), np.array([[1.0, math.nan], [2.0, 3.0]]))
+    assert masked.gram.tolist() == [[1, 2], [2, 13]] and masked.singular_values == pytest.approx(
+        np.linalg.svd([[1, 0], [2, 3]], compute_uv=False)
+    )
+
+
+def test_the_preferred_distance_has_the_largest_mean_and_the_nearest_of_equals_wins():
+    def effect(weights: np.ndarray, masked: np.ndarray | None = None) -> PositionEffect:
+        scores = np.where(np.zeros_like(weights, bool) if masked is None else masked, math.nan, 0.0)
+        return PositionEffect("x", (0,), scores[None], weights[None], np.ones(1))
+
+    n = 7
+    for step in range(-(n // 2), n // 2 + 1):
+        weights = np.full((n, n), 0.5 / n) + 0.5 * np.eye(n, k=step)
+        assert effect(weights).preferred_offset(0) == (step, pytest.approx(0.5 + 0.5 * n))
+    far = np.full((n, n), 0.5 / n) + 0.5 * np.eye(n, k=n // 2 + 1)  # fewer than half of the queries have it
+    assert effect(far).preferred_offset(0) == (0, pytest.approx(0.5))
+    twice = np.full((n, n), 0.1 / n) + 0.4 * np.eye(n, k=1) + 0.4 * np.eye(n, k=-3)
+    assert effect(twice).preferred_offset(0).offset == 1
+    causal = np.tril(np.ones((n, n)))
+    even = causal / causal.sum(axis=1, keepdims=True)  # of uniform attention no distance is preferred
+    assert effect(even, causal == 0).preferred_offset(0) == (0, pytest.approx(1))
+
+
+def test_tables_bear_names_axes_and_the_distances_of_their_rows():
+    def tables(kind: dict, stack: str, count: int = P) -> list[tuple]:
+        found = analyze_stack_positions(model_of(config_of(kind)), stack, count)
+        assert found.stack == stack and [effect.name for effect in found.effects] == [
+            f"{stack}.{n}.self" for n in (0, 1)
+        ]
+        assert all(effect.weights.shape == (H, count, count) for effect in found.effects)
+        return [(one.name, one.row_axis, one.column_axis, one.row_labels) for one in found.tables]
+
+    assert tables({"kind": "learned", "length": 64}, "decoder", 5) == [
+        ("decoder.embed", "position", "dimension", tuple(range(5)))
+    ]
+    assert tables({"kind": "rotary"}, "encoder", 5) == [("encoder.0.self", "position", "frequency", tuple(range(5)))]
+    shaw = {"kind": "relative", "max_relative": 3, "values": True}
+    for stack, last in (("encoder", 3), ("decoder", 0)):
+        assert tables(shaw, stack) == [
+            (f"{stack}.{n}.self", "distance", f"dimension of {name}", tuple(range(-3, last + 1)))
+            for n in (0, 1)
+            for name in ("keys", "values")
+        ]
+    assert tables(shaw, "encoder", 3)[0][3] == (-2, -1, 0, 1, 2)  # no distance that three tokens do not have
+    assert tables({"kind": "alibi"}, "encoder", 5) == [("encoder.0.self", "distance", "head", tuple(range(-4, 5)))]
+    assert tables({"kind": "t5", "buckets": 8, "max_distance": 20}, "decoder", 5)[0] == (
+        "decoder.0.self",
+        "distance",
+        "head",
+        (-4, -3, -2, -1, 0),
+    )
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_identical_tokens_are_no_padding_and_their_mean_is_that_of_all_embeddings(pad):
+    model = model_of(config_of({"kind": "none"}))
+    model.pad = pad
+    trace = trace_constant_sentence(model, 5)
+    assert trace.example.source.ids == (1 - pad,) * 5
+    assert trace.example.decoder_input is trace.example.target is trace.example.source
+    for stack in STACKS:
+        rows = trace.hidden_states[f"{stack}.embed"]
+        table = getattr(model, stack).embedding.tokens.weight.detach()
+        torch.testing.assert_close(rows, (sum(table) / len(table) * math.sqrt(D)).expand(5, -1))
+
+
+def test_positions_are_as_many_as_every_table_of_the_model_has():
+    for stack in STACKS:
+        found = analyze_stack_positions(model_of(config_of({"kind": "bias", "length": 7})), stack, P)
+        assert found.effects[0].scores.shape == (H, 7, 7) and found.effects[0].distance_share.shape == (H,)
+        assert len(found.tables[0].values) == (13 if stack == "encoder" else 7)

@@ -46,6 +46,7 @@ def test_every_claim_is_tried_on_all_schemes_norms_and_types():
     def measure(make, examples) -> float:
         model = make()
         made.append((next(model.parameters()).dtype, type(model.encoder.layers[0].self_attn_residual).__name__))
+        assert examples == EXAMPLES[:3]
         return 1e-6 * (len(made) == 7)
 
     results = list(selftest._check_all_schemes("a claim", EXAMPLES, measure))
@@ -53,6 +54,8 @@ def test_every_claim_is_tried_on_all_schemes_norms_and_types():
     assert len(set(made)) == 4 and "largest error 1.0e-06 (concatenated, pre-norm)" in results[0].measurement
     results = list(selftest._check_all_schemes("a claim", EXAMPLES, lambda make, examples: 1.1e-12))
     assert [result.passed for result in results] == [True, False]
+    results = list(selftest._check_all_schemes("a claim", EXAMPLES, lambda make, examples: 1e-12))
+    assert [result.passed for result in results] == [True, True]  # what is allowed is no error
 
 
 def test_weights_that_do_not_sum_to_one_or_see_the_future_are_an_error():
@@ -70,6 +73,9 @@ def test_an_error_is_relative_to_numbers_above_one():
     assert selftest._relative_error(expected, expected) == 0
     assert selftest._relative_error(expected + torch.tensor([0.0, 0.0, 1.0]), expected) == pytest.approx(0.25)
     assert selftest._relative_error(torch.tensor([0.3]), torch.tensor([0.1])) == pytest.approx(0.2)
+    assert selftest._relative_error(torch.tensor([-0.3, 0.1]), torch.tensor([0.1, 0.1])) == pytest.approx(0.4)
+    trained = torch.tensor([2.0, 8.0], requires_grad=True)
+    assert selftest._relative_error(trained * 2, trained) == pytest.approx(1)
 
 
 def test_a_head_that_is_pruned_wrongly_is_an_error(monkeypatch):
@@ -77,17 +83,6 @@ def test_a_head_that_is_pruned_wrongly_is_an_error(monkeypatch):
     assert selftest._pruning_error(make, EXAMPLES[:3]) <= 1e-12
     monkeypatch.setattr(selftest, "mask_heads", lambda model, heads: {})
     assert selftest._pruning_error(make, EXAMPLES[:3]) > 1e-3
-
-
-@pytest.mark.parametrize("check", [selftest._check_copying, selftest._check_no_random_roles, selftest._check_dead_head])
-def test_single_claims_hold(check):
-    result = check(EXAMPLES)
-    assert result.passed and result.claim and result.measurement
-
-
-def test_a_head_that_does_something_is_not_dead(monkeypatch):
-    monkeypatch.setattr(selftest, "attention_sites", lambda model: reversed(attention_sites(model)))
-    assert selftest._check_dead_head(EXAMPLES).passed  # whichever attention comes first
 
 
 def test_rollouts_and_receptive_fields_are_as_large_as_they_can_be():
@@ -106,6 +101,9 @@ def test_a_small_model_has_no_parameter_at_its_initial_value():
     for one, two in zip(model.parameters(), again.parameters(), strict=True):
         assert torch.equal(one, two)
     assert not model.training
+    tables = (model.encoder.embedding.tokens.weight, model.decoder.embedding.tokens.weight, model.output.weight)
+    assert tables[0] is tables[1] is tables[2] and len(tables[0]) == selftest.VOCAB_SIZE
+    assert all(site.attention.heads == 4 for site in attention_sites(model))  # as many as roles that are planted
 
 
 def test_planted_sentences_have_words_commas_links_and_an_alignment():

@@ -5,16 +5,27 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from regard.data.batch import collate
+from regard.errors import ModelError
 from regard.inspection.flow.attribution import attention_gradients
 from regard.inspection.flow.decompose import decompose_scores
 from regard.inspection.heads.faithfulness import perturb_heads
 from regard.inspection.heads.importance import head_importance, loss_by_sentence, mean_head_outputs
 from regard.inspection.pruning.gates import learn_gates
-from regard.inspection.trace import attention_sites, attention_weights, cross_attention_weights, trace_forward
+from regard.inspection.trace import (
+    attention_sites,
+    attention_weights,
+    batch_by_length,
+    cross_attention_weights,
+    get_encoder,
+    pad_sequences,
+    trace_forward,
+)
+from regard.model.build import build_decoder
 from regard.model.taps import named_taps
-from tests.inspection.conftest import config_of, model_of
+from tests.inspection.conftest import SIZE, config_of, example_of, model_of
 
 INSPECTIONS: dict[str, Callable[..., Any]] = {
     "attention_weights": lambda model, examples: attention_weights(model, examples)[0]["decoder.1.cross"],
@@ -66,3 +77,84 @@ def test_hidden_states_bear_the_names_of_their_taps(examples):
     stacks = ("encoder", "decoder")
     names = [f"{stack}.{tap}" for stack in stacks for tap in ("embed", "layers.0.out", "layers.1.out")]
     assert list(trace_forward(model, examples[0]).hidden_states) == names
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_trace_holds_what_each_attention_computes_with(norm, examples):
+    """Scores, weights and outputs follow from the recorded inputs by the formula of attention."""
+    model = model_of(config_of({"kind": "sinusoidal"}, norm=norm)).double()
+    trace = trace_forward(model, examples[0])
+    stream = {stack: trace.hidden_states[f"{stack}.embed"] for stack in ("encoder", "decoder")}
+    with torch.no_grad():
+        written = model(*(torch.tensor([side.ids]) for side in (examples[0].source, examples[0].decoder_input)))[0]
+        encoded = model.encoder.norm(trace.hidden_states["encoder.layers.1.out"])
+    assert_close(trace.last_hidden_state, written)
+    for name, attn in trace.attentions.items():
+        attention, kind = attn.site.attention, attn.site.kind
+        tq, tk = len(examples[0].query_tokens(kind)), len(examples[0].key_tokens(kind))
+        if attn.site.layer == 0 and kind != "cross":
+            assert_close(attn.residual_stream, stream[kind])
+        with torch.no_grad():
+            expected_input = attn.residual_stream if norm == "post" else attn.site.residual.norm(attn.residual_stream)
+            assert_close(attn.query_input, expected_input)
+            assert_close(attn.key_input, encoded if kind == "cross" else attn.query_input)
+            q, k, v = (
+                linear(rows).unflatten(1, (3, 8)).transpose(0, 1)
+                for linear, rows in (
+                    (attention.q_proj, attn.query_input),
+                    (attention.k_proj, attn.key_input),
+                    (attention.v_proj, attn.key_input),
+                )
+            )
+            assert_close(attn.k, k)
+            assert_close(attn.v, v)
+            assert_close(attn.scores, q @ k.mT / 8**0.5)
+            mask = torch.ones(tq, tk).tril().bool() if kind == "decoder" else torch.ones(tq, tk).bool()
+            assert torch.equal(attn.attn_mask, mask), name
+            assert_close(attn.weights, attn.scores.masked_fill(~mask, -torch.inf).softmax(-1))
+            assert_close(attn.head_outputs, attn.weights @ v)
+            assert_close(attn.out, attention.out_proj(attn.head_outputs.transpose(0, 1).flatten(1)))
+        assert attn.query_position_ids.tolist() == [list(range(tq))]
+        assert attn.key_position_ids.tolist() == [list(range(tk))]
+    assert [[a.site.name for a in trace.of_kind(kind)] for kind in ("encoder", "decoder", "cross")] == [
+        [f"{stack}.{n}.{part}" for n in (0, 1)]
+        for stack, part in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross"))
+    ]
+
+
+def test_weights_of_a_batch_are_those_of_each_sentence(examples):
+    """Also where heads are pruned: their weights are 0, and those of the others stand in their places."""
+    for pruned in ((), ("decoder.0.cross.1", "decoder.1.cross.0")):
+        model = model_of(config_of({"kind": "sinusoidal"}, pruned=pruned)).double()
+        sides = [(list(example.source.ids[:-1]), list(example.target.ids[:-1])) for example in examples]
+        found = cross_attention_weights(model, collate(*zip(*sides, strict=True)))
+        for example, weights in zip(examples, found, strict=True):
+            trace = trace_forward(model, example)
+            assert weights.shape == (2, 3, len(example.target), len(example.source))
+            for layer, attn in enumerate(trace.of_kind("cross")):
+                left = list(attn.site.attention.head_ids)
+                assert_close(weights[layer, left], attn.weights)
+                assert not weights[layer, [h for h in range(3) if h not in left]].any()
+
+
+def test_batches_hold_similar_lengths_up_to_a_bound(monkeypatch):
+    sizes = ((7, 5), (3, 11), (2, 2), (10, 3), (4, 4), (6, 1))
+    sentences = [example_of([5] * s, [6] * t) for s, t in sizes]
+    monkeypatch.setattr("regard.inspection.trace.BATCH_CELLS", 16 * 200)
+    found = list(batch_by_length(sentences))
+    assert found == [[2], [1], [4, 5, 0], [3]]  # by the source, and the longest side of a batch counts for all of it
+    assert all(len(rows) == 1 or len(rows) * max(max(sizes[i]) + 1 for i in rows) ** 2 <= 200 for rows in found)
+    assert list(batch_by_length(sentences, 6)) == [[2, 1, 4, 5, 0, 3]] and list(batch_by_length([])) == []
+    exact = [example_of([5] * 9, [6]), example_of([5] * 9, [6])]  # twice a hundred cells are as many as fit
+    assert list(batch_by_length(exact)) == [[0, 1]]
+    assert list(batch_by_length([*exact, exact[0]])) == [[0, 1], [2]]
+    assert list(batch_by_length([*exact, exact[0]], 2)) == [[0, 1, 2]]  # the last one would be alone
+    assert list(batch_by_length([*exact, *exact], 2)) == [[0, 1], [2, 3]]
+
+
+def test_padding_stands_on_the_right_and_a_decoder_alone_has_no_encoder():
+    assert pad_sequences([[5], [6, 7, 8], []], 9).tolist() == [[5, 9, 9], [6, 7, 8], [9, 9, 9]]
+    model = model_of(config_of({"kind": "none"}))
+    assert get_encoder(model) is model.encoder
+    with pytest.raises(ModelError, match="this model has no encoder"):
+        get_encoder(build_decoder(config_of({"kind": "none"}), SIZE, 0))

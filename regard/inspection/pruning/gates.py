@@ -44,8 +44,8 @@ def learn_gates(
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     try:
-        for step in track(range(steps), "learning gates"):
-            batch = _sample_batch(examples, step, generator)
+        for _ in track(range(steps), "learning gates"):
+            batch = _sample_batch(examples, generator)
             interventions: dict[str, Intervention] = {}
             for site, log_alpha in zip(attn_sites, log_alphas, strict=True):
                 u = torch.rand(log_alpha.shape, generator=generator).clamp(1e-6, 1 - 1e-6)
@@ -66,6 +66,6 @@ def learn_gates(
     }
 
 
-def _sample_batch(examples: Sequence[Example], step: int, generator: torch.Generator, count: int = 16) -> list[Example]:
+def _sample_batch(examples: Sequence[Example], generator: torch.Generator, count: int = 16) -> list[Example]:
     indices = torch.randperm(len(examples), generator=generator)[:count]
     return [examples[int(i)] for i in indices]

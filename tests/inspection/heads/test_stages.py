@@ -144,3 +144,6 @@ def test_a_word_that_attends_to_special_tokens_alone_has_no_weights():
     weights = torch.tensor([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     found = merge_subwords(weights, bare, bare)
     assert torch.allclose(found, torch.tensor([[2 / 3, 1 / 3], [0.0, 0.0]]))
+    cut = replace(bare, words=(*bare.words, "more"))  # a word that no token covers
+    found = merge_subwords(weights, cut, bare)
+    assert torch.allclose(found, torch.tensor([[2 / 3, 1 / 3], [0.0, 0.0], [0.0, 0.0]]))
