@@ -20,7 +20,7 @@ from regard.training.validate import Validation
 from regard.tuning import claims, open_study, propose, results, space, storage, worker
 from regard.tuning.analysis import curves, effects, evidence, findings, recommend
 from regard.tuning.analysis.evidence import StudyAnalysis, compare_dev_sentences, compare_seeds
-from regard.tuning.analysis.findings import describe_significance, qualify_importances
+from regard.tuning.analysis.findings import describe_correction, describe_significance, qualify_importances
 from regard.tuning.claims import TrialClaims, is_dead, is_paused, new_owner
 from regard.tuning.events import StudyStarted, TrialEvent, TrialInterrupted, TrialStarted
 from regard.tuning.results import TrialProgress, TrialResult, rank_trials
@@ -280,6 +280,13 @@ def test_many_significant_trials_are_counted_instead_of_listed():
     tests = {1: PairedTestResult("BLEU", 29.0, 0.4, "s", -1.0)}
     assert "Not significant over these seeds: " in describe_significance(analysis_of(*seeded, tests=tests))
     assert "set 1 (-1.00, p = 0.400)" in describe_significance(analysis_of(*seeded, tests=tests))
+
+
+def test_the_correction_names_the_number_of_tests():
+    rows = [result(n, 30.0 - n) for n in range(3)]
+    tests = {n: PairedTestResult("BLEU", 30.0 - n, 0.4, "s", -1.0 * n) for n in (1, 2)}
+    assert "for the one test of this study" in describe_correction(analysis_of(*rows, tests={1: tests[1]}))
+    assert "for all 2 tests of this study" in describe_correction(analysis_of(*rows, tests=tests))
 
 
 def test_importances_of_many_trials_need_an_effect_to_be_a_finding():

@@ -170,6 +170,7 @@ def test_files_of_translations_are_compared_from_disk(tmp_path: Path):
     on = [str(tmp_path / "test.en"), str(tmp_path / "test.fr")]
     found = compare_files([tmp_path / "base", tmp_path / "good"], on)
     assert found.name == "test" and [one.name for one in found.systems] == ["base", "good"] and len(found.pairs) == 13
+    assert all(one.evaluation.scores.keys() == SCORED_METRICS.keys() for one in found.systems)
     assert found.systems[1].translations == LINES["good"] and found.systems[0].parameters is None
     assert found.baseline.settings is None and found.baseline.diagnosis == "" == found.baseline.collapse_reason
 
