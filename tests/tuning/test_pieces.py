@@ -192,6 +192,10 @@ def test_two_studies_have_their_own_rows_and_keys(tmp_path: Path):
         keys = [column.name for column in table.primary_key]
         assert keys == ["study", "number" if table is one.claims_table else "params"]
         assert not any(column.nullable for column in table.columns)
+    lengths = {column.name: getattr(column.type, "length", None) for column in one.claims_table.columns}
+    assert lengths == {"study": 200, "number": None, "state": 16, "owner": 400, "heartbeat": None}
+    assert (one.params_table.c.study.type.length, one.params_table.c.params.type.length) == (200, 64)  # of SHA-256
+    assert len(new_owner()) < 400
     assert one.claim(2) == 1 and one.claim(2) == 2 and one.claim(2) is None
     opened.engine.dispose()
 

@@ -326,5 +326,8 @@ def test_the_page_of_a_folder_is_that_of_its_study(tmp_path: Path):
     create_study(study_of(sets=FOUR), tmp_path / "s").close()
     path = open_report(tmp_path / "s")
     assert path == tmp_path / "s" / "report.html" and "Study: made" in path.read_text(encoding="utf-8")
+    padding = "Accuracy and loss with padding"
+    assert padding not in path.read_text(encoding="utf-8")
+    assert padding in open_report(tmp_path / "s", pads_counted=True).read_text(encoding="utf-8")
     with pytest.raises(RunError, match="no such study"):
         open_report(tmp_path / "none")
