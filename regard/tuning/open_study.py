@@ -140,9 +140,9 @@ def _make_folder(folder: Path, private: bool) -> bool:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700 if private else 0o777)
-    except FileExistsError:
-        return False
     except OSError as error:
+        if folder.is_dir():
+            return False
         raise RunError(f"{folder}: cannot be created ({error.strerror or error}). Choose another with --out.") from None
     return True
 

@@ -201,11 +201,11 @@ def test_folders_of_studies_are_opened_and_others_are_refused(tmp_path: Path):
 
 def test_a_folder_that_names_a_server_is_for_its_owner(tmp_path: Path):
     for name, private, mode in (("a", True, 0o700), ("b", False, None)):
-        open_study.make_folder(tmp_path / name, private)
+        open_study._make_folder(tmp_path / name, private)
         assert (tmp_path / name).is_dir() and (mode is None or (tmp_path / name).stat().st_mode & 0o777 == mode)
     (tmp_path / "b").chmod(0o755)
-    open_study.make_folder(tmp_path / "b", private=True)  # which is somebody's already
+    open_study._make_folder(tmp_path / "b", private=True)  # which is somebody's already
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o755
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="cannot be created"):
-        open_study.make_folder(tmp_path / "file" / "x", private=False)
+        open_study._make_folder(tmp_path / "file" / "x", private=False)

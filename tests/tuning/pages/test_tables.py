@@ -6,7 +6,8 @@ import pytest
 from lxml import html
 
 from regard.tuning.analysis.evidence import analyze_study
-from regard.tuning.pages.study import StudyPage, _format_cell, _pruned_reason
+from regard.tuning.pages.parameter_charts import format_cell
+from regard.tuning.pages.study import StudyPage, _pruned_reason
 from tests.tuning.pages.test_study import result
 from tests.tuning.synthetic import FOUR, make, study_of
 
@@ -98,7 +99,7 @@ def test_the_best_trial_and_the_facts_of_each_are_named(page: StudyPage):
 
 
 def test_cells_and_reasons_are_words():
-    assert [_format_cell(value) for value in (True, False, (1, 2), "x", 3, 0.5, None)] == [
+    assert [format_cell(value) for value in (True, False, (1, 2), "x", 3, 0.5, None)] == [
         "yes", "no", "1, 2", "x", 3, 0.5, None,
     ]  # fmt: skip
     pruned = replace(result(1, 3.0), state="pruned", intermediate_values={2: 9.0, 7: 4.25})
