@@ -41,7 +41,7 @@ FAULTS: dict[str, Callable[[list[str]], None]] = {
     "traceback: ZeroDivisionError": lambda argv: print(1 // 0),
     "killed by SIGKILL": end_by_signal,
     "hang: no end within": lambda argv: time.sleep(999),
-    "traceback: MemoryError": lambda argv: print(len(bytearray(runner.MEMORY + (1 << 28)))),
+    "traceback: MemoryError": lambda argv: print(len(bytearray(3 * runner.MEMORY))),
     "exit code 3": lambda argv: sys.exit(3),
     "exit code 2 without a sentence": refuse_without_a_word,
     "control character": lambda argv: print("\x1b[31mred"),

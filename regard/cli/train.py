@@ -1,6 +1,10 @@
 """regard train"""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+
+import typer
 
 from regard.cli.options import (
     ADVANCED,
@@ -73,7 +77,7 @@ def train(
     options: dict[str, object] = {"data.source": source, "data.target": target, "train.seed": seed}
     options |= {"train.minutes": minutes, "train.steps": steps, "train.epochs": epochs, "train.threads": threads}
     options |= {"train.learning_rate": learning_rate, "train.batch_tokens": batch_tokens, "train.track": track or None}
-    with interruptible() as should_stop:
+    with interruptible() as should_stop, _naming_run(resume or out):
         events = training_events(
             *files or (),
             dev=dev,
@@ -88,3 +92,16 @@ def train(
         last = show_progress(events)
     if isinstance(last, TrainingInterrupted) or should_stop.requested:
         raise should_stop.exception()  # so that `regard train … && regard evaluate …` stops here too
+
+
+@contextlib.contextmanager
+def _naming_run(folder: Path | None) -> Iterator[None]:
+    """Say how a run is continued that was prepared, but stopped before its first step."""
+    from regard.run import is_run
+
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if folder is not None and is_run(folder):
+            typer.echo(f"stopped before the first step. Continue with: regard train --resume {folder}", err=True)
+        raise

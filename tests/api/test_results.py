@@ -147,7 +147,7 @@ def test_files_may_be_a_list(folder: Path):
         (lambda: regard.compare(on="new.tsv"), "nothing to compare"),
         (lambda: regard.look("runs/mine", Path("nothing.tsv")), "nothing.tsv: no such file"),
         (lambda: regard.RuntimeOptions(workers=-1), "workers=-1: expected 0 or more"),
-        (lambda: regard.prune("runs/mine", "runs/x", finetune_steps=-1), "--finetune-steps -1: expected 0 or more"),
+        (lambda: regard.prune("runs/mine", "runs/x", finetune_steps=-1), "finetune_steps=-1: must be between 0 and"),
     ],
 )
 def test_calls_that_make_no_sense_are_answered(folder: Path, call, sentence: str):

@@ -3,6 +3,7 @@
 import dataclasses
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from regard.api.terminal import interruptible
 from regard.errors import ConfigError
 from regard.run import Run
 from tests.api.conftest import SMALL
+
+
+@pytest.fixture(autouse=True)
+def heeded_signals() -> Iterator[None]:
+    """Ctrl-C as in a terminal: tests that run in the background ignore it, and so would the program."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_run_is_a_path(trained: Path):

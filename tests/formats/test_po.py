@@ -289,7 +289,7 @@ def test_a_document_is_filled_whole_and_in_its_direction(tmp_path):
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     document = open_document(written(tmp_path, EMPTY))
     (tmp_path / "taken").write_text("")
-    with pytest.raises(WriteError, match=r"taken/x.po: could not be written \(\w.*\)"):
+    with pytest.raises(WriteError, match=r"taken/x.po: could not be written \(.*taken is not a folder\)"):
         document.write(tmp_path / "taken" / "x.po")
     (tmp_path / "folder").mkdir()
     with pytest.raises(WriteError, match=r"folder: is a folder; give the name of a file"):
