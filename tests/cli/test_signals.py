@@ -109,6 +109,7 @@ NEEDED = {
 KEPT = {"train": {"run"}, "tune": {"study"}, "demo": {"x", "x-corpus"}}
 """What is not complete, and yet kept, because it can be resumed."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE_SECONDS = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +136,14 @@ def list_living(group: int) -> Iterator[int]:
             state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
             if int(its_group) == group and state != "Z":
                 yield int(path.parent.name)
+
+
+def wait_for_end(group: int) -> list[int]:
+    """The processes of a group that still live after some time: helpers end when they see that the first has."""
+    end = time.monotonic() + GRACE_SECONDS
+    while (living := list(list_living(group))) and time.monotonic() < end:
+        time.sleep(0.05)
+    return living
 
 
 @pytest.mark.parametrize(
@@ -167,7 +176,7 @@ def test_every_command_ends_in_order_at_any_moment(name: str, number: signal.Sig
         try:
             error = process.communicate(timeout=60)[1]
         finally:
-            living = list(list_living(process.pid))
+            living = wait_for_end(process.pid)
             for each in living:
                 os.kill(each, signal.SIGKILL)
     assert "Traceback" not in error and not living, error
