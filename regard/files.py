@@ -50,7 +50,7 @@ class LineTooLongError(ValueError):
 
 def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file for reading. A symbolic link is followed; anything else is an OSError at once."""
-    # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
+    # Without O_NONBLOCK, opening a pipe waits until a process writes into it.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         kind = stat.S_IFMT(os.fstat(descriptor).st_mode)

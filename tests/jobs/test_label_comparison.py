@@ -101,11 +101,13 @@ def test_json_has_values_and_p_values(folder, capsys):
         ),
         (["short.conll"], ["gold.conll"], "tag", r"short.conll:1: the sentence has 1 words, but gold.conll:1 has 2"),
         (["gold.conll"], ["empty.conll"], "tag", "has no sentences to compare with"),
+        (["empty.csv"], ["test.csv"], "classify", r"empty.csv: is empty; expected a header"),
         (["nowhere.txt"], ["test.csv"], "classify", "nowhere.txt: no such file"),
     ],
 )
 def test_mistakes_are_one_sentence(folder, systems, files, task, message):
     (folder / "short.txt").write_text("a\n")
+    (folder / "empty.csv").write_text("")
     (folder / "gold.conll").write_text("a B-x\nb O\n")
     (folder / "short.conll").write_text("a B-x\n")
     (folder / "empty.conll").write_text("\n")

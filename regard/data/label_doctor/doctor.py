@@ -165,7 +165,7 @@ class _Split:
         return [kind]
 
     def _check_classes(self) -> None:
-        if len(self.class_counts) == 1 and not self._scheme:  # spans of one type are told from the words outside
+        if len(self.class_counts) == 1 and not self._scheme:  # spans of one type differ from the words outside
             self._add_class("single_class", next(iter(self.class_counts)))
         by_name: dict[str, list[str]] = defaultdict(list)
         for label in self.class_counts:

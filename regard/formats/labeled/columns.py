@@ -125,8 +125,10 @@ def _names_columns(sample: Sequence[Sequence[str]], label: int) -> bool:
 def _parse_number(name: str, width: int, file: str) -> int | None:
     if not name:
         return None
-    if not 1 <= int(name) <= width:
-        raise FormatError(f"{file}: has no column {name}; its first row has {width} columns, and no header")
+    if len(name) > MAX_NAME_CHARS or not 1 <= int(name) <= width:
+        raise FormatError(
+            f"{file}: has no column {name[:MAX_NAME_CHARS]}; its first row has {width} columns, and no header"
+        )
     return int(name) - 1
 
 

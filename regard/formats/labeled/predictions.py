@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from regard.errors import FormatError
 from regard.formats import files, text
 from regard.formats.labeled.classes import FASTTEXT_PREFIX, labels_of
 from regard.formats.labeled.columns import find_name
@@ -20,7 +21,10 @@ def read_predictions(path: Path, column: str = "") -> Iterator[tuple[str, ...]]:
             yield labels_of(convert_cell(row[name], where, name))
     elif suffix in (".csv", ".tsv"):
         rows = read_rows(path)
-        header = [str(cell).strip() for cell in next(rows).cells]
+        first = next(rows, None)
+        if first is None:
+            raise FormatError(f"{path}: is empty; expected a header and a row with the predicted label of each text")
+        header = [str(cell).strip() for cell in first.cells]
         index = header.index(find_name(header, column, PREDICTION_NAMES, "label", str(path)))
         yield from (labels_of(row.cells[index]) if index < len(row.cells) else () for row in rows)
     else:

@@ -46,7 +46,7 @@ def read_objects_with_tags(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> 
 def tag_spans(text: str, spans: Sequence[Span], where: str) -> TaggedSentence:
     """The words of a text, tagged with BIO by its spans; a word is split where a span begins or ends inside it."""
     tags, words, previous_end = [], [], 0
-    pieces = _split_at({position for span in spans for position in (span.start, span.end)}, text)
+    word_bounds = _split_at({position for span in spans for position in (span.start, span.end)}, text)
     ordered = sorted(spans, key=lambda span: span.start)
     for span in ordered:
         if not (0 <= span.start < span.end <= len(text)):
@@ -57,7 +57,7 @@ def tag_spans(text: str, spans: Sequence[Span], where: str) -> TaggedSentence:
         if span.start < previous_end:
             raise FormatError(f"{where}: the span {span.start}-{span.end} overlaps with an earlier one")
         previous_end = span.end
-    for start, end in pieces:
+    for start, end in word_bounds:
         span_of_word = next((span for span in ordered if span.start <= start and end <= span.end), None)
         words.append(text[start:end])
         if span_of_word is None:
@@ -70,11 +70,11 @@ def tag_spans(text: str, spans: Sequence[Span], where: str) -> TaggedSentence:
 
 def _split_at(positions: set[int], text: str) -> list[tuple[int, int]]:
     """The words of a text as spans, split at these positions."""
-    pieces = []
+    word_bounds = []
     for match in WORD.finditer(text):
         cuts = [match.start(), *sorted(p for p in positions if match.start() < p < match.end()), match.end()]
-        pieces += list(itertools.pairwise(cuts))
-    return pieces
+        word_bounds += list(itertools.pairwise(cuts))
+    return word_bounds
 
 
 def _from_lists(words: object, tags: object, where: str) -> TaggedSentence:
