@@ -87,6 +87,11 @@ def test_phrases_of_longer_training_texts_are_counted():
     assert "which flatters the scores: 1 of 4 dev texts" in diagnosis.describe_overlap()
 
 
+def test_a_text_is_no_part_of_itself():
+    dev = [("text number 4 is here", "y"), ("some new words", "x")]
+    assert ("dev", "part") not in found(examine(CLEAN, dev, keep=["overlap"]))
+
+
 def test_parts_are_found_beside_punctuation_and_without_spaces():
     train = [*CLEAN, ("A joy, really; see it!", "x"), ("私は昨日東京で友達に会いました。", "y")]
     dev = [("joy really, see", "x"), ("昨日東京で友達", "y"), ("really a joy", "x")]

@@ -43,6 +43,7 @@ def test_golden_values(scheme, gold, predicted, default, strict):
 
 def test_spans_never_cross_sentences_and_wrong_counts_are_refused():
     assert find_spans(["B-x"]) == [("x", 0, 1)] and find_spans(["I-x", "I-x", "B-x"]) == [("x", 0, 2), ("x", 2, 3)]
+    assert find_spans(["S-x", "I-x"]) == [("x", 0, 1), ("x", 1, 2)]
     with pytest.raises(DataError, match="1 predicted sentences but 2 with gold tags"):
         count_spans([[], []], [[]])
     with pytest.raises(DataError, match="nothing to score"):

@@ -76,6 +76,9 @@ def test_cells_and_tables_are_exchanged_alike():
     cells = score_exchanged(one, two, draws, measure)
     assert cells == pytest.approx(score_exchanged(*tables, draws, measure))
     assert score_exchanged(one, two, ~draws, measure) == pytest.approx(-cells), "exchanging all changes the sign"
+    difference = float(measure(two.total()) - measure(one.total()))
+    nothing = score_exchanged(one, two, np.zeros((1, 13), dtype=bool), measure)
+    assert difference != 0 and nothing == pytest.approx([difference])
 
 
 def test_spans_are_tested_over_sentences():
