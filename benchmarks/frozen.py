@@ -30,7 +30,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.padding_free import PaddingFreeForward
-from regard.tasks.translate import ModelStepper
+from regard.tasks.translate.translator import ModelStepper
 from regard.training import log
 
 V = 23

@@ -26,9 +26,9 @@ from regard.hardware import configure_cpu
 from regard.jobs.load import load
 from regard.model.modules import count_parameters
 from regard.run import open_run
-from regard.tasks.translate import Translator
+from regard.tasks.translate.loss import TranslationLoss
+from regard.tasks.translate.translator import Translator
 from regard.training import optim
-from regard.training.loss import LossModule
 from regard.training.planning.cost import MeanLengths, training_flops
 
 BATCH = 64  # pairs of a training step
@@ -60,13 +60,13 @@ def contender(folder: Path, pairs: Sequence[Pair]) -> Contender:
 def stepper(folder: Path, config: Config, pairs: Sequence[Pair]) -> Callable[[], None]:
     """A training step as `regard train` makes it on a CPU: forward, backward, gradient clipping, optimizer step."""
     translator = load(folder, "cpu")
-    learner = LossModule(translator.model, config.train.label_smoothing, padding_free=True).train()
+    learner = TranslationLoss(translator.model, config.train.label_smoothing, padding_free=True).train()
     optimizers = optim.build_optimizers(config.train, translator.model)
     batch = batch_of(translator, pairs[:BATCH])
 
     def step() -> None:
         sums = learner(batch)
-        (sums.objective / batch.num_tokens).backward()
+        (sums.objective / batch.num_targets).backward()
         torch.nn.utils.clip_grad_norm_(translator.model.parameters(), 1.0)
         optimizers.step(1e-6)  # of the rate: the weights stay as they are for all that matters
 

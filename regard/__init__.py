@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
-    from regard.tasks.translate import Translation as Translation
+    from regard.tasks.translate.translator import Translation as Translation
     from regard.tuning.compare import Comparison as Comparison
 
 _MODULES = {
@@ -116,7 +116,7 @@ _MODULES = {
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
-    "regard.tasks.translate": ("Translation",),
+    "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),
 }
 _LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in names}

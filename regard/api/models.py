@@ -20,7 +20,7 @@ from regard.jobs.translate.text import translate_texts
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.embed import Embedder
-from regard.tasks.translate import Translation, Translator
+from regard.tasks.translate.translator import Translation, Translator
 
 if TYPE_CHECKING:
     import numpy as np

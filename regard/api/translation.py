@@ -15,7 +15,7 @@ from regard.jobs.translate.sentence_splitting import choose_splitting
 from regard.jobs.translate.text import DocumentResult, accept_translation, translate_document, translate_lines
 from regard.jobs.translate.worker_pool import RuntimeOptions, open_translator
 from regard.run import Run, open_run
-from regard.tasks.translate import Translation
+from regard.tasks.translate.translator import Translation
 
 
 def translate_file(

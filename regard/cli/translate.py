@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from regard.decode import Search
     from regard.jobs.translate.issue_log import IssueLog
     from regard.jobs.translate.text import DocumentResult
-    from regard.tasks.translate import Translation
+    from regard.tasks.translate.translator import Translation
 
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 NBEST = option(

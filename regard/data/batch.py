@@ -24,17 +24,17 @@ class Batch:
     source: Tensor  # (B, S)
     target_in: Tensor  # (B, T)  bos w1 … wn
     target_out: Tensor  # (B, T)  w1 … wn eos
-    num_tokens: int  # tokens of target_out without padding
+    num_targets: int  # tokens of target_out without padding
 
     def to(self, device: torch.device) -> "Batch":
         if device.type == "cpu":
             return self
-        return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.num_tokens)
+        return Batch(self.source.to(device), self.target_in.to(device), self.target_out.to(device), self.num_targets)
 
     def duplicate(self) -> "Batch":
         """The batch with every sentence twice: (B, …) -> (2B, …), the copies after the originals."""
         source, target_in, target_out = (x.repeat(2, 1) for x in (self.source, self.target_in, self.target_out))
-        return Batch(source, target_in, target_out, 2 * self.num_tokens)
+        return Batch(source, target_in, target_out, 2 * self.num_targets)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
         source=pad([[*row, EOS] for row in sources]),
         target_in=pad([[BOS, *row] for row in targets]),
         target_out=pad([[*row, EOS] for row in targets]),
-        num_tokens=sum(len(row) + 1 for row in targets),
+        num_targets=sum(len(row) + 1 for row in targets),
     )
 
 

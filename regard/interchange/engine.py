@@ -13,7 +13,7 @@ from regard.decode.limits import trim_loop
 from regard.errors import ConfigError, FormatError
 from regard.interchange.ctranslate2 import MAX_POSITIONS, import_ctranslate2, vocabulary_tokens
 from regard.progress import track
-from regard.tasks.translate import Translation
+from regard.tasks.translate.translator import Translation
 
 MAX_BATCH_SIZE = 64  # sentences
 PATIENCE = 2.0  # with 1 it stops at the first `beam_size` finished hypotheses, though a better one may follow

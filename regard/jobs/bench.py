@@ -26,9 +26,9 @@ from regard.progress import stage, track
 from regard.report.text import escape_html
 from regard.run import open_run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import ModelStepper
+from regard.tasks.translate.loss import TranslationLoss
+from regard.tasks.translate.translator import ModelStepper
 from regard.training import optim
-from regard.training.loss import LossModule
 from regard.training.planning.cost import MeanLengths, training_flops
 
 DECODING_SENTENCES = 128
@@ -164,7 +164,7 @@ def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float
     """Target tokens per second, and the utilization: FLOPs per second relative to plain matrix multiplication."""
     c = config.train
     model = workload.build_model()
-    learner = LossModule(model, c.label_smoothing, padding_free=c.padding_free is not False)
+    learner = TranslationLoss(model, c.label_smoothing, padding_free=c.padding_free is not False)
     optimizers = optim.build_optimizers(c, model)
     batch = _make_batch(workload, c.batch_tokens)
     batch_flops = training_flops(workload.model_config, workload.vocab_size, _mean_lengths(batch)) * len(batch.source)
@@ -173,12 +173,12 @@ def measure_training(config: Config, workload: BenchmarkWorkload, seconds: float
     end = time.perf_counter() + seconds
     while len(times) < 4 or time.perf_counter() < end:
         start = time.perf_counter()
-        (learner(batch).objective / batch.num_tokens).backward()
+        (learner(batch).objective / batch.num_targets).backward()
         optimizers.step(0.01)
         times.append(time.perf_counter() - start)
         matmul_flops.append(measure_matmul_flops(tries=1))
     step_seconds = statistics.median(times[2:])  # the first ones allocate memory
-    return batch.num_tokens / step_seconds, batch_flops / step_seconds / statistics.median(matmul_flops)
+    return batch.num_targets / step_seconds, batch_flops / step_seconds / statistics.median(matmul_flops)
 
 
 def measure_decoding(
@@ -197,8 +197,8 @@ def measure_decoding(
         while len(speeds) < 2 or time.perf_counter() < end:
             start = time.perf_counter()
             results = search.search(ModelStepper(incremental_decoder, sources, range(len(sources))))
-            num_tokens = sum(max(1, len(hypotheses[0].ids)) for hypotheses in results)  # EOS alone takes a step, too
-            speeds.append(num_tokens / (time.perf_counter() - start))
+            num_targets = sum(max(1, len(hypotheses[0].ids)) for hypotheses in results)  # EOS alone takes a step, too
+            speeds.append(num_targets / (time.perf_counter() - start))
         return statistics.median(speeds[1:])
 
     with torch.inference_mode():

@@ -24,7 +24,7 @@ from regard.jobs.translate.text import translate_texts
 from regard.metrics import Metric, Score, make_bleu_metric
 from regard.progress import track
 from regard.run import Run, open_run, write_text
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 
 if TYPE_CHECKING:
     from regard.report import Table

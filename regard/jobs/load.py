@@ -23,7 +23,7 @@ from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed import Embedder
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
 TOLERATED_PARAMETERS = 10_000_000  # beyond those of the weights: no reason to refuse a config, nor to fear one

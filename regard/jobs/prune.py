@@ -43,12 +43,12 @@ from regard.progress import stage, track
 from regard.report import DefinitionList, Table, TableView, Value, render_fragment
 from regard.run import BestWeights, Run
 from regard.staged_run import StagedRun, stage_run
-from regard.tasks.translate import Translator
+from regard.tasks.translate.loss import TranslationLoss
+from regard.tasks.translate.translator import Translator
 from regard.training import optim
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
 from regard.training.loop import TrainingLoop
-from regard.training.loss import LossModule
 from regard.training.planning.budget import Budget
 from regard.training.planning.cost import MeanLengths, training_flops
 from regard.training.precision import Precision, uses_padding_free
@@ -249,7 +249,7 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
     c, device = config.train, device_of(model)
     padding_free = uses_padding_free("auto", Precision(device), sharded=False)
     return TrainingLoop(
-        loss_module=LossModule(model, c.label_smoothing, padding_free),
+        loss_module=TranslationLoss(model, c.label_smoothing, padding_free),
         batches=Batches(
             open_corpus(run.store, "train", tokenizers), tokenizers, c.batch_tokens, config.data.max_length, c.seed
         ),

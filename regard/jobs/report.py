@@ -32,7 +32,7 @@ from regard.report import (
     write_page,
 )
 from regard.run import Run
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 from regard.training import log
 from regard.training.loop import Step
 from regard.training.validate import Validation

@@ -15,9 +15,9 @@ from regard.data.batch import Batch, Batches, DataPosition
 from regard.errors import DivergedError
 from regard.files import Count
 from regard.model.modules import device_of
+from regard.tasks.loss import LossModule
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
-from regard.training.loss import LossModule
 from regard.training.optim import Optimizers
 from regard.training.planning.budget import Budget
 from regard.training.schedule import Schedule
@@ -91,7 +91,7 @@ class TrainingLoop:
 
     def _backward(self, loss_module: nn.Module, batches: list[Batch]) -> list[float]:
         """Compute the gradients of a step; its loss, correct predictions and tokens, summed over all processes."""
-        (tokens,) = self.processes.all_reduce_sum([float(sum(batch.num_tokens for batch in batches))])
+        (tokens,) = self.processes.all_reduce_sum([float(sum(batch.num_targets for batch in batches))])
         loss, correct = 0.0, 0.0
         for i, batch in enumerate(batches):
             with self.processes.sync_gradients(loss_module, last=i == len(batches) - 1):

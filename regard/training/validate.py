@@ -13,8 +13,8 @@ from regard.files import Count
 from regard.metrics import DEFAULT_TOKENIZATION, Score, Tokenization, corpus_bleu
 from regard.model.modules import device_of, evaluation_mode
 from regard.progress import track
-from regard.tasks.translate import Translator
-from regard.training.loss import LossModule
+from regard.tasks.loss import LossModule
+from regard.tasks.translate.translator import Translator
 
 SHUFFLED_BATCHES = 4
 
@@ -78,7 +78,7 @@ class Validator:
                 totals = self.loss_module(batch.to(device_of(self.loss_module)))
                 loss += float(totals.loss)
                 correct += float(totals.correct)
-                tokens += batch.num_tokens
+                tokens += batch.num_targets
         return loss / tokens, correct / tokens
 
     def _shuffled_source_loss(self, batches: list[Batch], loss: float) -> float | None:

@@ -81,7 +81,7 @@ def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
     one, two, again = plain.make_batch(group, 0, 0), sampled.make_batch(group, 0, 0), sampled.make_batch(group, 1, 0)
     decode = corpus[1].source.decode
     assert [decode(r) for r in one.source.tolist()] == [decode(r) for r in two.source.tolist()]
-    assert one.num_tokens < two.num_tokens and two.source.tolist() != again.source.tolist()
+    assert one.num_targets < two.num_targets and two.source.tolist() != again.source.tolist()
 
 
 def test_a_batch_is_shifted_marked_and_padded_on_the_right():
@@ -89,7 +89,7 @@ def test_a_batch_is_shifted_marked_and_padded_on_the_right():
     assert batch.source.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
     assert batch.target_in.tolist() == [[BOS, 8, PAD, PAD], [BOS, 9, 10, 11]]
     assert batch.target_out.tolist() == [[8, EOS, PAD, PAD], [9, 10, 11, EOS]]
-    assert batch.num_tokens == 6 == int((batch.target_out != PAD).sum())
+    assert batch.num_targets == 6 == int((batch.target_out != PAD).sum())
 
 
 def test_pairs_that_are_too_long_are_left_out_and_counted(corpus):

@@ -20,7 +20,7 @@ def test_a_batch_twice_is_one_batch_of_the_same_sentences_twice():
         strict=True,
     ):
         assert torch.equal(two, torch.cat((one, one)))
-    assert twice.num_tokens == 12 == int((twice.target_out != PAD).sum())
+    assert twice.num_targets == 12 == int((twice.target_out != PAD).sum())
     assert isinstance(twice, Batch) and batch.to(torch.device("cpu")) is batch
 
 

@@ -16,7 +16,7 @@ from regard.decode.stepper import compact_rows
 from regard.errors import ConfigError
 from regard.model.build import build
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
-from regard.tasks.translate import ModelStepper
+from regard.tasks.translate.translator import ModelStepper
 
 V = 7
 
@@ -245,7 +245,7 @@ def test_no_more_are_inside_than_there_is_room_for(model):
 
 def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
     limit = 2 * 3 * COLUMNS_PER_RESERVE * 2 * 22  # sentences, beams, positions, layers, width
-    monkeypatch.setattr("regard.tasks.translate.MAX_CACHE_ELEMENTS", limit)
+    monkeypatch.setattr("regard.tasks.translate.translator.MAX_CACHE_ELEMENTS", limit)
     stepper = steps(model, SOURCES)
     assert (stepper.admit(3), stepper.admit(3)) == (2, 0)
 
@@ -253,7 +253,7 @@ def test_what_is_kept_is_bounded_over_layers_and_width(model, monkeypatch):
 def test_what_is_predicted_at_a_time_is_bounded_over_beams_and_vocabulary(model, monkeypatch):
     with torch.inference_mode():
         together = BeamSearch(3).search(steps(model, SOURCES))
-        monkeypatch.setattr("regard.tasks.translate.MAX_LOGITS", 2 * 3 * 31)  # sentences, beams, tokens
+        monkeypatch.setattr("regard.tasks.translate.translator.MAX_LOGITS", 2 * 3 * 31)  # sentences, beams, tokens
         stepper = steps(model, SOURCES)
         assert (stepper.admit(3), stepper.admit(3)) == (2, 0)
         apart = BeamSearch(3).search(steps(model, SOURCES))

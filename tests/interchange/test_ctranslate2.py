@@ -17,7 +17,7 @@ from regard.model.positions import ALiBi
 from regard.model.register import register_position_scheme
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import ModelStepper
+from regard.tasks.translate.translator import ModelStepper
 from tests.model.conftest import SCHEMES, positions
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")

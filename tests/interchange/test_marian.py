@@ -30,7 +30,7 @@ from regard.model import weights
 from regard.model.taps import record
 from regard.run import Run
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate import ModelStepper, Translator
+from regard.tasks.translate.translator import ModelStepper, Translator
 from tests.interchange.conftest import HF, randomise
 
 transformers = pytest.importorskip("transformers", reason=HF)

@@ -7,15 +7,15 @@ from regard.config import ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizer import PAD
 from regard.model.build import build
-from regard.training.loss import LossModule
+from regard.tasks.translate.loss import TranslationLoss
 
 V = 23
 
 
-def make_loss_module(smoothing: float = 0.1, padding_free: bool = False, **settings) -> LossModule:
+def make_loss_module(smoothing: float = 0.1, padding_free: bool = False, **settings) -> TranslationLoss:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
-    return LossModule(build(config, V, V, joint=True, pad=PAD).double(), smoothing, padding_free)
+    return TranslationLoss(build(config, V, V, joint=True, pad=PAD).double(), smoothing, padding_free)
 
 
 def make_batch(lengths: list[int], seed: int = 5) -> Batch:
@@ -28,5 +28,5 @@ def make_batch(lengths: list[int], seed: int = 5) -> Batch:
 
 
 @pytest.fixture(params=[False, True], ids=["padded", "padding-free"])
-def loss_module(request: pytest.FixtureRequest) -> LossModule:
+def loss_module(request: pytest.FixtureRequest) -> TranslationLoss:
     return make_loss_module(padding_free=request.param)

@@ -10,10 +10,10 @@ from regard.data.store import Corpus, open_corpus, write_ids, write_texts
 from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.formats import Pair
 from regard.model.build import build
+from regard.tasks.translate.loss import TranslationLoss
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import build_ema
 from regard.training.loop import TrainingLoop
-from regard.training.loss import LossModule
 from regard.training.optim import build_optimizers
 from regard.training.planning.budget import Budget
 from regard.training.schedule import cosine
@@ -43,7 +43,7 @@ def make_loop(corpus: tuple[Corpus, Tokenizers], c: TrainConfig, dropout: float 
     size = corpus[1].source.vocab_size
     model = build(settings, size, size, joint=True, pad=PAD).double()
     return TrainingLoop(
-        loss_module=LossModule(model, 0.1),
+        loss_module=TranslationLoss(model, 0.1),
         batches=Batches(*corpus, max_tokens=61, max_length=64, seed=c.seed),
         optimizers=build_optimizers(c, model),
         schedule=cosine(2),

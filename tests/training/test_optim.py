@@ -51,7 +51,7 @@ def test_muon_leaves_the_tables_of_positions_to_adam():
 def take_steps(loss_module, optimizers, count: int) -> None:
     for _ in range(count):
         batch = make_batch([3, 7, 2])
-        (loss_module(batch).objective / batch.num_tokens).backward()
+        (loss_module(batch).objective / batch.num_targets).backward()
         optimizers.step(1.0)
 
 

@@ -10,7 +10,7 @@ from regard.data.batch import batches_by_length
 from regard.data.tokenizer import PAD
 from regard.decode import GreedySearch
 from regard.metrics import Score, corpus_bleu
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 from regard.training import validate
 from regard.training.validate import Validation, Validator
 from tests.training.loops import make_loop, write_corpus

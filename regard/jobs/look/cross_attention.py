@@ -10,7 +10,7 @@ from regard.data.batch import collate
 from regard.inspection.example import Example, TokenizedText, build_pair_example
 from regard.inspection.heads.alignment import merge_subwords
 from regard.inspection.trace import cross_attention_weights
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 
 BATCH_SIZE = 64
 

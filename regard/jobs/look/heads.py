@@ -36,7 +36,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import track
 from regard.report import Table, TableView, Value, render_fragment
 from regard.run import Run
-from regard.training.guided_alignment import guided_head
+from regard.tasks.translate.guided_alignment import guided_head
 
 ABLATION_SENTENCES = 60
 """Sentences on which each head is ablated: one forward pass per head and sentence."""

@@ -24,7 +24,7 @@ from regard.jobs.load import load, load_encoder, new_encoder, new_model
 from regard.jobs.train.training_data import find_training_store
 from regard.run import Run, open_run
 from regard.tasks.embed import Embedder
-from regard.tasks.translate import Translator
+from regard.tasks.translate.translator import Translator
 
 DEFAULT_EXAMPLES = 200
 """Sentences of the dev set that heads are measured on by default, by `look` and by `heads`."""
@@ -105,10 +105,10 @@ class InspectedRun:
             raise ModelError(f"there is no head {name}: {head.attention_name} has heads {ids_text}")
         return head.attention_name, head_ids.index(head.number)
 
-    def _require_length(self, num_tokens: int, text: str) -> None:
-        if num_tokens > MAX_TOKENS:
+    def _require_length(self, num_targets: int, text: str) -> None:
+        if num_targets > MAX_TOKENS:
             raise DataError(
-                f"'{text[:40]}…' has {num_tokens:,} tokens; at most {MAX_TOKENS} can be inspected, because every head "
+                f"'{text[:40]}…' has {num_targets:,} tokens; at most {MAX_TOKENS} can be inspected, because every head "
                 f"holds a square matrix of them. Inspect a part of it."
             )
 

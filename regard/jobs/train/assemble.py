@@ -26,15 +26,16 @@ from regard.metrics import choose_tokenization
 from regard.model.transformer import EncoderDecoder
 from regard.progress import SilentListener, report_progress_to
 from regard.run import Run
-from regard.tasks.translate import Translator
+from regard.tasks.loss import LossModule, RDrop
+from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
+from regard.tasks.translate.loss import TranslationLoss
+from regard.tasks.translate.translator import Translator
 from regard.training import ema, optim
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
-from regard.training.guided_alignment import GuidedAlignment, guided_layer
 from regard.training.log import Log, NullLog
 from regard.training.loop import TrainingLoop
-from regard.training.loss import LossModule, RDrop
 from regard.training.planning.budget import Budget
 from regard.training.planning.estimate import TrainingEstimate
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
@@ -162,9 +163,8 @@ def _build_guided_alignment(config: Config, data: TrainingData) -> GuidedAlignme
 def _build_loss_module(
     model: EncoderDecoder, c: TrainConfig, padding_free: bool, guided_alignment: GuidedAlignment | None
 ) -> LossModule:
-    if c.rdrop:
-        return RDrop(model, c.label_smoothing, c.rdrop, padding_free, guided_alignment)
-    return LossModule(model, c.label_smoothing, padding_free, guided_alignment)
+    loss_module = TranslationLoss(model, c.label_smoothing, padding_free, guided_alignment)
+    return RDrop(loss_module, c.rdrop) if c.rdrop else loss_module
 
 
 def _build_checkpoints(

@@ -10,7 +10,7 @@ from typing import IO, Self
 
 from regard.atomic import open_output
 from regard.formats import tsv
-from regard.tasks.translate import TranslationIssue
+from regard.tasks.translate.translator import TranslationIssue
 
 COLUMNS = ("location", "kind", "issue")
 

@@ -11,7 +11,7 @@ from regard.data.text_statistics import TextStatistics, length_ratio
 from regard.data.tokenizer import Tokenizer
 from regard.formats.placeholders import PLACEHOLDER
 from regard.languages.number_words import names_number
-from regard.tasks.translate import Translation, TranslationIssue
+from regard.tasks.translate.translator import Translation, TranslationIssue
 
 DIGITS = re.compile(r"\d+")
 # Groups of three digits after a comma, a full stop, an apostrophe or a blank, and decimals: 1,000.5 and 1 000,5.

@@ -18,7 +18,7 @@ from regard.jobs.translate.stream import read_chunks
 from regard.jobs.translate.worker_pool import TranslationBackend
 from regard.progress import track
 from regard.run import write_text
-from regard.tasks.translate import Translation, TranslationIssue
+from regard.tasks.translate.translator import Translation, TranslationIssue
 
 CHUNK_LINES = 2048
 SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")

@@ -24,7 +24,7 @@ from regard.jobs.load import load, load_tokenizers
 from regard.jobs.translate.engine import open_engine
 from regard.progress import stage
 from regard.run import open_run
-from regard.tasks.translate import Translation, Translator
+from regard.tasks.translate.translator import Translation, Translator
 
 MIN_CHUNK_TEXTS = 32
 MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer

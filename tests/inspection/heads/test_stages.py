@@ -15,7 +15,7 @@ from regard.inspection.heads.statistics import distance_variance, fit_pattern, f
 from regard.inspection.pruning import gates
 from regard.inspection.pruning.order import feasible_head_count, parse_head_count, prune_by_gates, prune_by_importance
 from regard.inspection.trace import _restore_pruned_heads, attention_sites
-from regard.training.loss import LossModule
+from regard.tasks.translate.loss import TranslationLoss
 from tests.inspection.conftest import config_of, model_of
 
 
@@ -43,8 +43,8 @@ def test_the_first_stage_has_the_loss_of_the_whole_model(model, examples):
     sides = [(list(example.source.ids[:-1]), list(example.target.ids[:-1])) for example in examples]
     batch = collate(*zip(*sides, strict=True))
     with torch.no_grad():
-        totals = LossModule(model, 0.0).eval()(batch)
-    assert first.loss == pytest.approx(float(totals.loss) / batch.num_tokens) and first.pruned_heads == ()
+        totals = TranslationLoss(model, 0.0).eval()(batch)
+    assert first.loss == pytest.approx(float(totals.loss) / batch.num_targets) and first.pruned_heads == ()
 
 
 def test_the_least_important_go_first_by_new_estimates(model, examples):

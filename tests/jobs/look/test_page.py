@@ -120,8 +120,8 @@ def test_the_data_of_a_page_keeps_to_its_contract(run, gold):
     assert [record.step for record in data.history] == [4, 8, 12]
     names = set(flatten_arrays(data))
     assert {"cross.1.weights", "cross.head_divergence", "flow.agreement", "tokens.decoder_input"} <= names
-    num_tokens = len(data.sides["decoder_input"].tokens)
-    assert len(tabulate_head(data, "decoder", 0, 1)) == num_tokens * (num_tokens + 1) // 2
+    num_targets = len(data.sides["decoder_input"].tokens)
+    assert len(tabulate_head(data, "decoder", 0, 1)) == num_targets * (num_targets + 1) // 2
 
 
 def test_look_and_heads_say_the_same_of_every_head(run):

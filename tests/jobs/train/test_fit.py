@@ -343,14 +343,14 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import batches_by_length
     from regard.jobs.train.training_data import open_training_data
-    from regard.training.loss import LossModule
+    from regard.tasks.translate.loss import TranslationLoss
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)
     translator = load(tmp_path / "run")
     dev = open_training_data(Run(tmp_path / "run"), config).dev
     results = translator.teacher_force(dev.pairs())
-    loss_module = LossModule(translator.model, 0.0).eval()
+    loss_module = TranslationLoss(translator.model, 0.0).eval()
     totals = [loss_module(batch) for _, batch in batches_by_length(dev, 256)]
     assert sum(one.loss for one in results) == pytest.approx(sum(float(s.loss) for s in totals), rel=1e-4)
     assert sum(one.correct for one in results) == sum(int(s.correct) for s in totals)

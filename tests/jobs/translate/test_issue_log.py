@@ -9,7 +9,7 @@ from regard.atomic import is_stream
 from regard.cli.translate import _open_issue_log
 from regard.formats.tsv import parse_row
 from regard.jobs.translate.issue_log import COLUMNS, IssueLog
-from regard.tasks.translate import TranslationIssue
+from regard.tasks.translate.translator import TranslationIssue
 
 NUMBERS, OMISSION = TranslationIssue("numbers", "it lacks 3"), TranslationIssue("omission", "it is far\ttoo short")
 

@@ -10,7 +10,7 @@ from regard.data.tokenizer import train_tokenizer
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.jobs.translate.quality import QualityCheck
-from regard.tasks.translate import Translation
+from regard.tasks.translate.translator import Translation
 
 TEXT = "the cat sees the dog 0 1 2 3 4 5 6 7 8 9"
 TOKENIZER = train_tokenizer([TEXT] * 9, 300, "bpe")

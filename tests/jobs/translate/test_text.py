@@ -16,7 +16,7 @@ from regard.jobs.translate.quality import QualityCheck
 from regard.jobs.translate.sentence_splitting import SentenceSplitting, choose_splitting
 from regard.jobs.translate.text import LengthLimit, LinePipeline, join_candidates, translate_document, translate_lines
 from regard.model.build import build
-from regard.tasks.translate import Translation, Translator
+from regard.tasks.translate.translator import Translation, Translator
 
 TEXT = "the cat sees the dog. the dog sleeps! where is it? "
 

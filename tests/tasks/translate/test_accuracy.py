@@ -5,7 +5,8 @@ import torch
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.training.loss import RDrop
+from regard.tasks.loss import RDrop
+from regard.tasks.translate.loss import TranslationLoss
 from tests.training.conftest import make_batch, make_loss_module
 
 
@@ -15,7 +16,7 @@ def with_labels(batch: Batch, predicted: torch.Tensor, wrong: int) -> Batch:
     labels[:wrong] = (labels[:wrong] - 4 + 1) % 19 + 4
     target = batch.target_out.clone()
     target[target != PAD] = labels
-    return Batch(batch.source, batch.target_in, target, batch.num_tokens)
+    return Batch(batch.source, batch.target_in, target, batch.num_targets)
 
 
 @pytest.mark.parametrize("wrong", [0, 3])
@@ -23,18 +24,18 @@ def with_labels(batch: Batch, predicted: torch.Tensor, wrong: int) -> Batch:
 @pytest.mark.parametrize("padding_free", [False, True])
 def test_accuracy_counts_every_right_token(padding_free: bool, chunk: int, wrong: int, monkeypatch):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", chunk)
-    monkeypatch.setattr("regard.training.loss.CHUNK", chunk)
+    monkeypatch.setattr("regard.tasks.loss.CHUNK", chunk)
     loss_module, batch = make_loss_module(padding_free=padding_free), make_batch([3, 7, 2])
     states, _ = loss_module.states(batch)
     logits = loss_module.model.output(states.detach())
     logits[:, :4] = -torch.inf  # a label is never a special token
     loss_module.model.output.bias = torch.nn.Parameter(torch.where(torch.arange(23) < 4, -1e3, 0.0).double())
     labeled = with_labels(batch, logits.argmax(dim=-1), wrong)
-    assert int(loss_module(labeled).correct) == batch.num_tokens - wrong
+    assert int(loss_module(labeled).correct) == batch.num_targets - wrong
     with torch.no_grad():
-        assert int(loss_module(labeled).correct) == batch.num_tokens - wrong
-    twice = RDrop(loss_module.model, 0.1, 5.0, padding_free)
+        assert int(loss_module(labeled).correct) == batch.num_targets - wrong
+    twice = RDrop(TranslationLoss(loss_module.model, 0.1, padding_free), 5.0)
     for training in (True, False):
         totals = twice.train(training)(labeled)
-        assert float(totals.correct) == batch.num_tokens - wrong
+        assert float(totals.correct) == batch.num_targets - wrong
         torch.testing.assert_close(totals.loss, loss_module(labeled).loss)

@@ -7,7 +7,8 @@ from torch.testing import assert_close
 
 from regard.data.batch import Batch
 from regard.data.tokenizer import PAD
-from regard.training.loss import ChunkedLoss, LossModule, RDrop, TokenLoss
+from regard.tasks.loss import ChunkedLoss, RDrop, TokenLoss
+from regard.tasks.translate.loss import TranslationLoss
 from tests.model.conftest import SCHEMES, positions
 from tests.training.conftest import make_batch, make_loss_module
 
@@ -39,7 +40,7 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
 ):
     monkeypatch.setattr("regard.kernels.cross_entropy.CHUNK", 5)
     loss_module, batch = make_loss_module(smoothing, output_bias=biased), make_batch([3, 7, 2])
-    states = torch.randn(batch.num_tokens, 22, dtype=torch.double, requires_grad=True)
+    states = torch.randn(batch.num_targets, 22, dtype=torch.double, requires_grad=True)
     output, labels = loss_module.model.output, loss_module.labels(batch)
     results = []
     for loss in (TokenLoss(output, smoothing), ChunkedLoss(output, smoothing)):
@@ -49,24 +50,24 @@ def test_the_loss_in_chunks_has_the_gradient_of_the_plain_one(
         assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-def test_more_padding_changes_neither_loss_nor_accuracy(loss_module: LossModule):
+def test_more_padding_changes_neither_loss_nor_accuracy(loss_module: TranslationLoss):
     batch = make_batch([3, 7, 2])
     wide = Batch(
         *(F.pad(x, (0, 5), value=PAD) for x in (batch.source, batch.target_in, batch.target_out)),
-        batch.num_tokens,
+        batch.num_targets,
     )
     for mine, theirs in zip(loss_module(batch), loss_module(wide), strict=True):
         assert_close(mine, theirs)
 
 
-def test_accumulated_batches_equal_one_batch(loss_module: LossModule):
+def test_accumulated_batches_equal_one_batch(loss_module: TranslationLoss):
     lengths = [3, 7, 2, 5, 5, 11, 1, 4]
     whole = make_batch(lengths)
     parts = [cut(whole, slice(0, 3)), cut(whole, slice(3, 8))]
-    (loss_module(whole).objective / whole.num_tokens).backward()
+    (loss_module(whole).objective / whole.num_targets).backward()
     expected = {name: p.grad.clone() for name, p in loss_module.named_parameters()}
     loss_module.zero_grad()
-    tokens = sum(part.num_tokens for part in parts)
+    tokens = sum(part.num_targets for part in parts)
     for part in parts:
         (loss_module(part).objective / tokens).backward()
     for name, p in loss_module.named_parameters():
@@ -81,10 +82,10 @@ def cut(batch: Batch, rows: slice) -> Batch:
 def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
     batch = make_batch([3, 7, 2])
     plain = make_loss_module()
-    same = RDrop(plain.model, 0.1, kl_weight=5.0)
+    same = RDrop(plain, kl_weight=5.0)
     for mine, theirs in zip(same(batch), plain(batch), strict=True):
         assert_close(mine.double(), theirs.double())
-    noisy = RDrop(make_loss_module(dropout=0.3).model, 0.1, kl_weight=5.0)
+    noisy = RDrop(make_loss_module(dropout=0.3), kl_weight=5.0)
     torch.manual_seed(1)
     results = noisy(batch)
     torch.manual_seed(1)
@@ -102,20 +103,20 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_the_formula():
         target[target != PAD] = guesses
         right, also_right = ((x.argmax(-1) == guesses).sum() for x in (one, other))
         torch.manual_seed(1)
-        totals = noisy(Batch(batch.source, batch.target_in, target, batch.num_tokens))
+        totals = noisy(Batch(batch.source, batch.target_in, target, batch.num_targets))
         assert float(totals.correct) == float(right + also_right) / 2 and right > also_right
     noisy.eval()
-    assert_close(noisy(batch).loss, LossModule(noisy.model, 0.1).eval()(batch).loss)
+    assert_close(noisy(batch).loss, TranslationLoss(noisy.model, 0.1).eval()(batch).loss)
 
 
 def test_without_gradients_the_loss_is_the_same_and_logits_are_never_whole(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.training.loss.CHUNK", 5)
+    monkeypatch.setattr("regard.tasks.loss.CHUNK", 5)
     loss_module, batch = make_loss_module(padding_free=True), make_batch([3, 7, 2])
     expected, projected = loss_module(batch), []
     loss_module.model.output.register_forward_hook(lambda _, rows, out: projected.append(len(out)))
     with torch.no_grad():
         results = loss_module(batch)
-    assert sum(projected) == batch.num_tokens and max(projected) == 5
+    assert sum(projected) == batch.num_targets and max(projected) == 5
     for mine, theirs in zip(results, expected, strict=True):
         assert_close(mine, theirs, check_dtype=False)
 
@@ -129,7 +130,7 @@ def test_both_paths_have_the_same_loss_and_gradients(kind: str, scheme: str, nor
         for padding_free in (False, True):
             loss_module = make_loss_module(padding_free=padding_free, positions=positions(scheme), norm=norm)
             if kind == "R-Drop":
-                loss_module = RDrop(loss_module.model, 0.1, 5.0, padding_free)
+                loss_module = RDrop(loss_module, 5.0)
             totals = loss_module.to(dtype).train()(make_batch([3, 11, 2]))
             totals.objective.backward()
             gradients = {name: p.grad for name, p in loss_module.named_parameters() if p.grad is not None}

@@ -8,8 +8,9 @@ from torch.testing import assert_close
 from regard.data.ibm_model1 import TranslationTable
 from regard.data.tokenizer import PAD
 from regard.model.taps import record
-from regard.training.guided_alignment import GuidedAlignment, guided_layer
-from regard.training.loss import LossModule, RDrop
+from regard.tasks.loss import RDrop
+from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
+from regard.tasks.translate.loss import TranslationLoss
 from tests.training.conftest import V, make_batch, make_loss_module
 
 
@@ -29,7 +30,7 @@ def test_the_guide_is_the_cross_entropy_of_the_head_with_the_alignment():
     for b, t in (batch.target_out != PAD).nonzero().tolist():
         for s in (batch.source[b] != PAD).nonzero()[:, 0].tolist():
             expected -= alignment[b, t, s] * weights[b, t, s].log().item()
-    guided = LossModule(loss_module.model, 0.1, guided_alignment=guide())
+    guided = TranslationLoss(loss_module.model, 0.1, guided_alignment=guide())
     assert (guided(batch).objective - loss_module(batch).objective).item() == pytest.approx(0.7 * expected, rel=1e-5)
     assert_close(guided(batch).loss, loss_module(batch).loss)
 
@@ -40,9 +41,9 @@ def test_both_paths_are_guided_alike(kind: str):
     gradients = []
     for padding_free in (False, True):
         loss_module = (
-            LossModule(model, 0.1, padding_free, guide())
+            TranslationLoss(model, 0.1, padding_free, guide())
             if kind == "plain"
-            else RDrop(model, 0.1, 5.0, padding_free, guide())
+            else RDrop(TranslationLoss(model, 0.1, padding_free, guide()), 5.0)
         )
         model.zero_grad()
         loss_module(batch).objective.backward()
@@ -55,21 +56,24 @@ def test_twice_the_batch_guides_no_more_than_once():
     model, batch = make_loss_module().model, make_batch([3, 7, 2])
     extra = [
         make(guide()).forward(batch).objective - make(None).forward(batch).objective
-        for make in (lambda g: LossModule(model, 0.1, False, g), lambda g: RDrop(model, 0.1, 5.0, False, g))
+        for make in (
+            lambda g: TranslationLoss(model, 0.1, False, g),
+            lambda g: RDrop(TranslationLoss(model, 0.1, False, g), 5.0),
+        )
     ]
     assert_close(*extra)
 
 
 def test_nothing_is_guided_outside_training():
     loss_module, batch = make_loss_module(), make_batch([3, 7, 2])
-    guided = LossModule(loss_module.model, 0.1, guided_alignment=guide()).eval()
+    guided = TranslationLoss(loss_module.model, 0.1, guided_alignment=guide()).eval()
     with torch.no_grad():
         assert_close(guided(batch).objective, loss_module(batch).objective)
 
 
 def test_a_guided_head_comes_to_look_where_it_is_shown():
     loss_module, batch = make_loss_module(), make_batch([3, 7, 2, 5])
-    guided = LossModule(loss_module.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
+    guided = TranslationLoss(loss_module.model, 0.1, padding_free=True, guided_alignment=guide(weight=2.0))
     alignment = torch.from_numpy(guide().lexicon.align(batch.source.numpy(), batch.target_out.numpy()))
     real = batch.target_out != PAD
 

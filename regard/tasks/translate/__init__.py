@@ -1,0 +1,1 @@
+"""Translation: a source text -> a target text, by an encoder-decoder."""

@@ -1,0 +1,61 @@
+"""The loss of translation: the cross-entropy of the target tokens, given the source and the tokens before each."""
+
+from torch import Tensor
+
+from regard.data.batch import Batch
+from regard.model.taps import record
+from regard.model.transformer import EncoderDecoder
+from regard.runtime.attention import use_fused_attention
+from regard.runtime.padding_free import PaddingFreeForward
+from regard.tasks.loss import ChunkedLoss, LossModule, TokenLoss
+from regard.tasks.translate.guided_alignment import GuidedAlignment
+
+
+class PaddedForward:
+    """The forward pass of a model on padded batches, with the interface of `PaddingFreeForward`."""
+
+    def __init__(self, model: EncoderDecoder):
+        use_fused_attention(model)
+        self.model = model
+
+    def __call__(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.model(source, target)[target != self.model.pad]
+
+    def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+        """Also the scores (B, T, S) of the first head of a layer's cross-attention."""
+        name = f"decoder.layers.{layer}.cross_attn.scores"
+        with record(self.model, name) as activations:
+            states = self(source, target)
+        return states, activations[name][:, 0]
+
+
+class TranslationLoss(LossModule):
+    """The cross-entropy of the target tokens, and the guided alignment of one head in training."""
+
+    model: EncoderDecoder
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        label_smoothing: float,
+        padding_free: bool = False,
+        guided_alignment: GuidedAlignment | None = None,
+    ):
+        super().__init__()
+        self.model = model
+        self.forward_path = PaddingFreeForward(model) if padding_free else PaddedForward(model)
+        self.loss = (ChunkedLoss if padding_free else TokenLoss)(model.output, label_smoothing)
+        self.guided_alignment = guided_alignment
+
+    def states(self, batch: Batch) -> tuple[Tensor, Tensor | float]:
+        """The hidden states (N, D) of the real target tokens, and the guided alignment term of the objective."""
+        if self.guided_alignment is None or not self.training:
+            return self.forward_path(batch.source, batch.target_in), 0.0
+        states, scores = self.forward_path.forward_with_scores(
+            batch.source, batch.target_in, self.guided_alignment.layer
+        )
+        return states, self.guided_alignment.loss(scores, batch)
+
+    def labels(self, batch: Batch) -> Tensor:
+        """The real tokens to predict: (N,)."""
+        return batch.target_out[batch.target_out != self.model.pad]
