@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -63,21 +64,65 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
     )
 
 
+class TrainingBatch(Protocol):
+    """What a training loop needs to know of a batch."""
+
+    @property
+    def num_targets(self) -> int:
+        """The targets that its loss is summed over."""
+        ...
+
+    def to(self, device: torch.device) -> Self: ...
+
+    def duplicate(self) -> Self:
+        """The batch with every row twice, the copies after the originals."""
+        ...
+
+
+class Collator(Protocol):
+    """Rows of ids -> a batch. All of its noise comes from the seed: (seed of the run, epoch, number of the batch)."""
+
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> Any: ...
+
+
+@dataclass(frozen=True)
+class TranslationCollator:
+    """Batches of pairs; with subword regularization, in segmentations that are sampled anew in every epoch."""
+
+    tokenizers: Tokenizers
+    subword_regularization: float = 0.0
+    max_length: int = 0
+    """Longest side, in tokens, of a sampled segmentation."""
+
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> Batch:
+        if not self.subword_regularization:
+            return collate(sources, targets)
+        seeds = np.random.SeedSequence(list(seed)).generate_state(2).tolist()
+        return collate(
+            self._sample_segmentation(sources, self.tokenizers.source, seeds[0]),
+            self._sample_segmentation(targets, self.tokenizers.target, seeds[1]),
+        )
+
+    def _sample_segmentation(self, rows: list[list[int]], tokenizer: Tokenizer, seed: int) -> list[list[int]]:
+        return [
+            ids[: self.max_length - 1] for ids in tokenizer.sample_segmentation(rows, self.subword_regularization, seed)
+        ]
+
+
 @dataclass(frozen=True)
 class Batches:
     """A corpus divided into batches, in another way in every epoch."""
 
     corpus: Corpus
-    tokenizers: Tokenizers
+    collator: Collator
     max_tokens: int
     max_length: int
     seed: int
-    subword_regularization: float = 0.0
     concat_augment: float = 0.0
 
     def iterate_from(
         self, position: DataPosition, rank: int = 0, world_size: int = 1
-    ) -> Iterator[tuple[DataPosition, Batch | None]]:
+    ) -> Iterator[tuple[DataPosition, Any]]:
         """Batches from a position on, without end, each with the position after it.
 
         With `world_size` processes, only every world_size-th batch is built here; the others are None.
@@ -107,16 +152,10 @@ class Batches:
             fits = lengths.max(axis=0) <= self.max_length
             yield from _bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
 
-    def make_batch(self, rows: Array, epoch: int, index: int) -> Batch:
-        """The batch of these pairs. Sampled segmentations are those of this epoch."""
+    def make_batch(self, rows: Array, epoch: int, index: int) -> Any:
+        """The batch of these pairs, with the noise of this epoch."""
         sources, targets = _gather_ids(self.corpus.source_ids, rows), _gather_ids(self.corpus.target_ids, rows)
-        if not self.subword_regularization:
-            return collate(sources, targets)
-        seeds = np.random.SeedSequence([self.seed, epoch, index]).generate_state(2).tolist()
-        return collate(
-            self._sample_segmentation(sources, self.tokenizers.source, seeds[0]),
-            self._sample_segmentation(targets, self.tokenizers.target, seeds[1]),
-        )
+        return self.collator(sources, targets, (self.seed, epoch, index))
 
     def count_batches(self) -> int:
         """Number of batches of the first epoch; the other epochs have about as many."""
@@ -131,11 +170,6 @@ class Batches:
         """Number of pairs longer than `max_length`, which are never trained on."""
         pools = _iterate_pools(len(self.corpus), None)
         return int(sum((self._lengths(_single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
-
-    def _sample_segmentation(self, rows: list[list[int]], tokenizer: Tokenizer, seed: int) -> list[list[int]]:
-        return [
-            ids[: self.max_length - 1] for ids in tokenizer.sample_segmentation(rows, self.subword_regularization, seed)
-        ]
 
     def _add_concatenated(self, pool: Array, rng: np.random.Generator) -> Array:
         """A pool of pairs, and `concat_augment` times as many concatenations of two of them: (rows, 2)."""
@@ -152,9 +186,17 @@ class Batches:
         )
 
 
+def _collate_plainly(sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> Batch:
+    return collate(sources, targets)
+
+
 def batches_by_length(
-    corpus: Corpus, max_tokens: int, max_pairs: int | None = None, max_length: int | None = None
-) -> Iterator[tuple[Array, Batch]]:
+    corpus: Corpus,
+    max_tokens: int,
+    max_pairs: int | None = None,
+    max_length: int | None = None,
+    collator: Collator = _collate_plainly,
+) -> Iterator[tuple[Array, Any]]:
     """Every pair once, shortest first, with the row numbers of each batch: for validation, where order is free.
 
     `max_pairs` limits them to a sample that is spread over the corpus, `max_length` to pairs of at most that length.
@@ -164,9 +206,10 @@ def batches_by_length(
     if max_length:
         fits = lengths.max(axis=0) <= max_length
         rows, lengths = rows[fits], lengths[:, fits]
-    for batch_rows in _bucket_by_length(rows, lengths, max_tokens, None):
+    for number, batch_rows in enumerate(_bucket_by_length(rows, lengths, max_tokens, None)):
         pairs = _single_pairs(batch_rows)
-        yield batch_rows, collate(_gather_ids(corpus.source_ids, pairs), _gather_ids(corpus.target_ids, pairs))
+        sources, targets = _gather_ids(corpus.source_ids, pairs), _gather_ids(corpus.target_ids, pairs)
+        yield batch_rows, collator(sources, targets, (number,))
 
 
 def _single_pairs(rows: Array) -> Array:

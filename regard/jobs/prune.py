@@ -11,7 +11,7 @@ from regard import config as settings
 from regard import run as runs
 from regard.config import Config
 from regard.config.base import MAX_STEPS
-from regard.data.batch import Batches, DataPosition
+from regard.data.batch import Batches, DataPosition, TranslationCollator
 from regard.data.store import open_corpus
 from regard.data.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
@@ -251,7 +251,11 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
     return TrainingLoop(
         loss_module=TranslationLoss(model, c.label_smoothing, padding_free),
         batches=Batches(
-            open_corpus(run.store, "train", tokenizers), tokenizers, c.batch_tokens, config.data.max_length, c.seed
+            open_corpus(run.store, "train", tokenizers),
+            TranslationCollator(tokenizers),
+            c.batch_tokens,
+            config.data.max_length,
+            c.seed,
         ),
         optimizers=optim.build_optimizers(c, model),
         schedule=linear_decay(RECOVERY_LR_FACTOR),

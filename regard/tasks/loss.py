@@ -3,12 +3,13 @@
 What counts as a target is the task's choice: the tokens of a translation, the label of a text, the tags of words.
 """
 
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.data.batch import TrainingBatch
 from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.projection import Projection
 
@@ -22,21 +23,6 @@ class LossTotals(NamedTuple):
     """Cross-entropy without label smoothing, in nats."""
     correct: Tensor
     """Targets whose most likely prediction was right."""
-
-
-class TrainingBatch(Protocol):
-    """What a training loop needs to know of a batch."""
-
-    @property
-    def num_targets(self) -> int:
-        """The targets that its loss is summed over."""
-        ...
-
-    def to(self, device: torch.device) -> Self: ...
-
-    def duplicate(self) -> Self:
-        """The batch with every row twice, the copies after the originals."""
-        ...
 
 
 class TokenLoss(nn.Module):

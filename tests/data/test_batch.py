@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.data import batch as batches_room
-from regard.data.batch import Batches, DataPosition, batches_by_length, collate
+from regard.data.batch import Batches, DataPosition, TranslationCollator, batches_by_length, collate
 from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
 from regard.errors import DataError
@@ -30,7 +30,9 @@ def corpus(tmp_path_factory):
 
 
 def make(corpus, **changes) -> Batches:
-    return Batches(*corpus, **{"max_tokens": 211, "max_length": 512, "seed": 1, **changes})
+    sampling = changes.pop("subword_regularization", 0.0)
+    settings = {"max_tokens": 211, "max_length": 512, "seed": 1, **changes}
+    return Batches(corpus[0], TranslationCollator(corpus[1], sampling, settings["max_length"]), **settings)
 
 
 def rows(batches: Batches, epoch: int) -> list[list[int]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from regard.config import ModelConfig, TrainConfig
-from regard.data.batch import Batches
+from regard.data.batch import Batches, TranslationCollator
 from regard.data.store import Corpus, open_corpus, write_ids, write_texts
 from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.formats import Pair
@@ -44,7 +44,7 @@ def make_loop(corpus: tuple[Corpus, Tokenizers], c: TrainConfig, dropout: float 
     model = build(settings, size, size, joint=True, pad=PAD).double()
     return TrainingLoop(
         loss_module=TranslationLoss(model, 0.1),
-        batches=Batches(*corpus, max_tokens=61, max_length=64, seed=c.seed),
+        batches=Batches(corpus[0], TranslationCollator(corpus[1]), max_tokens=61, max_length=64, seed=c.seed),
         optimizers=build_optimizers(c, model),
         schedule=cosine(2),
         budget=Budget(STEPS, None),

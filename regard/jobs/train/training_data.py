@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.config import Config
-from regard.data.batch import Batches
+from regard.data.batch import Batches, TranslationCollator
 from regard.data.store import Corpus, open_corpus
 from regard.data.tokenizer import Tokenizers
 from regard.errors import RunError
@@ -65,11 +65,10 @@ def build_batches(config: Config, data: TrainingData) -> Batches:
     """The batches of a run; their order depends on its seed alone."""
     return Batches(
         data.train,
-        data.tokenizers,
+        TranslationCollator(data.tokenizers, config.data.subword_regularization, config.data.max_length),
         max_tokens=config.train.batch_tokens,
         max_length=config.data.max_length,
         seed=config.train.seed,
-        subword_regularization=config.data.subword_regularization,
         concat_augment=config.data.concat_augment,
     )
 

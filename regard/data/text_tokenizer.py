@@ -1,0 +1,86 @@
+"""The tokenizers of single texts: complete sequences of ids, special tokens included, as an encoder reads them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from regard.data.tokenizer import EOS, PAD, Tokenizer
+
+MASK_TOKEN = "[MASK]"
+
+
+class EncodedWords(NamedTuple):
+    """The words of a sentence as ids, and where each word begins."""
+
+    ids: list[int]
+    first_tokens: list[int]
+    """The position of each word's first token; -1 for a word without tokens, or beyond the maximum length."""
+
+
+class TextTokenizer(Protocol):
+    """Texts -> ids with special tokens: WordPiece, and SentencePiece by `SentencePieceText`."""
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def pad_id(self) -> int: ...
+
+    @property
+    def mask_id(self) -> int | None:
+        """The token that stands for a hidden one; None where the vocabulary has none."""
+        ...
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Tokens that no text has: they are never masked and cover no characters."""
+        ...
+
+    def encode(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
+        """The ids of each text, truncated to `max_length`."""
+        ...
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]], max_length: int) -> list[list[int]]:
+        """The ids of each pair of texts as one sequence; the longer text is truncated first."""
+        ...
+
+    def encode_words(self, sentences: Sequence[Sequence[str]], max_length: int) -> list[EncodedWords]:
+        """The ids of each sentence, its words encoded one by one."""
+        ...
+
+    def token_type_ids(self, ids: Sequence[int]) -> list[int]:
+        """0 for the tokens of the first text, 1 for those of the second."""
+        ...
+
+    def starts_word(self, ids: Sequence[int]) -> list[bool]:
+        """Whether each token begins a word."""
+        ...
+
+    def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
+        """The characters of `text` that each token of `encode` covers; a special token covers none."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]: ...
+
+
+class SentencePieceText:
+    """A SentencePiece tokenizer as a TextTokenizer: every text ends in EOS, so that none is empty."""
+
+    pad_id = PAD
+
+    def __init__(self, tokenizer: Tokenizer):
+        self.tokenizer = tokenizer
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizer.vocab_size
+
+    def encode(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
+        return [[*ids[: max_length - 1], EOS] for ids in self.tokenizer.encode(texts)]
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
+        return self.tokenizer.convert_ids_to_tokens(ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(ids)

@@ -1,0 +1,41 @@
+"""Batches of single texts, for jobs whose targets are labels of texts or of tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+IGNORED = -100
+"""The label of a token that is no target, as `ignore_index` in PyTorch."""
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Padded ids of texts, and their labels."""
+
+    ids: Tensor  # (B, T)
+    labels: Tensor  # (B,) of texts, (B, C) of texts with several labels, (B, T) of tokens
+    num_targets: int
+    token_type_ids: Tensor | None = None  # (B, T), where texts come in pairs
+
+    def to(self, device: torch.device) -> "TextBatch":
+        if device.type == "cpu":
+            return self
+        types = None if self.token_type_ids is None else self.token_type_ids.to(device)
+        return TextBatch(self.ids.to(device), self.labels.to(device), self.num_targets, types)
+
+    def duplicate(self) -> "TextBatch":
+        """The batch with every text twice: (B, …) -> (2B, …), the copies after the originals."""
+        types = None if self.token_type_ids is None else self.token_type_ids.repeat(2, 1)
+        copies = (2, *[1] * (self.labels.dim() - 1))
+        return TextBatch(self.ids.repeat(2, 1), self.labels.repeat(copies), 2 * self.num_targets, types)
+
+
+def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Tensor:
+    """Rows of numbers as one matrix (B, T), filled up on the right."""
+    matrix = np.full((len(rows), max(map(len, rows))), value, np.int64)
+    for i, row in enumerate(rows):
+        matrix[i, : len(row)] = row
+    return torch.from_numpy(matrix)
