@@ -16,10 +16,10 @@ from environment import described, write
 from regard.config import Config, override
 from regard.data.corpora import english_french
 from regard.hardware import measure_matmul_flops
+from regard.jobs.tasks.translation.data import open_training_data
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import TrainingProgress
 from regard.jobs.train.fit import train_run
-from regard.jobs.train.training_data import open_training_data
 from regard.run import open_run
 
 STEPS, WARM = 32, 6

@@ -143,11 +143,9 @@ def honesty(results: Sequence[TrialResult]) -> Iterator[str]:
     for result, one in measured(results):
         loose = one.pads_counted or {}
         run = Run(result.folders[0])
-        look = find_best_validation(run, log.read_validations(run.log))  # the one that `shuffled_source_loss` is of
+        look = find_best_validation(run, log.read_validations(run.log))  # the one that `shuffled_input_loss` is of
         cost = (
-            look.shuffled_source_loss - look.loss
-            if look is not None and look.shuffled_source_loss is not None
-            else None
+            look.shuffled_input_loss - look.loss if look is not None and look.shuffled_input_loss is not None else None
         )
         figures = (one.value("accuracy"), loose.get("accuracy"), one.loss, loose.get("loss"), one.unigram_loss, cost)
         digits = (1, 1, 3, 3, 3, 3)

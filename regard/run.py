@@ -46,7 +46,7 @@ from regard.files import Count, Finite
 
 BEST_WEIGHTS = re.compile(r"(weights/\d{1,20}|average|initial)\.safetensors")
 STEP = re.compile(r"[0-9]{8,16}")  # the name of a checkpoint
-RUN_FORMAT = 1  # raised by every incompatible change to the files of a run; other formats are refused
+RUN_FORMAT = 2  # raised by every incompatible change to the files of a run; other formats are refused
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 

@@ -19,7 +19,7 @@ from regard.jobs.doctor import (
     write_clean_corpus,
     write_clean_labels,
 )
-from regard.jobs.train.prepare import diagnose
+from regard.jobs.tasks.translation.prepare import diagnose
 from regard.progress import track
 
 

@@ -4,7 +4,7 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import tomli_w
 from pydantic import ValidationError, model_validator
@@ -20,10 +20,14 @@ from regard.errors import ConfigError
 from regard.files import read_text
 from regard.plugins import HOW_TO_LOAD
 
+TaskName = Literal["translate"]
+
 
 class Config(Settings):
     """All settings of a run."""
 
+    task: TaskName = "translate"
+    """What the model is trained for."""
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -36,6 +36,10 @@ class Batch:
         """The batch with every sentence twice: (B, …) -> (2B, …), the copies after the originals."""
         source, target_in, target_out = (x.repeat(2, 1) for x in (self.source, self.target_in, self.target_out))
         return Batch(source, target_in, target_out, 2 * self.num_targets)
+
+    def shuffle_inputs(self) -> "Batch | None":
+        """The batch with the source of another sentence for each; None where there is no other."""
+        return replace(self, source=self.source.roll(1, dims=0)) if len(self.source) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class TrainingBatch(Protocol):
 
     def duplicate(self) -> Self:
         """The batch with every row twice, the copies after the originals."""
+        ...
+
+    def shuffle_inputs(self) -> Self | None:
+        """The batch with the input of another row for each; None where that makes no sense."""
         ...
 
 

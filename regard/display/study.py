@@ -186,7 +186,7 @@ class StudyDisplay:
         row.progress = row.progress.with_event(training_event)
         if isinstance(training_event, inner.ValidationFinished):
             validation = training_event.result
-            score = f", BLEU {validation.bleu.value:.1f} (greedy)" if validation.bleu else ""
+            score = f", {validation.score.name} {validation.score.value:.1f}" if validation.score else ""
             self._print_if_plain(
                 f"    trial {event.number}, step {validation.step:,}: dev loss {validation.loss:.3f}{score}"
             )

@@ -19,7 +19,7 @@ from regard.data.tokenizer import EOS, PAD
 from regard.decode import BeamSearch, GreedySearch, Limits
 from regard.hardware import available_memory, configure_cpu, count_cores, measure_matmul_flops
 from regard.jobs.load import LINEAR_FACTORIES
-from regard.jobs.train.training_data import open_training_data
+from regard.jobs.tasks.translation.data import open_training_data
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage, track

@@ -21,7 +21,7 @@ from regard.formats.labeled import (
     write_labeled_texts,
     write_tagged_sentences,
 )
-from regard.jobs.train.prepare import stream_pairs
+from regard.jobs.tasks.translation.prepare import stream_pairs
 from regard.progress import track
 
 

@@ -114,7 +114,7 @@ def tabulate_curves(records: Sequence[Step | Validation]) -> Table:
             "set": "train" if isinstance(record, Step) else "dev",
             "loss": record.loss,
             "accuracy": record.accuracy,
-            "BLEU": None if isinstance(record, Step) or record.bleu is None else record.bleu.value,
+            "BLEU": None if isinstance(record, Step) or record.score is None else record.score.value,
         }
         for record in records
     ]

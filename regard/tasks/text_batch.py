@@ -1,7 +1,7 @@
 """Batches of single texts, for jobs whose targets are labels of texts or of tokens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ class TextBatch:
     """Padded ids of texts, and their labels."""
 
     ids: Tensor  # (B, T)
-    labels: Tensor  # (B,) of texts, (B, C) of texts with several labels, (B, T) of tokens
+    labels: Tensor  # (B,) of texts, (B, C) of texts with several labels, as 0.0 and 1.0, (B, T) of tokens
     num_targets: int
     token_type_ids: Tensor | None = None  # (B, T), where texts come in pairs
 
@@ -31,6 +31,11 @@ class TextBatch:
         types = None if self.token_type_ids is None else self.token_type_ids.repeat(2, 1)
         copies = (2, *[1] * (self.labels.dim() - 1))
         return TextBatch(self.ids.repeat(2, 1), self.labels.repeat(copies), 2 * self.num_targets, types)
+
+    def shuffle_inputs(self) -> "TextBatch | None":
+        """The batch with the labels of another text for each; None where the labels are those of tokens."""
+        labels_texts = self.labels.dim() == 1 or self.labels.is_floating_point()
+        return replace(self, labels=self.labels.roll(1, dims=0)) if labels_texts and len(self.ids) > 1 else None
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Tensor:

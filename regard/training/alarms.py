@@ -51,13 +51,13 @@ def check_unigram_loss(history: TrainingHistory) -> str:
 def check_source_use(history: TrainingHistory) -> str:
     """The decoder does not depend on its source: the sources of other sentences would do as well."""
     validation = history.latest
-    if not history.warmed_up or validation.shuffled_source_loss is None or validation.loss >= history.unigram_loss:
+    if not history.warmed_up or validation.shuffled_input_loss is None or validation.loss >= history.unigram_loss:
         return ""
-    if validation.shuffled_source_loss - validation.loss > 0.02 * validation.loss:
+    if validation.shuffled_input_loss - validation.loss > 0.02 * validation.loss:
         return ""
     return (
         f"the decoder ignores its source: with the sources of other sentences the dev loss is "
-        f"{validation.shuffled_source_loss:.2f} instead of {validation.loss:.2f}. Check that the two sides are aligned "
+        f"{validation.shuffled_input_loss:.2f} instead of {validation.loss:.2f}. Check that the two sides are aligned "
         f"(`regard doctor`); then lower train.learning_rate or lengthen train.warmup."
     )
 

@@ -37,8 +37,7 @@ class Log:
         self._write({"kind": "step", **fields})
 
     def write_validation(self, validation: Validation) -> None:
-        fields = asdict(validation) | {"bleu": validation.bleu.as_dict() if validation.bleu else None}
-        self._write({"kind": "validation", **fields})
+        self._write({"kind": "validation", **asdict(validation)})
 
     def flush(self) -> None:
         self._file.flush()
@@ -106,8 +105,7 @@ def _parse_step(fields: Mapping[str, Any]) -> Step:
 
 
 def _parse_validation(fields: Mapping[str, Any]) -> Validation:
-    bleu = {"name": "BLEU", **fields["bleu"]} if fields["bleu"] else None
-    return check_shape({**fields, "bleu": bleu}, Validation)
+    return check_shape(fields, Validation)
 
 
 _PARSERS: dict[str, Callable[[Mapping[str, Any]], Step | Validation]] = {

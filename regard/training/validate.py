@@ -1,20 +1,17 @@
-"""Validation on the dev set: teacher-forced loss and accuracy, BLEU by greedy decoding, and two signs of collapse."""
+"""Validation on the dev set: loss and accuracy, the score of predictions, and two signs of collapse."""
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from regard.data.batch import Batch, batches_by_length
-from regard.data.store import Corpus
-from regard.decode import GreedySearch
 from regard.files import Count
-from regard.metrics import DEFAULT_TOKENIZATION, Score, Tokenization, corpus_bleu
+from regard.metrics import Score
 from regard.model.modules import device_of, evaluation_mode
 from regard.progress import track
 from regard.tasks.loss import LossModule
-from regard.tasks.translate.translator import Translator
 
 SHUFFLED_BATCHES = 4
 
@@ -24,20 +21,36 @@ class Validation:
     """The results of a validation."""
 
     step: Count
-    loss: float  # nats per target token
-    accuracy: float  # fraction of target tokens
-    bleu: Score | None
+    loss: float  # nats per target
+    accuracy: float  # fraction of targets
+    score: Score | None
+    """The task's score of predictions for dev; None where none are made."""
     seconds: float
-    shuffled_source_loss: float | None = None  # the loss where each sentence has the source of another
-    distinct_ratio: float | None = None  # distinct translations per distinct source
-    seconds_per_translation: float = 0.0
+    shuffled_input_loss: float | None = None  # the loss where each example has the input of another
+    distinct_ratio: float | None = None  # distinct predictions per distinct input
+    seconds_per_prediction: float = 0.0
 
     def cost(self, metric: str) -> float:
         """The value to minimize."""
         if metric == "loss":
             return self.loss
-        assert self.bleu is not None  # the config requires validation sentences where BLEU is the metric
-        return -self.bleu.value
+        assert self.score is not None  # the config requires validation sentences where the score is the metric
+        return -self.score.value
+
+
+class DevPredictions(NamedTuple):
+    """What predictions for the dev set tell."""
+
+    score: Score | None = None
+    distinct_ratio: float | None = None
+    """Distinct predictions per distinct input; None where that says nothing."""
+    num_predictions: int = 0
+
+
+class DevPredictor(Protocol):
+    """Predicts for the dev set with the weights as they are, and scores the predictions."""
+
+    def __call__(self) -> DevPredictions: ...
 
 
 @dataclass(frozen=True)
@@ -45,60 +58,48 @@ class Validator:
     """Validates on a dev set in the same way every time."""
 
     loss_module: LossModule
-    translator: Translator
-    dev: Corpus
-    sentences: int
-    batch_tokens: int
-    tokenization: Tokenization = DEFAULT_TOKENIZATION
+    dev_batches: Callable[[], Iterable[Any]]
+    """The batches of the dev set, the same at every call."""
+    predict_dev: DevPredictor
 
     def validate(self, step: int) -> Validation:
         start = time.perf_counter()
-        batches = [batch for _, batch in batches_by_length(self.dev, self.batch_tokens)]
-        loss, accuracy = self._evaluate_teacher_forced(batches)
-        decoding_start = time.perf_counter()
-        score, distinct_ratio = self._evaluate_decoding()
-        seconds_per_translation = (time.perf_counter() - decoding_start) / max(1, min(self.sentences, len(self.dev)))
-        shuffled_source_loss = self._shuffled_source_loss(batches, loss)
+        batches = list(self.dev_batches())
+        loss, accuracy = self._evaluate_batches(batches)
+        prediction_start = time.perf_counter()
+        predictions = self.predict_dev()
+        seconds_per_prediction = (time.perf_counter() - prediction_start) / max(1, predictions.num_predictions)
+        shuffled_input_loss = self._shuffled_input_loss(batches, loss)
         return Validation(
             step,
             loss,
             accuracy,
-            score,
+            predictions.score,
             time.perf_counter() - start,
-            shuffled_source_loss,
-            distinct_ratio,
-            seconds_per_translation,
+            shuffled_input_loss,
+            predictions.distinct_ratio,
+            seconds_per_prediction,
         )
 
-    def _evaluate_teacher_forced(self, batches: Iterable[Batch]) -> tuple[float, float]:
-        """Loss and accuracy with teacher forcing."""
-        loss, correct, tokens = 0.0, 0.0, 0
+    def _evaluate_batches(self, batches: Iterable[Any]) -> tuple[float, float]:
+        """Loss and accuracy; with teacher forcing where a target follows others."""
+        loss, correct, targets = 0.0, 0.0, 0
         with evaluation_mode(self.loss_module), torch.inference_mode():
             for batch in track(batches, "validating"):
                 totals = self.loss_module(batch.to(device_of(self.loss_module)))
                 loss += float(totals.loss)
                 correct += float(totals.correct)
-                tokens += batch.num_targets
-        return loss / tokens, correct / tokens
+                targets += batch.num_targets
+        return loss / targets, correct / targets
 
-    def _shuffled_source_loss(self, batches: list[Batch], loss: float) -> float | None:
-        """An estimate of the loss with shuffled sources: the loss plus the increase on a few batches."""
-        candidate_batches = [batch for batch in batches if len(batch.source) > 1]
-        sampled_batches = candidate_batches[:: max(1, len(candidate_batches) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
-        if not sampled_batches:
+    def _shuffled_input_loss(self, batches: list[Any], loss: float) -> float | None:
+        """An estimate of the loss with shuffled inputs: the loss plus the increase on a few batches."""
+        candidates = [(batch, shuffled) for batch in batches if (shuffled := batch.shuffle_inputs()) is not None]
+        sample = candidates[:: max(1, len(candidates) // SHUFFLED_BATCHES)][:SHUFFLED_BATCHES]
+        if not sample:
             return None
-        shuffled_batches = [replace(batch, source=batch.source.roll(1, dims=0)) for batch in sampled_batches]
         return (
             loss
-            + self._evaluate_teacher_forced(shuffled_batches)[0]
-            - self._evaluate_teacher_forced(sampled_batches)[0]
+            + self._evaluate_batches([shuffled for _, shuffled in sample])[0]
+            - self._evaluate_batches([batch for batch, _ in sample])[0]
         )
-
-    def _evaluate_decoding(self) -> tuple[Score | None, float | None]:
-        pairs = self.dev.pairs(self.sentences)
-        if not pairs:
-            return None, None
-        translations = self.translator.translate([pair.source for pair in pairs], GreedySearch(scored=False))
-        distinct_sources = len({pair.source for pair in pairs})
-        distinct_ratio = len(set(translations)) / distinct_sources if distinct_sources > 4 else None
-        return corpus_bleu(translations, [pair.target for pair in pairs], self.tokenization), distinct_ratio

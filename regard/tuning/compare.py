@@ -15,7 +15,7 @@ from regard.formats import Pair, read_lines, read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
-from regard.jobs.train.training_data import open_training_data
+from regard.jobs.tasks.registry import task_of
 from regard.metrics import PairedTestResult, paired_tests
 from regard.metrics.significance import PairedTestKind
 from regard.progress import track
@@ -25,7 +25,6 @@ from regard.training import log
 from regard.tuning.measure import (
     SCORED_METRICS,
     RunSummary,
-    compute_unigram_loss,
     count_parameters,
     summarize_run,
 )
@@ -233,8 +232,10 @@ def summarize_training(run: Run, evaluation: Evaluation) -> RunSummary | None:
     """The summary of a run; None if it has no log of training, as an imported run."""
     if not log.read_steps(run.log):
         return None
+    config = run.load_config()
+    task = task_of(config)
     has_data = run.tokens_manifest.exists()
-    unigram = compute_unigram_loss(open_training_data(run, run.load_config())) if has_data else None
+    unigram = task.baseline_loss(config, task.open_data(run, config)) if has_data else None
     return summarize_run(run, evaluation, unigram)
 
 

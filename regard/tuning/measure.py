@@ -7,12 +7,10 @@ from statistics import median
 from typing import Any
 
 from regard.config import TrainConfig
-from regard.data.unigram import unigram_loss
 from regard.errors import RunError
 from regard.evaluation import METRICS, Evaluation
-from regard.jobs.evaluate import score_run
-from regard.jobs.load import load
-from regard.jobs.train.training_data import TrainingData, count_epoch_batches, open_training_data
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.train.epochs import count_epoch_batches
 from regard.run import Run
 from regard.training import alarms, log
 from regard.training.loop import Step
@@ -35,7 +33,7 @@ class RunSummary:
     loss: float | None
     unigram_loss: float | None = None
     """Dev loss of a unigram model, which knows only the frequency of each token."""
-    shuffled_source_loss: float | None = None
+    shuffled_input_loss: float | None = None
     """Dev loss with the sources of other sentences."""
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pads_counted: Mapping[str, float] | None = None
@@ -65,16 +63,14 @@ class RunSummary:
 
 def evaluate_trial_run(run: Run, max_sentences: int, device: str = "auto") -> RunSummary:
     """Translate dev with the best weights, score it, and check whether the model has collapsed."""
-    data = open_training_data(run, run.load_config())
+    config = run.load_config()
+    task = task_of(config)
+    data = task.open_data(run, config)
     stride = -(-len(data.dev) // max_sentences)
     pairs = data.dev.pairs()[::stride]  # spread over dev, the same for every trial
-    evaluation = score_run(run, load(run.folder, device), pairs, "dev", metrics=SCORED_METRICS)
-    return summarize_run(run, evaluation, compute_unigram_loss(data))
-
-
-def compute_unigram_loss(data: TrainingData) -> float:
-    """The dev loss of a unigram model of the training targets."""
-    return unigram_loss(data.train.target_ids, data.dev.target_ids, data.tokenizers.target.vocab_size)
+    evaluation = task.evaluate(run, task.load_predictor(run.folder, device), pairs)
+    task.write_scores(run, "dev", evaluation)
+    return summarize_run(run, evaluation, task.baseline_loss(config, data))
 
 
 def summarize_log(run: Run) -> RunSummary:
@@ -91,7 +87,7 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
     validation = find_best_validation(run, validations)
     loss = evaluation.loss if evaluation else None
     pads_counted = evaluation.pads_counted if evaluation else None
-    decoding_times = [one.seconds_per_translation for one in validations if one.seconds_per_translation]
+    decoding_times = [one.seconds_per_prediction for one in validations if one.seconds_per_prediction]
     epochs = _count_epochs(steps, count_epoch_batches(run, steps))
     return RunSummary(
         parameters=count_parameters(run),
@@ -101,7 +97,7 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
         tokens_per_second=sum(step.tokens for step in steps) / seconds,
         loss=loss if loss is not None else validation.loss if validation else None,
         unigram_loss=unigram,
-        shuffled_source_loss=validation.shuffled_source_loss if validation else None,
+        shuffled_input_loss=validation.shuffled_input_loss if validation else None,
         scores=_collect_scores(evaluation, validation),
         pads_counted=asdict(pads_counted) if pads_counted else None,
         collapse_reason=diagnose_collapse(validation, unigram, evaluation),
@@ -117,7 +113,7 @@ def _collect_scores(evaluation: Evaluation | None, validation: Validation | None
     if validation is None:
         return {}
     accuracy = {"accuracy": {"value": 100 * validation.accuracy}}
-    return accuracy | ({"bleu": validation.bleu.as_dict()} if validation.bleu else {})
+    return accuracy | ({"bleu": validation.score.as_dict()} if validation.score else {})
 
 
 def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:
@@ -129,14 +125,14 @@ def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validat
     same_step = [one for one in validations if best and one.step == best.step]
     if best and same_step and best.weights != run.average_weights.name:
         return same_step[-1]
-    metric = best.metric if best and all(one.bleu for one in validations) else "loss"
+    metric = best.metric if best and all(one.score for one in validations) else "loss"
     return min(validations, key=lambda one: one.cost(metric), default=None)
 
 
 def _had_steps_to_learn(run: Run, steps: int, epochs: float, validations: Sequence[Validation]) -> bool:
     """Whether a run was long enough to learn, or dev had stopped improving before its end."""
     train = run.load_config().train if run.config.exists() else TrainConfig()
-    costs = [one.loss if one.bleu is None else one.cost(train.metric) for one in validations]
+    costs = [one.loss if one.score is None else one.cost(train.metric) for one in validations]
     since_best = len(costs) - 1 - costs.index(min(costs)) if costs else 0
     return (0 < train.patience <= since_best) or alarms.had_steps_to_learn(steps, epochs, train.warmup)
 
@@ -153,7 +149,7 @@ def diagnose_collapse(validation: Validation | None, unigram: float | None, eval
                 f"its dev loss of {validation.loss:.2f} is no better than the {unigram:.2f} of a unigram model, "
                 f"which knows only the frequency of each token"
             )
-        shuffled_loss = validation.shuffled_source_loss
+        shuffled_loss = validation.shuffled_input_loss
         if shuffled_loss is not None and shuffled_loss - validation.loss <= 0.02 * validation.loss:
             reasons.append(
                 f"it ignores its source: with the sources of other sentences its dev loss is {shuffled_loss:.2f} "

@@ -36,7 +36,7 @@ class TrialProgress:
         if isinstance(event, TrainingProgress):
             return replace(self, step=event.step.number, seconds_left=event.seconds_left)
         if isinstance(event, ValidationFinished):
-            return replace(self, loss=event.result.loss, bleu=event.result.bleu.value if event.result.bleu else None)
+            return replace(self, loss=event.result.loss, bleu=event.result.score.value if event.result.score else None)
         return self
 
 

@@ -338,4 +338,4 @@ def get_metric(validation: Validation, metric: str) -> float | None:
     """The metric of a validation; chrF is not computed there, and BLEU stands in for it."""
     if metric in ("loss", "accuracy"):
         return validation.loss if metric == "loss" else 100 * validation.accuracy
-    return validation.bleu.value if validation.bleu else None
+    return validation.score.value if validation.score else None

@@ -205,7 +205,7 @@ def test_the_verdict_is_honest(events: list[Any]):
     stopped = plain(describe_verdict(replace(well, end="patience")))
     assert stopped.startswith("Stopped early after 1,363 steps in 1:28, since dev no longer improved: BLEU 67.5")
     assert "7 dev sentences, which also selected its weights" in plain(describe_verdict(replace(well, set_name="dev")))
-    deaf = replace(finished.validation, loss=3.0, shuffled_source_loss=3.01)
+    deaf = replace(finished.validation, loss=3.0, shuffled_input_loss=3.01)
     ignores = replace(finished, validation=deaf, unigram_loss=5.0, end="patience")
     assert "It ignores its source" in describe_verdict(ignores)
     falls = replace(ignores, end="steps", epochs=0, earlier_loss=3.5)

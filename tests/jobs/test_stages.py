@@ -20,9 +20,9 @@ from regard.jobs.look.inspected_run import open_inspected_run
 from regard.jobs.look.inspections import LookOptions, inspect_run
 from regard.jobs.look.senses import analyze_senses
 from regard.jobs.prune import PruneOptions, prune_run
+from regard.jobs.tasks.translation.prepare import diagnose
 from regard.jobs.train.estimate import estimate_files
 from regard.jobs.train.fit import train_run
-from regard.jobs.train.prepare import diagnose
 from regard.jobs.translate.worker_pool import WorkerPool
 from regard.progress import Stage, report_progress_to
 from regard.run import Run

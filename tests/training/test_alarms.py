@@ -35,7 +35,7 @@ def test_all_is_well():
 )
 def test_an_alarm_fires_once_and_only_after_the_warm_up(late, words):
     training_monitor = monitor()
-    early = Validation(150, late.loss, 0.5, None, 1.0, late.shuffled_source_loss, late.distinct_ratio)
+    early = Validation(150, late.loss, 0.5, None, 1.0, late.shuffled_input_loss, late.distinct_ratio)
     assert training_monitor.update(early, 5.0) == []
     (text,) = training_monitor.update(late, 5.0)
     assert all(word in text for word in words)

@@ -51,9 +51,9 @@ def test_loss_accuracy_and_bleu_are_those_of_the_dev_set(validator: Validator, c
     assert found.step == 17 and (found.loss, found.accuracy) == pytest.approx(losses(validator, 0), rel=1e-6)
     pairs = corpus[0].pairs(11)
     outputs = validator.translator.translate([pair.source for pair in pairs], GreedySearch())
-    assert found.bleu == corpus_bleu(outputs, [pair.target for pair in pairs])
+    assert found.score == corpus_bleu(outputs, [pair.target for pair in pairs])
     assert found.distinct_ratio == len(set(outputs)) / len({pair.source for pair in pairs})
-    assert 0 < found.seconds_per_translation < found.seconds
+    assert 0 < found.seconds_per_prediction < found.seconds
 
 
 def test_other_sources_are_those_of_the_sentence_before(validator: Validator, monkeypatch):
@@ -63,7 +63,7 @@ def test_other_sources_are_those_of_the_sentence_before(validator: Validator, mo
     batches = [batch for _, batch in batches_by_length(validator.dev, validator.batch_tokens)]
     assert len(batches[0].source) > 2
     expected = found.loss + losses(validator, 1, 1)[0] - losses(validator, 0, 1)[0]
-    assert found.shuffled_source_loss == pytest.approx(expected, rel=1e-6) and expected != found.loss
+    assert found.shuffled_input_loss == pytest.approx(expected, rel=1e-6) and expected != found.loss
 
 
 def test_a_few_batches_stand_for_all(validator: Validator, monkeypatch):
@@ -79,15 +79,15 @@ def test_a_few_batches_stand_for_all(validator: Validator, monkeypatch):
             return keep(self, batches)
 
     counted = Counted(*(getattr(validator, name) for name in ("loss_module", "translator", "dev", "sentences")), 37)
-    counted._shuffled_source_loss(batches, 1.0)
+    counted._shuffled_input_loss(batches, 1.0)
     assert read == [validate.SHUFFLED_BATCHES] * 2
     alone = [replace(batch, source=batch.source[:1]) for batch in batches]
-    assert counted._shuffled_source_loss(alone, 1.0) is None
+    assert counted._shuffled_input_loss(alone, 1.0) is None
 
 
 def test_without_sentences_nothing_is_translated(validator: Validator):
     found = replace(validator, sentences=0).validate(1)
-    assert found.bleu is None and found.distinct_ratio is None and found.loss > 0
+    assert found.score is None and found.distinct_ratio is None and found.loss > 0
     assert replace(validator, sentences=4).validate(1).distinct_ratio is None  # too few to say
 
 

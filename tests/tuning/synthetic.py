@@ -66,17 +66,17 @@ def write_log(run: Run, good: float, rng: random.Random, turns: bool, checks: in
         lines.append(step | {"accuracy": 0.7 - loss / 12, "learning_rate": 1.0, "grad_norm": 1.0, "seconds": 0.8})
         if n % per == 0:
             dev = 6.5 * math.exp(-3 * share) + 2.3 - 0.1 * good + (3 * max(0.0, share - 0.5) if turns else 0)
-            score = {"value": 3 + good * 3 * share, "low": 2.0, "high": 9.0, "signature": "s"}
+            score = {"value": 3 + good * 3 * share, "low": 2.0, "high": 9.0, "signature": "s", "name": "BLEU"}
             check = {
                 "kind": "validation",
                 "step": n,
                 "loss": dev,
                 "accuracy": 0.68 - dev / 12,
-                "bleu": score,
+                "score": score,
                 "seconds": 2.0,
             }
             lines.append(
-                check | {"shuffled_source_loss": dev + 1.5, "distinct_ratio": 0.9, "seconds_per_translation": 0.01}
+                check | {"shuffled_input_loss": dev + 1.5, "distinct_ratio": 0.9, "seconds_per_prediction": 0.01}
             )
     write_text(run.log, "".join(json.dumps(line) + "\n" for line in lines))
 
@@ -135,7 +135,7 @@ def make_summary(params: Params, good: float, collapsed: bool) -> RunSummary:
         tokens_per_second=90000 / layers,
         loss=3.2 - 0.1 * good,
         unigram_loss=5.9,
-        shuffled_source_loss=5.0,
+        shuffled_input_loss=5.0,
         scores=scores,
         decoding_seconds=0.001 * layers,
         pads_counted={"accuracy": 80 + good, "loss": 1.2, "positions": 59, "pad_percent": 61.8},

@@ -68,7 +68,7 @@ def test_a_run_that_was_stopped_is_summed_up_from_its_log(tmp_path: Path):
     summary = summarize_log(trained(tmp_path, best_of(BEST, 7, "loss")))
     assert (summary.parameters, summary.steps, summary.epochs) == (11, 11, 2.2)
     assert summary.minutes == (22 + 60) / 60 and summary.tokens_per_second == 3.5
-    assert summary.loss == 4.0 and summary.shuffled_source_loss == 4.75 and summary.unigram_loss is None
+    assert summary.loss == 4.0 and summary.shuffled_input_loss == 4.75 and summary.unigram_loss is None
     assert summary.scores == {"accuracy": {"value": 75.0}, "bleu": bleu(17.0).as_dict()}
     assert summary.value("accuracy") == 75.0 and summary.pads_counted is None and summary.collapse_reason == ""
     assert summary.decoding_seconds == 0.25  # a validation that did not decode has no time
@@ -81,7 +81,7 @@ def test_scores_of_an_evaluation_are_preferred_to_those_of_a_validation(tmp_path
     summary = summarize_run(trained(tmp_path), evaluation, 9.0)
     assert summary.loss == 2.5 and summary.unigram_loss == 9.0 and summary.scores == {"bleu": bleu(20.0).as_dict()}
     assert summary.pads_counted == vars(pads) and summary.parameters == 24  # without best weights, the last ones
-    assert summary.shuffled_source_loss == 4.5  # and the validation with the lowest loss
+    assert summary.shuffled_input_loss == 4.5  # and the validation with the lowest loss
 
 
 def test_the_validation_is_that_of_the_weights_that_translate(tmp_path: Path):

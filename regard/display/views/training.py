@@ -101,7 +101,7 @@ def _explain(event: TrainingFinished) -> str:
     if _has_settled(event) and check_source_use(history):
         return (
             "It ignores its source: with the sources of other sentences its dev loss is nearly the same "
-            f"({validation.shuffled_source_loss:.2f} instead of {validation.loss:.2f}). Check with `regard doctor` "
+            f"({validation.shuffled_input_loss:.2f} instead of {validation.loss:.2f}). Check with `regard doctor` "
             "that the two sides are aligned, then train longer or with a lower train.learning_rate."
         )
     unigram = f"{event.unigram_loss:.2f} of a model that knows only the frequency of each token"

@@ -4,32 +4,26 @@ import time
 from collections.abc import Sequence
 
 import torch
+from torch import nn
 
 from regard.config import Config, TrainConfig
-from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.doctor import Diagnosis
-from regard.data.unigram import unigram_loss
 from regard.errors import RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.evaluate import evaluate_translator
-from regard.jobs.load import load_weights, new_model, require_memory
+from regard.jobs.load import load_weights
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.task import Task, TrainingData
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import ComputePlan, DataPlan, Note, TrainingEvent, TrainingPlan
 from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
-from regard.jobs.train.prepare import Preparation
+from regard.jobs.train.preparation import Preparation
 from regard.jobs.train.rehearsal import ScoringRehearsal
 from regard.jobs.train.session import TrainingSession
-from regard.jobs.train.training_data import TrainingData, build_batches
-from regard.metrics import choose_tokenization
-from regard.model.transformer import EncoderDecoder
 from regard.progress import SilentListener, report_progress_to
 from regard.run import Run
 from regard.tasks.loss import LossModule, RDrop
-from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
-from regard.tasks.translate.loss import TranslationLoss
-from regard.tasks.translate.translator import Translator
 from regard.training import ema, optim
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.checkpoint import CheckpointManager, TrainingState
@@ -41,7 +35,6 @@ from regard.training.planning.estimate import TrainingEstimate
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
 from regard.training.schedule import SCHEDULES
 from regard.training.tracking.tracker import NullTracker, drop_later_events
-from regard.training.validate import Validator
 
 
 def build_session(
@@ -55,39 +48,39 @@ def build_session(
     """A session that continues from the latest checkpoint, and the plan of the main process."""
     c, precision = config.train, resolve_precision(config.train.precision, processes.device)
     padding_free = uses_padding_free(c.padding_free, precision, processes.sharded)
+    task = task_of(config)
     model = _build_model(run, config, data, processes, precision)
     trained_model = processes.shard_model(model)
-    guided_alignment = _build_guided_alignment(config, data) if c.guided_alignment else None
-    loss_module = _build_loss_module(trained_model, c, padding_free, guided_alignment)
+    build_loss = task.build_loss_factory(config, data, padding_free)
+    loss_module = _add_rdrop(build_loss(trained_model), c)
     checkpoints = _build_checkpoints(run, c, model, trained_model)
     state = checkpoints.load()
-    batches = build_batches(config, data)
+    batches = task.build_batches(config, data)
     previous_seconds = state.elapsed + time.perf_counter() - start_time
     loop = _build_loop(c, loss_module, batches, checkpoints, processes, precision, previous_seconds)
     if trained_model is not model:  # the full model is validated, not its shard
-        loss_module = _build_loss_module(model, c, padding_free, guided_alignment)
-    vocab_size = data.tokenizers.target.vocab_size
-    estimate = estimate_corpus(config, data.train, vocab_size, measure_matmul_flops(), processes.world_size)
+        loss_module = _add_rdrop(build_loss(model), c)
+    estimate = estimate_corpus(config, data, measure_matmul_flops(), processes.world_size)
     if (c.epochs or c.tokens) and loop.budget.steps:
         steps_per_epoch = count_steps_per_epoch(c, batches, processes.world_size)
         estimate = estimate.with_batches(steps_per_epoch, loop.budget.steps, c.minutes)
-    translator = Translator(model, data.tokenizers)
-    tokenization = choose_tokenization(config.data.target, data.dev.target)
+    predictor = task.build_predictor(model, config, data)
     session = TrainingSession(
         run=run,
+        task=task,
         config=config,
         data=data,
         processes=processes,
         model=model,
         loop=loop,
         checkpoints=checkpoints,
-        validator=Validator(loss_module, translator, data.dev, c.validation_sentences, c.batch_tokens, tokenization),
+        validator=task.build_validator(loss_module, predictor, config, data),
         log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
         tracker=_build_tracker(run, c, checkpoints, processes, state),
-        head_recorder=_build_head_recorder(run, c, model, data, processes, state.step),
-        alarms=TrainingMonitor(unigram_loss(data.train.target_ids, data.dev.target_ids, vocab_size), c.warmup),
+        head_recorder=_build_head_recorder(run, config, model, data, processes, state.step),
+        alarms=TrainingMonitor(task.baseline_loss(config, data), c.warmup),
         throughput=ThroughputMonitor(estimate.tokens_per_second),
-        rehearsal=_build_rehearsal(run, c, translator, data),
+        rehearsal=_build_rehearsal(run, task, predictor, c, data),
         state=state,
     )
     if not processes.is_main_process:
@@ -95,9 +88,7 @@ def build_session(
     plan = _plan(session, estimate, precision, padding_free, prepared)
     alone = Note("train.shard=true needs several processes (torchrun); with one it changes nothing")
     notes = [alone] if c.shard and processes.world_size == 1 else []
-    if description := tokenization.describe():
-        notes.append(Note(description))
-    return session, [plan, *notes]
+    return session, [plan, *notes, *map(Note, task.plan_notes(config, data))]
 
 
 def count_steps_per_epoch(c: TrainConfig, batches: Batches, world_size: int) -> float:
@@ -147,29 +138,20 @@ def _build_loop(
 
 def _build_model(
     run: Run, config: Config, data: TrainingData, processes: SingleProcess, precision: Precision
-) -> EncoderDecoder:
-    require_memory(config, data.tokenizers)
-    model = new_model(config, data.tokenizers).to(processes.full_model_device, precision.weight_dtype)
+) -> nn.Module:
+    task = task_of(config)
+    task.require_memory(config, data)
+    model = task.build_model(config, data).to(processes.full_model_device, precision.weight_dtype)
     if run.initial_weights.exists():
         load_weights(model, run, run.initial_weights)
     return model
 
 
-def _build_guided_alignment(config: Config, data: TrainingData) -> GuidedAlignment:
-    table = ibm_model1.fit_corpus(data.train, data.tokenizers.source.vocab_size)
-    return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))
-
-
-def _build_loss_module(
-    model: EncoderDecoder, c: TrainConfig, padding_free: bool, guided_alignment: GuidedAlignment | None
-) -> LossModule:
-    loss_module = TranslationLoss(model, c.label_smoothing, padding_free, guided_alignment)
+def _add_rdrop(loss_module: LossModule, c: TrainConfig) -> LossModule:
     return RDrop(loss_module, c.rdrop) if c.rdrop else loss_module
 
 
-def _build_checkpoints(
-    run: Run, c: TrainConfig, model: EncoderDecoder, trained_model: EncoderDecoder
-) -> CheckpointManager:
+def _build_checkpoints(run: Run, c: TrainConfig, model: nn.Module, trained_model: nn.Module) -> CheckpointManager:
     average, optimizers = ema.build_ema(trained_model, c.ema), optim.build_optimizers(c, trained_model)
     checkpoints = CheckpointManager(run, model, optimizers, average, c.save_every, c.average_checkpoints)
     if trained_model is model:
@@ -180,20 +162,18 @@ def _build_checkpoints(
 
 
 def _build_head_recorder(
-    run: Run, c: TrainConfig, model: EncoderDecoder, data: TrainingData, processes: SingleProcess, step: int
+    run: Run, config: Config, model: nn.Module, data: TrainingData, processes: SingleProcess, step: int
 ) -> NullHeadRecorder:
-    if not c.head_stats_every or not processes.is_main_process or processes.sharded:
+    if not config.train.head_stats_every or not processes.is_main_process or processes.sharded:
         return NullHeadRecorder()
-    from regard.jobs.train.head_recorder import HeadRecorder  # imports the whole of regard.inspection
-
     truncate_after(run.head_history, step)
-    return HeadRecorder(run, model, data, c.head_stats_every)
+    return task_of(config).build_head_recorder(run, config, model, data)
 
 
-def _build_rehearsal(run: Run, c: TrainConfig, translator: Translator, data: TrainingData) -> ScoringRehearsal:
+def _build_rehearsal(run: Run, task: Task, predictor: object, c: TrainConfig, data: TrainingData) -> ScoringRehearsal:
     def score(pairs: Sequence[Pair]) -> object:
         with report_progress_to(SilentListener()):
-            return evaluate_translator(run, translator, pairs)
+            return task.evaluate(run, predictor, pairs)
 
     return ScoringRehearsal(score, (data.test or data.dev).pairs(), c.minutes)
 
@@ -248,7 +228,7 @@ def _plan(
             diagnosis=_read_diagnosis(run),
             too_long=session.loop.batches.count_too_long(),
         ),
-        vocab_size=data.tokenizers.target.vocab_size,
+        vocab_size=data.vocab_size,
         estimate=estimate,
         compute=ComputePlan(
             device=str(processes.device),

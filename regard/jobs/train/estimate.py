@@ -6,23 +6,25 @@ from dataclasses import dataclass
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.store import Corpus
 from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
-from regard.jobs.train.prepare import read_training_pairs
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.task import TextSize, TrainingData
+from regard.jobs.tasks.translation.prepare import read_training_pairs
 from regard.progress import stage
-from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
+from regard.training.planning.cost import compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
-from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
+from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 
 
 def choose_missing_settings(
-    config: Config, pairs: int, text_bytes: tuple[int, int], world_size: int = 1
+    config: Config, size: TextSize, world_size: int = 1
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set."""
     # Where the steps are given, the hardware must not matter: same seed, same result.
     matmul_flops = measure_matmul_flops() if config.train.minutes else 1e11
-    choices = suggest_settings(SizingInputs(pairs, *text_bytes, matmul_flops, available_memory(), world_size), config)
+    inputs = SizingInputs(*size, matmul_flops, available_memory(), world_size)
+    choices = task_of(config).suggest_settings(inputs, config)
     return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
 
 
@@ -62,7 +64,7 @@ def estimate_files(config: Config) -> FileEstimate:
     pairs, source, target = 0, 0, 0
     for pair in read_training_pairs(config):
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
-    config, choices = choose_missing_settings(config, pairs, (source, target))
+    config, choices = choose_missing_settings(config, TextSize(pairs, source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
     with stage("measuring this machine"):
         matmul_flops = measure_matmul_flops()
@@ -70,13 +72,10 @@ def estimate_files(config: Config) -> FileEstimate:
     return FileEstimate(pairs, tuple(choices), cost, config)
 
 
-def estimate_corpus(
-    config: Config, train: Corpus, vocab_size: int, matmul_flops: float, world_size: int = 1
-) -> TrainingEstimate:
+def estimate_corpus(config: Config, data: TrainingData, matmul_flops: float, world_size: int = 1) -> TrainingEstimate:
     """The cost on a tokenized corpus, for processes of this throughput each."""
-    pairs = len(train)
-    lengths = MeanLengths(len(train.source_ids.values) / pairs + 1, len(train.target_ids.values) / pairs + 1)
-    return estimate_training(config, pairs, lengths, vocab_size, matmul_flops, world_size)
+    lengths = task_of(config).mean_lengths(data)
+    return estimate_training(config, len(data.train), lengths, data.vocab_size, matmul_flops, world_size)
 
 
 def require_memory(config: Config, vocab_size: int) -> None:

@@ -16,20 +16,13 @@ from regard.errors import BusyError, ConfigError, RunError, WriteError
 from regard.exchange import recover
 from regard.files import resolve
 from regard.hardware import ThreadChoice, pick_device, retain_freed_memory, set_threads
-from regard.jobs.text_statistics import write_statistics
+from regard.jobs.tasks.registry import task_of
 from regard.jobs.train.assemble import build_session
 from regard.jobs.train.estimate import choose_missing_settings, require_memory
 from regard.jobs.train.events import Note, TrainingEvent
 from regard.jobs.train.init_from import copy_init_files, inherit_settings
-from regard.jobs.train.prepare import (
-    Preparation,
-    measure_training_text,
-    require_training_files,
-    tokenize_corpora,
-    write_texts,
-)
+from regard.jobs.train.preparation import Preparation
 from regard.jobs.train.session import StopCallback
-from regard.jobs.train.training_data import open_training_data
 from regard.run import LatestCheckpoint, Run
 from regard.staged_run import stage_run
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
@@ -47,7 +40,7 @@ def train_run(
     folder: Path, config: Config, overwrite: bool, should_stop: StopCallback, init_from: Path | None = None
 ) -> Iterator[TrainingEvent]:
     """Train a new run, with random weights or with those of another run."""
-    require_training_files(config)
+    task_of(config).require_files(config)
     require_installed(config.train.track)
     with _join_processes(config) as processes, contextlib.ExitStack() as exit_stack:
         # torchrun restarts all processes when one has died.
@@ -84,20 +77,20 @@ def _create_run(
             raise ConfigError(
                 f"{folder}: a run cannot be initialized from itself and overwritten; choose another --out"
             )
-        _require_translator(runs.open_run(init_from).load_config())
         config = inherit_settings(runs.open_run(init_from), config)
-    _require_translator(config)
+    _require_architecture(config)
     staged.write_settings(config)
     prepared = _prepare_run(staged.run, config, processes)
     staged.commit()
     return prepared
 
 
-def _require_translator(config: Config) -> None:
-    if config.model.architecture != "encoder-decoder":
+def _require_architecture(config: Config) -> None:
+    task = task_of(config)
+    if config.model.architecture not in task.architectures:
         raise ConfigError(
-            f"model.architecture={config.model.architecture}: `regard train` trains translators, which have an encoder "
-            f"and a decoder; leave it out, or use --from with a run that translates"
+            f"model.architecture={config.model.architecture}: --task {task.name} trains models of the architecture "
+            f"{' or '.join(task.architectures)}; leave it out, or use --from with a run of that architecture"
         )
 
 
@@ -215,14 +208,13 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparat
     runs.write_versions(run, launch_id())
     if config.train.init_from and not run.has_checksum(run.initial_weights):
         notes += copy_init_files(runs.open_run(Path(config.train.init_from)), run)
-    start_time = time.perf_counter()
-    write_texts(run, config)
-    write_statistics(run, config)
+    start_time, task = time.perf_counter(), task_of(config)
+    task.write_texts(run, config)
     threads = set_threads(config.train.threads, processes.local_world_size)
     config, choices = _choose_settings(run, config, threads, processes.world_size)
-    tokenize_corpora(run, config)
-    data = open_training_data(run, config)
-    require_memory(config, data.tokenizers.target.vocab_size)
+    task.tokenize(run, config)
+    data = task.open_data(run, config)
+    require_memory(config, data.vocab_size)
     return Preparation((*notes, *data.notes), tuple(choices), time.perf_counter() - start_time)
 
 
@@ -237,7 +229,7 @@ def _train(
 ) -> Iterator[TrainingEvent]:
     set_threads(config.train.threads, processes.local_world_size)
     try:
-        data = open_training_data(run, config)
+        data = task_of(config).open_data(run, config)
         session, plan = build_session(run, config, data, processes, start_time, prepared)
         retain_freed_memory()  # only now: the memory of preparing is returned to the system
         if extended:  # patience starts anew
@@ -262,8 +254,7 @@ def _choose_settings(
     run: Run, config: Config, threads: ThreadChoice, world_size: int
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set, written into the run."""
-    pairs, source, target = measure_training_text(run)
-    config, choices = choose_missing_settings(config, pairs, (source, target), world_size)
+    config, choices = choose_missing_settings(config, task_of(config).measure_texts(run), world_size)
     if not config.train.threads and world_size == 1:  # recorded, so that a resumed run rounds in the same way
         choices = [*choices, SuggestedSetting("train.threads", threads.threads, threads.reason)]
         config = settings.with_values(config, {"train.threads": threads.threads})

@@ -6,8 +6,8 @@ from regard.inspection.example import build_pair_example
 from regard.inspection.heads.patterns import TokenCounts
 from regard.inspection.heads.roles import analyze_heads
 from regard.jobs.load import new_model
+from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.train.head_history import HeadHistoryEntry, HeadSnapshot, NullHeadRecorder, append_entry
-from regard.jobs.train.training_data import TrainingData
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
@@ -20,7 +20,7 @@ MAX_TOKENS = 64
 class HeadRecorder(NullHeadRecorder):
     """Appends an entry every `interval` steps; training is not changed by it."""
 
-    def __init__(self, run: Run, model: EncoderDecoder, data: TrainingData, interval: int):
+    def __init__(self, run: Run, model: EncoderDecoder, data: TranslationData, interval: int):
         self.run, self.model, self.interval = run, model, interval
         self.untrained_model = self._build_untrained_model(data)
         examples = [
@@ -36,7 +36,7 @@ class HeadRecorder(NullHeadRecorder):
         self.token_counts = TokenCounts.from_examples(self.examples)
         self.joint_vocab = data.tokenizers.joint
 
-    def _build_untrained_model(self, data: TrainingData) -> EncoderDecoder:
+    def _build_untrained_model(self, data: TranslationData) -> EncoderDecoder:
         """The baseline of roles; built apart, so that the random numbers of training stay the same."""
         with torch.random.fork_rng(devices=[]):
             model = new_model(self.run.load_config(), data.tokenizers)

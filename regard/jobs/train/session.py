@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from torch import nn
+
 from regard import run as runs
 from regard.config import Config
 from regard.files import resolve
-from regard.jobs.evaluate import score_run
-from regard.jobs.load import load
+from regard.jobs.tasks.task import Task, TrainingData
 from regard.jobs.train.events import (
     Alarm,
     Note,
@@ -23,10 +24,8 @@ from regard.jobs.train.events import (
 )
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.rehearsal import ScoringRehearsal
-from regard.jobs.train.training_data import TrainingData
 from regard.model import weights
 from regard.model.modules import count_parameters
-from regard.model.transformer import EncoderDecoder
 from regard.run import BestWeights, LatestCheckpoint, Run
 from regard.training.alarms import ThroughputMonitor, TrainingMonitor
 from regard.training.checkpoint import CheckpointManager, TrainingState
@@ -62,10 +61,11 @@ class TrainingSession:
     """
 
     run: Run
+    task: Task
     config: Config
     data: TrainingData
     processes: SingleProcess
-    model: EncoderDecoder
+    model: nn.Module
     """The full model, which is validated and saved."""
     loop: TrainingLoop
     checkpoints: CheckpointManager
@@ -148,8 +148,6 @@ class TrainingSession:
 
     def _finish(self) -> Iterator[TrainingEvent]:
         """Average the last checkpoints, select the best weights on dev, score them, and write the report."""
-        from regard.jobs.report import write_report  # draws attention, for which it imports regard.inspection
-
         last = self.state.step
         self._save()
         yield from self._validate_last_step(last)
@@ -157,12 +155,13 @@ class TrainingSession:
         self.log.flush()
         set_name = "test" if self.data.test is not None else "dev"
         corpus = self.data.test or self.data.dev
-        translator = load(self.run.folder, str(next(self.model.parameters()).device))
+        predictor = self.task.load_predictor(self.run.folder, str(next(self.model.parameters()).device))
         files = [str(resolve(file)) for file in getattr(self.config.data, set_name)]
-        evaluation = score_run(self.run, translator, corpus.pairs(), set_name, files=files)
+        evaluation = self.task.evaluate(self.run, predictor, corpus.pairs())
+        self.task.write_scores(self.run, set_name, evaluation, files)
         self.tracker.write_evaluation(last, set_name, evaluation)
         epochs = self.loop.batches.count_epochs(self.state.data_position)
-        write_report(self.run, self.config, translator, evaluation, set_name, epochs)
+        self.task.write_report(self.run, predictor, evaluation, set_name, epochs)
         self.run.write_latest(LatestCheckpoint(last, finished=True))
         yield TrainingFinished(
             run=self.run,
@@ -296,7 +295,7 @@ class TrainingSession:
 
 def _compare_average(count: int, cost: float, best: BestWeights, is_better: bool) -> str:
     """A sentence on the average of checkpoints and the best single one; it ends with the value of what is kept."""
-    name, sign = ("loss", 1) if best.metric == "loss" else ("BLEU", -1)
+    name, sign = ("loss", 1) if best.metric == "loss" else (best.metric.upper(), -1)
     average = f"dev {name} {sign * cost:.3f}"
     single = "" if best.cost is None else f"dev {name} {sign * best.cost:.3f}"
     subject, step = f"the average of the last {count} checkpoints is", f"that of step {best.step:,}"

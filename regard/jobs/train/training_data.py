@@ -1,32 +1,13 @@
-"""The prepared data of a run: its corpora and tokenizers, opened."""
+"""The prepared data of a run, as it lies in its folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from regard.config import Config
-from regard.data.batch import Batches, TranslationCollator
-from regard.data.store import Corpus, open_corpus
-from regard.data.tokenizer import Tokenizers
+from regard.data.store import Corpus
 from regard.errors import RunError
-from regard.jobs.load import load_tokenizers
 from regard.run import Run
-from regard.training.loop import Step
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What a run is trained, validated and tested on."""
-
-    train: Corpus
-    dev: Corpus
-    test: Corpus | None
-    tokenizers: Tokenizers
-    notes: tuple[str, ...]
-    """What preparing the data reported."""
-    held_out: tuple[str, ...] = ()
-    """The sets that were held out of the training files."""
 
 
 @dataclass(frozen=True)
@@ -45,48 +26,26 @@ class TokensManifest:
     notes: tuple[str, ...] = ()
 
 
-def open_training_data(run: Run, config: Config) -> TrainingData:
-    """Open data that `regard.jobs.train.prepare` has written; the texts and tokens themselves are memory-mapped."""
-    tokenizers = load_tokenizers(run, config)
-    texts, tokens = read_texts_manifest(run), run.read_json(run.tokens_manifest, TokensManifest)
-    corpora = {name: open_corpus(run.store, name, tokenizers) for name in texts.sets}
-    if missing := {"train", "dev"} - corpora.keys():
-        raise RunError(f"{run.texts_manifest}: damaged: it names no {missing.pop()} set. Train again with --overwrite.")
-    notes = (*texts.notes, *tokens.notes)
-    return TrainingData(corpora["train"], corpora["dev"], corpora.get("test"), tokenizers, notes, texts.held_out)
-
-
 def read_texts_manifest(run: Run) -> TextsManifest:
     """What store/texts.json says of the texts beside it."""
     return run.read_json(run.texts_manifest, TextsManifest)
 
 
-def build_batches(config: Config, data: TrainingData) -> Batches:
-    """The batches of a run; their order depends on its seed alone."""
-    return Batches(
-        data.train,
-        TranslationCollator(data.tokenizers, config.data.subword_regularization, config.data.max_length),
-        max_tokens=config.train.batch_tokens,
-        max_length=config.data.max_length,
-        seed=config.train.seed,
-        concat_augment=config.data.concat_augment,
-    )
+def open_sets(run: Run, open_set: Callable[[str], Corpus]) -> dict[str, Corpus]:
+    """The stored sets of a run by name: train, dev and, if there is one, test."""
+    corpora: dict[str, Corpus] = {name: open_set(name) for name in read_texts_manifest(run).sets}
+    if missing := {"train", "dev"} - corpora.keys():
+        raise RunError(f"{run.texts_manifest}: damaged: it names no {missing.pop()} set. Train again with --overwrite.")
+    return corpora
 
 
-def count_epoch_batches(run: Run, steps: Sequence[Step]) -> int:
-    """Batches of an epoch: as the data has them or, where a run has no data, as many as its longest epoch had.
-
-    A run may end before its first epoch does, so its log alone does not tell.
-    """
-    longest = max((step.data_position.batch for step in steps), default=1)
-    if not (run.config.exists() and run.tokens_manifest.exists()):
-        return max(1, longest)
-    config = run.load_config()
-    return max(1, longest, build_batches(config, open_training_data(run, config)).count_batches())
+def read_notes(run: Run) -> tuple[str, ...]:
+    """What preparing the data of a run reported."""
+    return (*read_texts_manifest(run).notes, *run.read_json(run.tokens_manifest, TokensManifest).notes)
 
 
 def find_training_store(run: Run) -> Run:
-    """The run that has the training pairs: this one, or the one it was pruned from."""
+    """The run that has the training examples: this one, or the one it was pruned from."""
     init_from = run.load_config().train.init_from
     if run.tokens_manifest.exists() or not init_from:
         return run

@@ -18,8 +18,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.model.transformer import EncoderDecoder
-
 PROCESS_GROUP_TIMEOUT = timedelta(hours=2)  # the other ranks wait while rank 0 prepares, validates and scores
 
 
@@ -57,7 +55,7 @@ class SingleProcess:
         """A tensor of which each process may hold a shard, as a whole."""
         return tensor
 
-    def shard_model(self, model: EncoderDecoder) -> EncoderDecoder:
+    def shard_model(self, model: nn.Module) -> nn.Module:
         """The model to train: the given one, or a copy of which each process holds a shard."""
         return model
 

@@ -17,7 +17,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.model import weights
-from regard.model.transformer import EncoderDecoder
+from regard.model.transformer import TransformerStack
 from regard.training.checkpoint import CheckpointManager
 from regard.training.distributed.ddp import MultiProcess
 
@@ -31,12 +31,14 @@ class FSDPProcess(MultiProcess):
     def full_model_device(self) -> torch.device:
         return torch.device("cpu")
 
-    def shard_model(self, model: EncoderDecoder) -> EncoderDecoder:
+    def shard_model(self, model: nn.Module) -> nn.Module:
         """A sharded copy of the model."""
         mesh = init_device_mesh(self.device.type, (self.world_size,))
         model = copy.deepcopy(model).to(self.device)
-        for layer in (*model.encoder.layers, *model.decoder.layers):
-            fully_shard(layer, mesh=mesh)
+        for stack in model.modules():
+            if isinstance(stack, TransformerStack):
+                for layer in stack.layers:
+                    fully_shard(layer, mesh=mesh)
         fully_shard(model, mesh=mesh)
         return model
 
@@ -55,7 +57,7 @@ class FSDPProcess(MultiProcess):
 class FSDPCheckpoints(CheckpointManager):
     """Checkpoints of a sharded model. All processes gather the shards; the main process saves them."""
 
-    sharded_model: EncoderDecoder = field(kw_only=True)
+    sharded_model: nn.Module = field(kw_only=True)
     _resume_tensors: dict[str, Tensor] = field(default_factory=dict)
 
     def gather_shards(self) -> None:

@@ -3,7 +3,7 @@
 Every suggestion comes with its reason, and never replaces a setting of the user.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from regard.training.planning.estimate import TrainingEstimate, estimate_trainin
 
 BYTES_PER_TOKEN = 3.5
 DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
-GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
 
 
 @dataclass(frozen=True)
@@ -84,18 +83,26 @@ SIZE_SETTINGS = frozenset(
 )
 
 
-def suggest_settings(inputs: SizingInputs, config: Config | None = None) -> list[SuggestedSetting]:
-    """A value for every setting that the user has not set, in the order of the settings."""
-    config = config or Config()
+def suggest_settings(
+    inputs: SizingInputs, config: Config, task_settings: Sequence[SuggestedSetting] = ()
+) -> list[SuggestedSetting]:
+    """A value for every setting that the user has not set, in the order of the settings.
+
+    `task_settings` are those of training that only one task has.
+    """
     explicit_names = explicit_settings(config)
     # The size is one choice: dim from the user and layers from here would not fit each other.
     user_sized = bool(SIZE_SETTINGS & explicit_names)
-    suggestions = _suggest(inputs, config, explicit_names, user_sized)
+    suggestions = _suggest(inputs, config, explicit_names, user_sized, task_settings)
     return [c for c in suggestions if c.name not in explicit_names and not (user_sized and c.name in SIZE_SETTINGS)]
 
 
 def _suggest(
-    inputs: SizingInputs, config: Config, explicit_names: frozenset[str], user_sized: bool
+    inputs: SizingInputs,
+    config: Config,
+    explicit_names: frozenset[str],
+    user_sized: bool,
+    task_settings: Sequence[SuggestedSetting],
 ) -> Iterator[SuggestedSetting]:
     vocab_size = next((vocab_size for max_pairs, vocab_size in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE)
     yield SuggestedSetting("data.vocab_size", vocab_size, f"{inputs.pairs:,} pairs")
@@ -124,12 +131,7 @@ def _suggest(
     yield SuggestedSetting("train.learning_rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield SuggestedSetting("train.warmup", warmup, f"about {steps:,} steps")
-    if inputs.pairs >= MIN_PAIRS_TO_ALIGN and not config.train.init_from:
-        yield SuggestedSetting(
-            "train.guided_alignment",
-            GUIDED_ALIGNMENT_WEIGHT,
-            "guided alignment speeds up the first epochs",
-        )
+    yield from task_settings
     validate_every = min(2000, max(100, steps // 25))
     yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")

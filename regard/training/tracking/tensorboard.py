@@ -62,9 +62,10 @@ def _step_values(step: Step) -> Iterator[Summary.Value]:
 def _validation_values(validation: Validation) -> Iterator[Summary.Value]:
     yield scalar_value("dev/loss", validation.loss)
     yield scalar_value("dev/accuracy", validation.accuracy)
-    if validation.bleu is not None:
-        yield scalar_value("dev/bleu", validation.bleu.value)
-        yield text_value("dev/bleu_signature", f"{validation.bleu.signature}, by greedy decoding")
+    if validation.score is not None:
+        tag = f"dev/{validation.score.name.lower().replace(' ', '_')}"
+        yield scalar_value(tag, validation.score.value)
+        yield text_value(f"{tag}_signature", validation.score.signature)
 
 
 def _evaluation_values(set_name: str, evaluation: Evaluation) -> Iterator[Summary.Value]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.jobs.train.training_data import count_epoch_batches
+from regard.jobs.train.epochs import count_epoch_batches
 from regard.run import Run
 from regard.training import log
 from regard.training.loop import Step
@@ -76,7 +76,7 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
         if isinstance(record, Step):
             steps.append(CurvePoint(x, record.loss, 100 * record.accuracy))
         else:
-            bleu = record.bleu.value if record.bleu else None
+            bleu = record.score.value if record.score else None
             validations.append(CurvePoint(x, record.loss, 100 * record.accuracy, bleu))
     return LogCurves(steps, validations)
 

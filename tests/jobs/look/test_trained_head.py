@@ -12,10 +12,10 @@ from regard.display.views.heads import format_heads
 from regard.display.views.look import format_inspection
 from regard.jobs.load import load
 from regard.jobs.look.heads import HeadTable
+from regard.jobs.tasks.translation.data import open_training_data
 from regard.jobs.train.fit import train_run
 from regard.jobs.train.head_history import read_head_history
 from regard.jobs.train.head_recorder import HeadRecorder
-from regard.jobs.train.training_data import open_training_data
 from regard.run import Run
 from tests.jobs.conftest import TINY
 

@@ -7,8 +7,8 @@ import pytest
 from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError
+from regard.jobs.tasks.translation.prepare import measure_training_text, write_texts
 from regard.jobs.train.estimate import choose_missing_settings, estimate_files
-from regard.jobs.train.prepare import measure_training_text, write_texts
 from regard.run import Run
 
 

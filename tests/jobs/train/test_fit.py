@@ -342,7 +342,7 @@ def test_a_file_with_no_usable_pair_is_refused(tmp_path, tiny):
 
 def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
     from regard.data.batch import batches_by_length
-    from regard.jobs.train.training_data import open_training_data
+    from regard.jobs.tasks.translation.data import open_training_data
     from regard.tasks.translate.loss import TranslationLoss
 
     config = tiny("train.steps=3")
@@ -360,7 +360,7 @@ def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     from regard.data.batch import collate
     from regard.data.tokenizer import PAD
     from regard.evaluation import evaluate
-    from regard.jobs.train.training_data import open_training_data
+    from regard.jobs.tasks.translation.data import open_training_data
 
     config = tiny("train.steps=3")
     train(tmp_path / "run", config)

@@ -10,7 +10,7 @@ from regard import config as settings
 from regard.data.corpora import english_french
 from regard.data.store import Texts
 from regard.errors import RegardError
-from regard.jobs.train.prepare import write_texts
+from regard.jobs.tasks.translation.prepare import write_texts
 from regard.run import Run
 
 PAIRS = [(pair.source, pair.target) for pair in english_french.generate(40, 5)]

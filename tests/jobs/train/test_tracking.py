@@ -52,7 +52,7 @@ def logged_curves(run: Run) -> dict[str, list[tuple[int, float]]]:
         "train/tokens_per_second": [(s.number, s.tokens / s.seconds) for s in steps],
         "dev/loss": [(v.step, v.loss) for v in validations],
         "dev/accuracy": [(v.step, v.accuracy) for v in validations],
-        "dev/bleu": [(v.step, v.bleu.value) for v in validations if v.bleu],
+        "dev/bleu": [(v.step, v.score.value) for v in validations if v.score],
     }
     if run.finished():
         set_name = "test" if run.scores("test").exists() else "dev"
@@ -95,7 +95,7 @@ def test_scores_travel_with_their_signatures(tmp_path, tiny):
     def text(tag: str) -> str:
         return b"".join(events.Tensors(tag)[0].tensor_proto.string_val).decode()
 
-    assert text("dev/bleu_signature").startswith(log.read_validations(run.log)[0].bleu.signature)
+    assert text("dev/bleu_signature").startswith(log.read_validations(run.log)[0].score.signature)
     assert text("test/final_scores") == "\n".join(f"- {s}" for s in read_scores(run, "test").scores.values())
 
 

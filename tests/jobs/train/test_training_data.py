@@ -6,8 +6,8 @@ import pytest
 
 from regard.data.batch import DataPosition
 from regard.jobs.train import fit
+from regard.jobs.train.epochs import count_epoch_batches
 from regard.jobs.train.events import TrainingFinished
-from regard.jobs.train.training_data import count_epoch_batches
 from regard.run import Run
 from regard.training.loop import Step
 from regard.tuning.analysis.curves import read_log_curves

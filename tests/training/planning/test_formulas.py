@@ -10,13 +10,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard import config as settings
 from regard.config import Config, ModelConfig
 from regard.data.tokenizer import PAD
+from regard.jobs.tasks.translation.task import TASK
 from regard.model.build import build
 from regard.model.modules import count_parameters
 from regard.training.alarms import SLOW_SECONDS, ThroughputMonitor, TrainingMonitor
 from regard.training.planning.budget import Budget
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes, training_flops
 from regard.training.planning.estimate import estimate_training, format_minutes, matmul_efficiency
-from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs, default_learning_rate, suggest_settings
+from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs, default_learning_rate
 from regard.training.validate import Validation
 
 S, T, V = 7, 11, 29
@@ -59,7 +60,7 @@ def test_a_size_is_chosen_from_its_number_of_tokens_on():
             target_bytes = round(tokens * 3.5)
             inputs = SizingInputs(100_000, target_bytes, target_bytes, 1e15)
             config = settings.override(Config(), ["train.steps=150000"])
-            found = {choice.name: choice.value for choice in suggest_settings(inputs, config)}
+            found = {choice.name: choice.value for choice in TASK.suggest_settings(inputs, config)}
             assert inputs.target_tokens == tokens
             assert (found["model.dim"], found["model.layers"]) == (chosen.dim, chosen.layers), tokens
 
@@ -126,7 +127,7 @@ def test_times_are_said_in_the_unit_that_fits():
 def suggested(pairs: int = 29_000, *changes: str, memory: int = 0, flops: float = 1.2e11) -> dict[str, object]:
     inputs = SizingInputs(pairs, 92 * pairs, 97 * pairs, flops, memory)
     config = settings.override(Config(), list(changes))
-    return {choice.name: choice.value for choice in suggest_settings(inputs, config)}
+    return {choice.name: choice.value for choice in TASK.suggest_settings(inputs, config)}
 
 
 def test_larger_models_need_more_text_more_steps_and_have_more_parameters():
@@ -185,7 +186,7 @@ def test_a_model_whose_steps_would_take_too_long_is_not_chosen():
             ).steps
             >= preset.min_steps
         ]
-        found = {choice.name: choice.value for choice in suggest_settings(inputs, config)}
+        found = {choice.name: choice.value for choice in TASK.suggest_settings(inputs, config)}
         assert (found["model.dim"], found["model.layers"]) == (enough[-1].dim, enough[-1].layers)
         chosen.append(enough[-1])
     assert len(set(chosen)) > 2

@@ -6,7 +6,8 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
-from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs, suggest_settings
+from regard.jobs.tasks.translation.task import TASK
+from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs
 
 
 def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> SizingInputs:
@@ -19,12 +20,12 @@ def limited(minutes: float | None = 60, steps: int | None = None, *changes: str)
 
 
 def chosen(given: SizingInputs, config: Config | None = None) -> dict[str, object]:
-    return {choice.name: choice.value for choice in suggest_settings(given, config or limited())}
+    return {choice.name: choice.value for choice in TASK.suggest_settings(given, config or limited())}
 
 
 def test_every_choice_is_a_setting_and_has_a_reason():
     for given, config in ((facts(300), limited()), (facts(), limited()), (facts(3_000_000), limited(None, 10))):
-        choices = suggest_settings(given, config)
+        choices = TASK.suggest_settings(given, config)
         sized = settings.override(config, [f"{c.name}={c.value}" for c in choices])
         assert sized.model.dim % sized.model.heads == 0
         assert all(choice.reason for choice in choices)
@@ -83,7 +84,9 @@ def test_a_batch_fits_into_memory():
     little = facts(memory=300_000_000)
     assert chosen(facts())["train.batch_tokens"] == 1024
     assert 128 <= chosen(little)["train.batch_tokens"] < 1024
-    assert "memory" in next(c.reason for c in suggest_settings(little, limited()) if c.name == "train.batch_tokens")
+    assert "memory" in next(
+        c.reason for c in TASK.suggest_settings(little, limited()) if c.name == "train.batch_tokens"
+    )
 
 
 @pytest.mark.parametrize("preset", SIZE_PRESETS, ids=lambda preset: str(preset.dim))
@@ -98,5 +101,5 @@ def test_the_printed_config_file_leaves_open_what_is_chosen(capsys):
     print_settings()
     printed = settings.build(tomllib.loads(capsys.readouterr().out))
     inputs = SizingInputs(30_000, 900_000, 900_000, 1e11)
-    chosen = {choice.name for choice in suggest_settings(inputs, printed)}
-    assert chosen == {choice.name for choice in suggest_settings(inputs)} == CHOSEN_SETTINGS
+    chosen = {choice.name for choice in TASK.suggest_settings(inputs, printed)}
+    assert chosen == {choice.name for choice in TASK.suggest_settings(inputs, Config())} == CHOSEN_SETTINGS

@@ -30,7 +30,7 @@ from tests.tuning.synthetic import study_of
 
 def record(kind: str, **fields) -> dict:
     step = {"data_position": [0, 0], "tokens": 9, "learning_rate": 1.0, "grad_norm": 1.0, "accuracy": 0.25}
-    validation = {"accuracy": 0.5, "bleu": None}
+    validation = {"accuracy": 0.5, "score": None}
     return {"kind": kind, **(step if kind == "step" else validation), **fields}
 
 

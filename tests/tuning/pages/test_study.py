@@ -174,7 +174,7 @@ def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuff
     weights.write({"a": torch.zeros(2, 3)}, run.average_weights)
     summary = summarize_run(run, None, unigram=5.8)
     assert (
-        summary.collapse_reason == "" and summary.shuffled_source_loss == shuffled
+        summary.collapse_reason == "" and summary.shuffled_input_loss == shuffled
     )  # its last validation alone would count as a collapse
     last = read_validations(run.log)[-1]
     assert "of a unigram model" in diagnose_collapse(last, 5.8, None)

@@ -1,7 +1,6 @@
 """Files -> a store of texts and tokens, and tokenizers, inside the run. Done once; a resumed run finds them there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from regard.config import Config
@@ -14,22 +13,12 @@ from regard.errors import ConfigError, DataError
 from regard.formats import Pair, read_pairs
 from regard.jobs.contamination import TrainingSources, describe_contamination, load_trained_sources
 from regard.jobs.load import load_tokenizer, load_tokenizers
+from regard.jobs.tasks.task import TextSize
 from regard.jobs.train.training_data import read_texts_manifest
 from regard.progress import stage, track
 from regard.run import Run, atomic_write
-from regard.training.planning.sizing import SuggestedSetting
 
 MAX_TOKENIZER_SENTENCES = 1_000_000
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """How the data of a run was prepared."""
-
-    notes: tuple[str, ...] = ()
-    choices: tuple[SuggestedSetting, ...] = ()
-    """The settings that the user had not set."""
-    seconds: float = 0.0
 
 
 def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
@@ -171,7 +160,7 @@ def _train_tokenizer(
     return tokenizer, [f"{label}: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={vocab_size:,}: {reason}"]
 
 
-def measure_training_text(run: Run) -> tuple[int, int, int]:
+def measure_training_text(run: Run) -> TextSize:
     """The number of pairs, and of bytes of each side, of the training texts."""
     sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
-    return len(sides[0]), sides[0].num_bytes, sides[1].num_bytes
+    return TextSize(len(sides[0]), sides[0].num_bytes, sides[1].num_bytes)

@@ -1,0 +1,151 @@
+"""What a job is to the rest of the program: how its files are read, learned from, predicted and scored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from torch import nn
+
+from regard.config import Config
+from regard.data.batch import Batches
+from regard.data.store import Corpus
+from regard.formats import Pair
+from regard.jobs.train.head_history import NullHeadRecorder
+from regard.metrics import Score
+from regard.run import Run
+from regard.tasks.loss import LossModule
+from regard.training.planning.cost import MeanLengths
+from regard.training.planning.sizing import SizingInputs, SuggestedSetting
+from regard.training.validate import Validator
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a run is trained, validated and tested on. Every example is stored as a pair of texts, input and target."""
+
+    train: Corpus
+    dev: Corpus
+    test: Corpus | None
+    notes: tuple[str, ...]
+    """What preparing the data reported."""
+    held_out: tuple[str, ...]
+    """The sets that were held out of the training files."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Rows of the output projection."""
+        raise NotImplementedError
+
+
+class TextSize(NamedTuple):
+    """The size of the training text."""
+
+    examples: int
+    source_bytes: int
+    target_bytes: int
+
+
+class TaskEvaluation(Protocol):
+    """The scores of a model on a set, of any task."""
+
+    @property
+    def scores(self) -> dict[str, Score]: ...
+
+    @property
+    def loss(self) -> float | None: ...
+
+
+LossFactory = Callable[[nn.Module], LossModule]
+
+
+class Task(Protocol):
+    """A job. Its settings are in the config; it has no state of its own."""
+
+    name: str
+    example: str
+    """What files consist of: pair, text, sentence, document."""
+    unit: str
+    """What the loss is averaged over: target token, text, word …"""
+    metrics: tuple[str, ...]
+    """What `train.metric` may name: loss, and the score of predictions for dev, if there is one."""
+    architectures: tuple[str, ...]
+    """The architectures that a model may have; the first is the default."""
+
+    def require_files(self, config: Config) -> None:
+        """Refuse settings without training files."""
+        ...
+
+    def write_texts(self, run: Run, config: Config) -> None:
+        """Read every file, drop what cannot be learned from, hold out the missing sets, and store the texts."""
+        ...
+
+    def measure_texts(self, run: Run) -> TextSize:
+        """The size of the stored training texts."""
+        ...
+
+    def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
+        """A value for every setting that the user has not set."""
+        ...
+
+    def tokenize(self, run: Run, config: Config) -> None:
+        """Train the tokenizer, and store the texts as ids; labels are learned from the training texts alone."""
+        ...
+
+    def open_data(self, run: Run, config: Config) -> TrainingData:
+        """Open what `write_texts` and `tokenize` have written; texts and ids are memory-mapped."""
+        ...
+
+    def mean_lengths(self, data: Any) -> MeanLengths:
+        """The mean number of tokens of an input and of a target."""
+        ...
+
+    def require_memory(self, config: Config, data: Any) -> None:
+        """Refuse a model that does not fit into memory."""
+        ...
+
+    def build_model(self, config: Config, data: Any) -> nn.Module:
+        """A randomly initialized model; the same for the same seed."""
+        ...
+
+    def build_loss_factory(self, config: Config, data: Any, padding_free: bool) -> LossFactory:
+        """A function from a model to its loss module; what is fitted for it is fitted once."""
+        ...
+
+    def build_batches(self, config: Config, data: Any) -> Batches:
+        """The batches of training; their order and their noise depend on the seed alone."""
+        ...
+
+    def build_predictor(self, model: Any, config: Config, data: Any) -> Any:
+        """What predicts with the weights of a model as they are."""
+        ...
+
+    def build_validator(self, loss_module: LossModule, predictor: Any, config: Config, data: Any) -> Validator: ...
+
+    def build_head_recorder(self, run: Run, config: Config, model: Any, data: Any) -> NullHeadRecorder:
+        """What measures attention heads in training (`train.head_stats_every`)."""
+        ...
+
+    def baseline_loss(self, config: Config, data: Any) -> float:
+        """The dev loss of a model that knows only the frequency of each target."""
+        ...
+
+    def load_predictor(self, folder: Path, device: str) -> Any:
+        """What predicts with the best weights of a run."""
+        ...
+
+    def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
+        """Predict for stored examples, and score the predictions; nothing is written."""
+        ...
+
+    def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None:
+        """Write the scores of a set into the run; `files` are those that it was read from."""
+        ...
+
+    def write_report(self, run: Run, predictor: Any, evaluation: Any, set_name: str, epochs: float) -> None:
+        """Write report.html of a run that has trained for this many epochs."""
+        ...
+
+    def plan_notes(self, config: Config, data: Any) -> list[str]:
+        """What the user should know before training begins."""
+        ...

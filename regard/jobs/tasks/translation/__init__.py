@@ -1,0 +1,1 @@
+"""Translation as a task."""

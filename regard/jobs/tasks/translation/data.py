@@ -1,0 +1,43 @@
+"""The prepared data of a translator: its corpora and tokenizers, opened."""
+
+from dataclasses import dataclass
+
+from regard.config import Config
+from regard.data.batch import Batches, TranslationCollator
+from regard.data.store import open_corpus
+from regard.data.tokenizer import Tokenizers
+from regard.jobs.load import load_tokenizers
+from regard.jobs.tasks.task import TrainingData
+from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
+from regard.run import Run
+
+
+@dataclass(frozen=True)
+class TranslationData(TrainingData):
+    """Pairs of sentences, and the tokenizers of both sides."""
+
+    tokenizers: Tokenizers
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizers.target.vocab_size
+
+
+def open_training_data(run: Run, config: Config) -> TranslationData:
+    """Open data that `regard.jobs.tasks.translation.prepare` has written; texts and tokens are memory-mapped."""
+    tokenizers = load_tokenizers(run, config)
+    corpora = open_sets(run, lambda name: open_corpus(run.store, name, tokenizers))
+    held_out = read_texts_manifest(run).held_out
+    return TranslationData(corpora["train"], corpora["dev"], corpora.get("test"), read_notes(run), held_out, tokenizers)
+
+
+def build_batches(config: Config, data: TranslationData) -> Batches:
+    """The batches of a run; their order depends on its seed alone."""
+    return Batches(
+        data.train,
+        TranslationCollator(data.tokenizers, config.data.subword_regularization, config.data.max_length),
+        max_tokens=config.train.batch_tokens,
+        max_length=config.data.max_length,
+        seed=config.train.seed,
+        concat_augment=config.data.concat_augment,
+    )

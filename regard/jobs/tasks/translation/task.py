@@ -1,0 +1,171 @@
+"""Translation behind the protocol of a task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import nn
+
+from regard.config import Config
+from regard.data import ibm_model1
+from regard.data.batch import Batches, batches_by_length
+from regard.data.store import Corpus
+from regard.data.unigram import unigram_loss
+from regard.decode import GreedySearch
+from regard.evaluation import Evaluation
+from regard.formats import Pair
+from regard.jobs.evaluate import evaluate_translator, write_scores
+from regard.jobs.load import load, new_model, require_memory
+from regard.jobs.tasks.task import LossFactory, TextSize
+from regard.jobs.tasks.translation import data as translation_data
+from regard.jobs.tasks.translation import prepare
+from regard.jobs.tasks.translation.data import TranslationData
+from regard.jobs.text_statistics import write_statistics
+from regard.jobs.train.head_history import NullHeadRecorder
+from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
+from regard.model.transformer import EncoderDecoder
+from regard.run import Run
+from regard.tasks.loss import LossModule
+from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
+from regard.tasks.translate.loss import TranslationLoss
+from regard.tasks.translate.translator import Translator
+from regard.training.planning.cost import MeanLengths
+from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
+from regard.training.validate import DevPredictions, Validator
+
+GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
+
+
+@dataclass(frozen=True)
+class GreedyTranslations:
+    """Greedy translations of the first dev sentences, scored by BLEU."""
+
+    translator: Translator
+    dev: Corpus
+    sentences: int
+    tokenization: Tokenization
+
+    def __call__(self) -> DevPredictions:
+        pairs = self.dev.pairs(self.sentences)
+        if not pairs:
+            return DevPredictions()
+        translations = self.translator.translate([pair.source for pair in pairs], GreedySearch(scored=False))
+        num_sources = len({pair.source for pair in pairs})
+        distinct_ratio = len(set(translations)) / num_sources if num_sources > 4 else None
+        bleu = corpus_bleu(translations, [pair.target for pair in pairs], self.tokenization)
+        score = replace(bleu, signature=f"{bleu.signature}, by greedy decoding")
+        return DevPredictions(score, distinct_ratio, len(pairs))
+
+
+@dataclass(frozen=True)
+class TranslateTask:
+    """A source text -> a target text, by an encoder-decoder."""
+
+    name: str = "translate"
+    example: str = "pair"
+    unit: str = "target token"
+    metrics: tuple[str, ...] = ("loss", "bleu")
+    architectures: tuple[str, ...] = ("encoder-decoder",)
+
+    def require_files(self, config: Config) -> None:
+        prepare.require_training_files(config)
+
+    def write_texts(self, run: Run, config: Config) -> None:
+        prepare.write_texts(run, config)
+        write_statistics(run, config)
+
+    def measure_texts(self, run: Run) -> TextSize:
+        return prepare.measure_training_text(run)
+
+    def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
+        if inputs.pairs < MIN_PAIRS_TO_ALIGN or config.train.init_from:
+            return suggest_settings(inputs, config)
+        reason = "guided alignment speeds up the first epochs"
+        return suggest_settings(
+            inputs, config, [SuggestedSetting("train.guided_alignment", GUIDED_ALIGNMENT_WEIGHT, reason)]
+        )
+
+    def tokenize(self, run: Run, config: Config) -> None:
+        prepare.tokenize_corpora(run, config)
+
+    def open_data(self, run: Run, config: Config) -> TranslationData:
+        return translation_data.open_training_data(run, config)
+
+    def mean_lengths(self, data: TranslationData) -> MeanLengths:
+        pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
+        return MeanLengths(*(len(side.values) / pairs + 1 for side in sides))  # EOS included
+
+    def require_memory(self, config: Config, data: TranslationData) -> None:
+        require_memory(config, data.tokenizers)
+
+    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder:
+        return new_model(config, data.tokenizers)
+
+    def build_loss_factory(self, config: Config, data: TranslationData, padding_free: bool) -> LossFactory:
+        guided_alignment = _build_guided_alignment(config, data) if config.train.guided_alignment else None
+
+        def build_loss(model: nn.Module) -> LossModule:
+            assert isinstance(model, EncoderDecoder)
+            return TranslationLoss(model, config.train.label_smoothing, padding_free, guided_alignment)
+
+        return build_loss
+
+    def build_batches(self, config: Config, data: TranslationData) -> Batches:
+        return translation_data.build_batches(config, data)
+
+    def build_predictor(self, model: EncoderDecoder, config: Config, data: TranslationData) -> Translator:
+        return Translator(model, data.tokenizers)
+
+    def build_validator(
+        self, loss_module: LossModule, predictor: Translator, config: Config, data: TranslationData
+    ) -> Validator:
+        translations = GreedyTranslations(
+            predictor, data.dev, config.train.validation_sentences, _choose_tokenization(config, data)
+        )
+        return Validator(
+            loss_module,
+            lambda: (batch for _, batch in batches_by_length(data.dev, config.train.batch_tokens)),
+            translations,
+        )
+
+    def build_head_recorder(
+        self, run: Run, config: Config, model: EncoderDecoder, data: TranslationData
+    ) -> NullHeadRecorder:
+        from regard.jobs.train.head_recorder import HeadRecorder  # imports the whole of regard.inspection
+
+        return HeadRecorder(run, model, data, config.train.head_stats_every)
+
+    def baseline_loss(self, config: Config, data: TranslationData) -> float:
+        return unigram_loss(data.train.target_ids, data.dev.target_ids, data.vocab_size)
+
+    def load_predictor(self, folder: Path, device: str) -> Translator:
+        return load(folder, device)
+
+    def evaluate(self, run: Run, predictor: Translator, pairs: Sequence[Pair]) -> Evaluation:
+        return evaluate_translator(run, predictor, pairs)
+
+    def write_scores(self, run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
+        write_scores(run, name, evaluation, files)
+
+    def write_report(
+        self, run: Run, predictor: Translator, evaluation: Evaluation, set_name: str, epochs: float
+    ) -> None:
+        from regard.jobs.report import write_report  # draws attention, for which it imports regard.inspection
+
+        write_report(run, run.load_config(), predictor, evaluation, set_name, epochs)
+
+    def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
+        description = _choose_tokenization(config, data).describe()
+        return [description] if description else []
+
+
+def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:
+    table = ibm_model1.fit_corpus(data.train, data.tokenizers.source.vocab_size)
+    return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))
+
+
+def _choose_tokenization(config: Config, data: TranslationData) -> Tokenization:
+    return choose_tokenization(config.data.target, data.dev.target)
+
+
+TASK = TranslateTask()
