@@ -8,16 +8,10 @@ from torch import Tensor
 
 from regard.data.wordpiece import WordPiece
 from regard.model.modules import device_of, evaluation_mode
-from regard.model.single_stack import EncoderOnly
+from regard.model.single_stack import EncoderOnly, mean_pooling
 from regard.runtime.attention import use_fused_attention
 
 BATCH_TOKENS = 4096
-
-
-def mean_pooling(states: Tensor, attention_mask: Tensor) -> Tensor:
-    """The mean state of each text's unmasked tokens, 0 where there is none: (B, T, D), (B, T) -> (B, D)."""
-    mask = attention_mask[:, :, None].to(states.dtype)
-    return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
 
 class Embedder:

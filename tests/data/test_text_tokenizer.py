@@ -9,7 +9,7 @@ from regard.data.tokenizer import EOS, train_tokenizer
 from regard.data.wordpiece import WordPiece, from_vocab
 
 TEXTS = ["the cat sees the dog", "the kings sleep .", "kings see [MASK] cats"] * 5
-PIECES = "the king ##s sleep ##ing . cat dog see a b c".split()
+PIECES = ["the", "king", "##s", "sleep", "##ing", ".", "cat", "dog", "see", "a", "b", "c"]
 
 
 def make_wordpiece() -> WordPiece:
