@@ -88,12 +88,17 @@ class Tokenizer:
         return halves
 
     def _score(self, i: int) -> float:
-        """Log-probability of a token."""
-        return float(self._processor.get_score(i))
+        """Log-probability of a token; -inf for a control symbol, which no text has."""
+        return -math.inf if self._processor.is_control(i) else float(self._processor.get_score(i))
 
     @staticmethod
     def _both_in_vocab(vocab: dict[str, int], name: str, position: int) -> bool:
         return name[:position] in vocab and name[position:] in vocab
+
+    def find_control_symbol(self, token: str) -> int | None:
+        """The id of a token that no text is encoded with, such as [MASK]; None where the vocabulary has none."""
+        i = int(self._processor.piece_to_id(token))  # the unknown token, which is no control symbol, if it is missing
+        return i if self._processor.is_control(i) else None
 
     def covers(self, character: str) -> bool:
         """Whether the vocabulary has a character: not as bytes, and not as the unknown token."""
@@ -132,20 +137,25 @@ class Tokenizers:
         return self.source.vocabulary is self.target.vocabulary
 
 
-def train_tokenizer(texts: Iterable[str], vocab_size: int, model_type: str) -> Tokenizer:
-    """Train a tokenizer on these texts. Its vocabulary is smaller than requested if the texts have fewer tokens."""
+def train_tokenizer(
+    texts: Iterable[str], vocab_size: int, model_type: str, control_symbols: Sequence[str] = ()
+) -> Tokenizer:
+    """Train a tokenizer on these texts. Its vocabulary is smaller than requested if the texts have fewer tokens.
+
+    Control symbols are tokens that no text is encoded with: [MASK] of masked language models.
+    """
     nonblank_texts = [text for text in texts if text.strip()]
     if not nonblank_texts:
         raise DataError("no text to train a tokenizer on")
     try:
-        return Tokenizer(_train(nonblank_texts, vocab_size, model_type))
+        return Tokenizer(_train(nonblank_texts, vocab_size, model_type, control_symbols))
     except RuntimeError as error:
         # Too many tokens for the text, or too few for its letters: SentencePiece names a size that works.
         size_hint = re.search(r"value <= (\d+)|required_chars\. \d+ vs (\d+)", str(error))
         if size_hint is None:
             raise DataError(f"SentencePiece could not train a tokenizer: {error}") from None
         size = int(size_hint[1]) if size_hint[1] else int(int(size_hint[2]) * 1.1) + RESERVED_TOKENS
-        return Tokenizer(_train(nonblank_texts, size, model_type))
+        return Tokenizer(_train(nonblank_texts, size, model_type, control_symbols))
 
 
 def subsample(texts: Iterable[str], stride: int) -> Iterable[str]:
@@ -153,7 +163,7 @@ def subsample(texts: Iterable[str], stride: int) -> Iterable[str]:
     return (text for i, text in enumerate(texts) if i % stride == 0)
 
 
-def _train(texts: list[str], vocab_size: int, model_type: str) -> bytes:
+def _train(texts: list[str], vocab_size: int, model_type: str, control_symbols: Sequence[str]) -> bytes:
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -169,6 +179,7 @@ def _train(texts: list[str], vocab_size: int, model_type: str) -> bytes:
         unk_id=UNK,
         bos_id=BOS,
         eos_id=EOS,
+        control_symbols=list(control_symbols),
         minloglevel=2,
     )
     return out.getvalue()

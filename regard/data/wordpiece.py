@@ -4,11 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from regard.data.text_tokenizer import MASK_TOKEN, EncodedWords, types_after
 from regard.errors import ConfigError, DataError
 from regard.files import parse_json
 
 PAD_TOKEN = "[PAD]"
-REQUIRED_TOKENS = ("[UNK]", "[CLS]", "[SEP]")
+SEPARATOR = "[SEP]"
+REQUIRED_TOKENS = ("[UNK]", "[CLS]", SEPARATOR)
+CONTINUATION = "##"  # of a word: the prefix of tokens that do not begin one
 
 
 class WordPiece:
@@ -33,6 +36,9 @@ class WordPiece:
                 f"tokenizer.json: has no token {PAD_TOKEN}, so texts of different lengths cannot be embedded"
             )
         self.pad_id = int(pad_id)
+        self.mask_id: int | None = self._tokenizer.token_to_id(MASK_TOKEN)
+        special_ids = map(self._tokenizer.token_to_id, (PAD_TOKEN, "[CLS]", SEPARATOR, MASK_TOKEN))
+        self.special_ids = frozenset(i for i in special_ids if i is not None)
 
     @property
     def vocab_size(self) -> int:
@@ -40,17 +46,36 @@ class WordPiece:
 
     def encode(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
         """The ids of each text with its special tokens, truncated to `max_length`."""
-        self._tokenizer.enable_truncation(max_length)
-        try:
-            return [list(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
-        except BaseException as error:
-            raise _damaged(error) from None
+        return [list(encoding.ids) for encoding in self._encode_batch(list(texts), max_length)]
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]], max_length: int) -> list[list[int]]:
+        """The ids of each pair as one sequence: [CLS] first [SEP] second [SEP]; the longer one is truncated first."""
+        return [list(encoding.ids) for encoding in self._encode_batch(list(pairs), max_length)]
+
+    def encode_words(self, sentences: Sequence[Sequence[str]], max_length: int) -> list[EncodedWords]:
+        """The ids of each sentence, its words encoded one by one."""
+        rows = [list(words) for words in sentences]
+        encodings = self._encode_batch(rows, max_length, is_pretokenized=True)
+        return [_locate_words(encoding, len(row)) for encoding, row in zip(encodings, rows, strict=True)]
+
+    def token_type_ids(self, ids: Sequence[int]) -> list[int]:
+        """0 for the tokens of the first text, 1 for those of the second."""
+        return types_after(ids, self._tokenizer.token_to_id(SEPARATOR))
+
+    def starts_word(self, ids: Sequence[int]) -> list[bool]:
+        """Whether each token begins a word."""
+        tokens = zip(ids, self.convert_ids_to_tokens(ids), strict=True)
+        return [i not in self.special_ids and not token.startswith(CONTINUATION) for i, token in tokens]
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """The characters of `text` that each token covers; a special token covers none."""
+        (encoding,) = self._encode_batch([text], max_length)
+        return [(int(a), int(b)) for a, b in encoding.offsets]
+
+    def _encode_batch(self, inputs: list[Any], max_length: int, is_pretokenized: bool = False) -> list[Any]:
         self._tokenizer.enable_truncation(max_length)
         try:
-            return [(int(a), int(b)) for a, b in self._tokenizer.encode(text).offsets]
+            return list(self._tokenizer.encode_batch(inputs, is_pretokenized=is_pretokenized))
         except BaseException as error:
             raise _damaged(error) from None
 
@@ -60,6 +85,14 @@ class WordPiece:
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         """The text of each token."""
         return [str(self._tokenizer.id_to_token(int(i))) for i in ids]
+
+
+def _locate_words(encoding: Any, num_words: int) -> EncodedWords:
+    first_tokens = [-1] * num_words
+    for position, word in enumerate(encoding.word_ids):
+        if word is not None and first_tokens[word] < 0:
+            first_tokens[word] = position
+    return EncodedWords(list(encoding.ids), first_tokens)
 
 
 def _damaged(error: BaseException) -> BaseException:

@@ -16,7 +16,14 @@ from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNo
 from regard.model.positions import Positions, SelectedHeads
 from regard.model.positions.build import AttentionShape, find_scheme
 from regard.model.projection import Projection
-from regard.model.single_stack import DecoderOnly, EncoderOnly, Pooler
+from regard.model.single_stack import (
+    DecoderOnly,
+    EncoderOnly,
+    FirstTokenPooling,
+    LastTokenPooling,
+    MeanPooling,
+    Pooler,
+)
 from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
 from regard.model.variants import GatedFeedForward, RMSNorm, TokenTypes, gelu_tanh, hard_attention
 from regard.plugins import explain_failures
@@ -30,6 +37,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
 ATTENDS: dict[str, AttentionFunction] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
 RESIDUALS = {"pre": PreNorm, "post": PostNorm}
+POOLINGS: dict[str, Callable[[int], nn.Module]] = {
+    "mean": lambda dim: MeanPooling(),
+    "first": lambda dim: FirstTokenPooling(),
+    "last": lambda dim: LastTokenPooling(),
+    "pooler": Pooler,
+}
+LABEL_STD = 0.02  # of the weights of fresh labels, all about equally likely at first.  Devlin et al. 2019
 
 
 def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: int) -> EncoderDecoder:
@@ -43,20 +57,27 @@ def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: 
     return EncoderDecoder(encoder, decoder, _projection(c, target_table), pad)
 
 
-def build_encoder(c: ModelConfig, vocab_size: int, pad: int) -> EncoderOnly:
-    """A fresh encoder without a decoder."""
-    return EncoderOnly(*_single_stack(c, "encoder", vocab_size), pad, Pooler(c.dim) if c.pooler else None)
+def build_encoder(
+    c: ModelConfig, vocab_size: int, pad: int, num_labels: int | None = None, pooling: str | None = None
+) -> EncoderOnly:
+    """A fresh encoder without a decoder. With `num_labels`, its output predicts labels instead of tokens."""
+    pool = POOLINGS[pooling or ("pooler" if c.pooler else "first")](c.dim)
+    return EncoderOnly(*_single_stack(c, "encoder", vocab_size, num_labels), pad, pool)
 
 
-def build_decoder(c: ModelConfig, vocab_size: int, pad: int) -> DecoderOnly:
-    """A fresh causal language model."""
-    return DecoderOnly(*_single_stack(c, "decoder", vocab_size), pad)
+def build_decoder(
+    c: ModelConfig, vocab_size: int, pad: int, num_labels: int | None = None, pooling: str | None = None
+) -> DecoderOnly:
+    """A fresh causal language model. With `num_labels`, its output predicts labels instead of tokens."""
+    return DecoderOnly(*_single_stack(c, "decoder", vocab_size, num_labels), pad, POOLINGS[pooling or "last"](c.dim))
 
 
-def _single_stack(c: ModelConfig, name: str, vocab_size: int) -> tuple[TransformerStack, Projection]:
+def _single_stack(
+    c: ModelConfig, name: str, vocab_size: int, num_labels: int | None
+) -> tuple[TransformerStack, Projection]:
     parts = _StackParts(c, name)
     table = _token_table(vocab_size, parts.embedding_width)
-    projection = _projection(c, table)
+    projection = _projection(c, table) if num_labels is None else _label_projection(c, num_labels)
     return TransformerStack(parts.embedding(table), parts.layers(_encoder_layer), _final_norm(c)), projection
 
 
@@ -92,6 +113,10 @@ def _projection(c: ModelConfig, table: nn.Embedding) -> Projection:
     tied = c.tie_embeddings and table.embedding_dim == c.dim
     weight = table.weight if tied else _token_table(table.num_embeddings, c.dim).weight
     return Projection(weight, c.output_bias)
+
+
+def _label_projection(c: ModelConfig, num_labels: int) -> Projection:
+    return Projection(nn.Parameter(torch.randn(num_labels, c.dim) * LABEL_STD), biased=True)
 
 
 def _embedding(c: ModelConfig, tokens: nn.Embedding, positions: Positions) -> TokenEmbedding:

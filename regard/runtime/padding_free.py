@@ -1,10 +1,12 @@
 """The forward pass without padding: the same weights and the same numbers as the plain model, in less time.
 
 `EncoderDecoder` defines what is computed. `PaddingFreeForward` leaves padding out of everything but attention, computes
-linear layers with the same input as one product, and uses the operations of `kernels`.
+linear layers with the same input as one product, and uses the operations of `kernels`. `PaddingFreeStack` does the same
+for an encoder or a decoder that stands alone.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,7 +15,8 @@ from regard.kernels import FastDropout, NoDropout, PaddingLayout, pack_heads, un
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer, Residual, Sublayer
-from regard.model.transformer import EncoderDecoder, TokenEmbedding
+from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.model.transformer import EncoderDecoder, TokenEmbedding, TransformerStack
 from regard.runtime.attention import AttentionMask, attend_heads
 from regard.runtime.linears import Linears, LiveLinears
 
@@ -50,13 +53,93 @@ class PaddingFreeForward:
         return states, forward_pass.scores
 
 
-class _ForwardPass:
-    """One forward pass, with the dropout that belongs to it."""
+class PackedStates(NamedTuple):
+    """The states of the N tokens of a batch, row after row, and where in it they are."""
 
-    def __init__(self, model: EncoderDecoder, linears: Linears, scored_layer: int | None = None):
+    states: Tensor  # (N, D)
+    layout: PaddingLayout
+
+
+class PaddingFreeStack:
+    """A model of one stack as a function from padded ids (B, T) to the states (N, D) of its tokens."""
+
+    def __init__(self, model: EncoderOnly | DecoderOnly, linears: Linears | None = None):
+        self.model = model
+        self.linears = linears or LiveLinears()
+
+    def __call__(self, ids: Tensor, token_type_ids: Tensor | None = None) -> PackedStates:
+        forward_pass = _StackPass(self.model, self.linears)
+        side = forward_pass.make_side(ids, bidirectional=not self.model.causal)
+        return PackedStates(forward_pass.stack_states(self.model.stack, ids, side, token_type_ids), side.layout)
+
+
+class _StackPass:
+    """One forward pass through stacks without a source, with the dropout that belongs to it."""
+
+    def __init__(self, model: EncoderDecoder | EncoderOnly | DecoderOnly, linears: Linears):
         self.model = model
         self.linears = linears
         self.dropout = FastDropout() if model.training else NoDropout()
+
+    def stack_states(
+        self, stack: TransformerStack, ids: Tensor, side: BatchSide, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """The states (N, D) of the tokens of a stack without a source."""
+        x = self._embed(stack.embedding, ids, side, token_type_ids)
+        for layer in stack.layers:
+            x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
+        return stack.norm(x)
+
+    def make_side(self, ids: Tensor, bidirectional: bool) -> BatchSide:
+        attention_mask = ids != self.model.pad
+        layout = PaddingLayout(attention_mask)
+        attn_mask = None if layout.full else attention_mask[:, None, None, :]
+        if not bidirectional:
+            causal_mask = masks.causal_mask(ids.shape[1], ids.device)[None, None]
+            attn_mask = causal_mask if attn_mask is None else attn_mask & causal_mask
+        mask = AttentionMask() if attn_mask is None else AttentionMask.of(attn_mask, self.model.output.weight)
+        return BatchSide(layout, mask, masks.position_ids_of(ids))
+
+    def _embed(
+        self, embedding: TokenEmbedding, ids: Tensor, side: BatchSide, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        embeddings = embedding.embed_tokens(side.layout.pack(ids))  # (N, D)
+        position_ids = side.layout.pack(
+            embedding.positions.shift_positions(side.position_ids, len(ids)).expand_as(ids)
+        )  # (N,)
+        types = None if token_type_ids is None else side.layout.pack(token_type_ids)  # (N,)
+        return self.dropout.drop(embedding.add_positions(embeddings, position_ids, types), embedding.dropout)
+
+    def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: BatchSide) -> Tensor:
+        x = self._residual(layer.self_attn_residual, x, lambda h: self._self_attn(layer.self_attn, h, side))
+        return self._residual(layer.feed_forward_residual, x, lambda h: self._feed_forward(layer, h))
+
+    def _residual(self, residual: Residual, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return residual.after(self.dropout.add(x, sublayer(residual.before(x)), residual.dropout))
+
+    def _feed_forward(self, layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
+        return self.linears.feed_forward(layer.feed_forward, x)
+
+    def _self_attn(self, attention: Attention, x: Tensor, side: BatchSide) -> Tensor:
+        qkv = self.linears(x, (attention.q_proj, attention.k_proj, attention.v_proj))
+        q, k, v = unpack_heads(qkv, side.layout, 3, attention.heads)
+        rotate = attention.positions.rotate
+        kv = KeyValues(rotate(k, side.position_ids), v, side.position_ids)
+        return self._attend(attention, rotate(q, side.position_ids), kv, side, side)
+
+    def _attend(self, attention: Attention, q: Tensor, kv: KeyValues, side: BatchSide, key_side: BatchSide) -> Tensor:
+        save_weights = torch.is_grad_enabled()  # only the backward pass needs them
+        head_outputs = attend_heads(attention, q, kv, key_side.mask, side.position_ids, save_weights)
+        return self.linears(pack_heads(head_outputs, side.layout), (attention.out_proj,))
+
+
+class _ForwardPass(_StackPass):
+    """One forward pass of an encoder-decoder."""
+
+    model: EncoderDecoder
+
+    def __init__(self, model: EncoderDecoder, linears: Linears, scored_layer: int | None = None):
+        super().__init__(model, linears)
         self.scored_attn = None if scored_layer is None else model.decoder.layers[scored_layer].cross_attn
         self.scores: Tensor | None = None
 
@@ -69,12 +152,10 @@ class _ForwardPass:
     def encode(self, ids: Tensor, side: BatchSide) -> list[KeyValues]:
         """The keys and values of the source for every decoder layer."""
         encoder, decoder = self.model.encoder, self.model.decoder
-        x = self._embed(encoder.embedding, ids, side)
-        for layer in encoder.layers:
-            x = self._encoder_layer(layer, x, side)  # type: ignore[arg-type]
         cross_attns: list[Attention] = [layer.cross_attn for layer in decoder.layers]  # type: ignore[misc]
         all_kv = self.linears(
-            encoder.norm(x), tuple(linear for cross in cross_attns for linear in (cross.k_proj, cross.v_proj))
+            self.stack_states(encoder, ids, side),
+            tuple(linear for cross in cross_attns for linear in (cross.k_proj, cross.v_proj)),
         )
         kv_by_layer = all_kv.split([2 * cross.heads * cross.head_dim for cross in cross_attns], dim=1)
         kv = (
@@ -94,27 +175,6 @@ class _ForwardPass:
             x = self._decoder_layer(layer, x, side, kv, source_side)  # type: ignore[arg-type]
         return decoder.norm(x)
 
-    def make_side(self, ids: Tensor, bidirectional: bool) -> BatchSide:
-        attention_mask = ids != self.model.pad
-        layout = PaddingLayout(attention_mask)
-        attn_mask = None if layout.full else attention_mask[:, None, None, :]
-        if not bidirectional:
-            causal_mask = masks.causal_mask(ids.shape[1], ids.device)[None, None]
-            attn_mask = causal_mask if attn_mask is None else attn_mask & causal_mask
-        mask = AttentionMask() if attn_mask is None else AttentionMask.of(attn_mask, self.model.output.weight)
-        return BatchSide(layout, mask, masks.position_ids_of(ids))
-
-    def _embed(self, embedding: TokenEmbedding, ids: Tensor, side: BatchSide) -> Tensor:
-        embeddings = embedding.embed_tokens(side.layout.pack(ids))  # (N, D)
-        position_ids = side.layout.pack(
-            embedding.positions.shift_positions(side.position_ids, len(ids)).expand_as(ids)
-        )  # (N,)
-        return self.dropout.drop(embedding.add_positions(embeddings, position_ids), embedding.dropout)
-
-    def _encoder_layer(self, layer: EncoderLayer, x: Tensor, side: BatchSide) -> Tensor:
-        x = self._residual(layer.self_attn_residual, x, lambda h: self._self_attn(layer.self_attn, h, side))
-        return self._residual(layer.feed_forward_residual, x, lambda h: self._feed_forward(layer, h))
-
     def _decoder_layer(
         self, layer: DecoderLayer, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
@@ -124,19 +184,6 @@ class _ForwardPass:
         )
         return self._residual(layer.feed_forward_residual, x, lambda h: self._feed_forward(layer, h))
 
-    def _residual(self, residual: Residual, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return residual.after(self.dropout.add(x, sublayer(residual.before(x)), residual.dropout))
-
-    def _feed_forward(self, layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
-        return self.linears.feed_forward(layer.feed_forward, x)
-
-    def _self_attn(self, attention: Attention, x: Tensor, side: BatchSide) -> Tensor:
-        qkv = self.linears(x, (attention.q_proj, attention.k_proj, attention.v_proj))
-        q, k, v = unpack_heads(qkv, side.layout, 3, attention.heads)
-        rotate = attention.positions.rotate
-        kv = KeyValues(rotate(k, side.position_ids), v, side.position_ids)
-        return self._attend(attention, rotate(q, side.position_ids), kv, side, side)
-
     def _cross_attn(
         self, attention: Attention, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
@@ -144,8 +191,3 @@ class _ForwardPass:
         if attention is self.scored_attn:
             self.scores = score(q[:, 0], kv.k[:, 0])
         return self._attend(attention, attention.positions.rotate(q, side.position_ids), kv, side, source_side)
-
-    def _attend(self, attention: Attention, q: Tensor, kv: KeyValues, side: BatchSide, key_side: BatchSide) -> Tensor:
-        save_weights = torch.is_grad_enabled()  # only the backward pass needs them
-        head_outputs = attend_heads(attention, q, kv, key_side.mask, side.position_ids, save_weights)
-        return self.linears(pack_heads(head_outputs, side.layout), (attention.out_proj,))

@@ -8,16 +8,9 @@ from torch import Tensor
 
 from regard.data.wordpiece import WordPiece
 from regard.model.modules import device_of, evaluation_mode
-from regard.model.single_stack import EncoderOnly
+from regard.model.single_stack import EncoderOnly, mean_pooling
 from regard.runtime.attention import use_fused_attention
-
-BATCH_TOKENS = 4096
-
-
-def mean_pooling(states: Tensor, attention_mask: Tensor) -> Tensor:
-    """The mean state of each text's unmasked tokens, 0 where there is none: (B, T, D), (B, T) -> (B, D)."""
-    mask = attention_mask[:, :, None].to(states.dtype)
-    return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+from regard.tasks.text_batch import batch_by_length, pad_rows
 
 
 class Embedder:
@@ -35,22 +28,8 @@ class Embedder:
         rows = self.tokenizer.encode(texts, self.max_length)
         embeddings = torch.empty(len(rows), self.model.encoder.embedding.tokens.embedding_dim)
         with evaluation_mode(self.model), torch.inference_mode():
-            for batch in _batches(rows):
-                ids = self._pad([rows[i] for i in batch]).to(device_of(self.model))
+            for batch in batch_by_length(rows):
+                ids = pad_rows([rows[i] for i in batch], self.model.pad).to(device_of(self.model))
                 mean = mean_pooling(self.model(ids), ids != self.model.pad)
                 embeddings[batch] = F.normalize(mean, dim=1).float().cpu()
         return embeddings
-
-    def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        max_length = max(map(len, rows))
-        return torch.tensor([[*row, *[self.model.pad] * (max_length - len(row))] for row in rows])
-
-
-def _batches(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Batches of texts of similar length, each within the token budget."""
-    batches: list[list[int]] = []
-    for i in sorted(range(len(rows)), key=lambda i: len(rows[i])):
-        if not batches or (len(batches[-1]) + 1) * len(rows[i]) > BATCH_TOKENS:
-            batches.append([])
-        batches[-1].append(i)
-    return batches

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+MAX_TOKENS = 4096  # of a batch of texts to predict from, padding included
 IGNORED = -100
 """The label of a token that is no target, as `ignore_index` in PyTorch."""
 
@@ -44,3 +45,13 @@ def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Tensor:
     for i, row in enumerate(rows):
         matrix[i, : len(row)] = row
     return torch.from_numpy(matrix)
+
+
+def batch_by_length(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The numbers of rows in batches of similar length, each within the token budget."""
+    batches: list[list[int]] = []
+    for i in sorted(range(len(rows)), key=lambda i: len(rows[i])):
+        if not batches or (len(batches[-1]) + 1) * len(rows[i]) > MAX_TOKENS:
+            batches.append([])
+        batches[-1].append(i)
+    return batches

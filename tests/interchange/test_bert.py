@@ -19,10 +19,10 @@ from regard.jobs.convert import import_folder
 from regard.jobs.load import load, load_encoder
 from regard.model import weights
 from regard.model.attention import Attention
+from regard.model.single_stack import mean_pooling
 from regard.model.taps import record
 from regard.run import Run
 from regard.runtime.attention import fused_attention
-from regard.tasks.embed import mean_pooling
 from tests.interchange.conftest import HF, randomise
 
 transformers = pytest.importorskip("transformers", reason=HF)
@@ -79,7 +79,7 @@ def test_all_hidden_states_are_theirs_whatever_is_padded(folder: Path, tmp_path)
         for one, other in zip(mine, out.hidden_states, strict=True):
             assert_close(one[real], other[real], rtol=0, atol=1e-10)
         assert_close(states[real], out.last_hidden_state[real], rtol=0, atol=1e-10)
-        assert_close(model.pool(states), out.pooler_output, rtol=0, atol=1e-10)
+        assert_close(model.pool(states, real), out.pooler_output, rtol=0, atol=1e-10)
 
 
 def vectors(folder: Path, texts: list[str], longest: int) -> torch.Tensor:

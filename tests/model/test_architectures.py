@@ -6,9 +6,9 @@ from torch.testing import assert_close
 
 from regard.config import ModelConfig
 from regard.data.tokenizer import PAD
-from regard.model.build import build_decoder, build_encoder
+from regard.model.build import POOLINGS, build_decoder, build_encoder
 from regard.model.taps import record
-from tests.model.conftest import SCHEMES, V, positions
+from tests.model.conftest import SCHEMES, V, padded_rows, positions
 
 
 def config(name: str, **settings: object) -> ModelConfig:
@@ -59,11 +59,42 @@ def test_token_types_mark_words_and_the_first_kind_is_meant_if_none_is_named(ids
 
 
 def test_a_pooler_is_one_more_layer_over_the_first_token():
-    states = torch.randn(2, 7, 22).double()
+    states, real = torch.randn(2, 7, 22).double(), torch.ones(2, 7).bool()
     pooled = wake(build_encoder(config("none", architecture="encoder", pooler=True), V, PAD))
     linear = pooled.pool.linear
-    assert_close(pooled.pool(states), (states[:, 0] @ linear.weight.T + linear.bias).tanh())
-    assert torch.equal(wake(build_encoder(config("none"), V, PAD)).pool(states), states[:, 0])
+    assert_close(pooled.pool(states, real), (states[:, 0] @ linear.weight.T + linear.bias).tanh())
+    assert torch.equal(wake(build_encoder(config("none"), V, PAD)).pool(states, real), states[:, 0])
+
+
+@pytest.mark.parametrize("make", [build_encoder, build_decoder])
+@pytest.mark.parametrize("pooling", [None, *POOLINGS])
+def test_a_text_has_one_state_however_it_is_padded(make, pooling):
+    model, lengths = wake(make(config("rotary"), V, PAD, 5, pooling)), [3, 11, 7, 1]
+    text = padded_rows(lengths)
+    states = model(text)
+    pooled = model.pool(states, text != PAD)
+    assert pooled.shape == (4, 22)
+    for row, length in enumerate(lengths):
+        alone = text[row : row + 1, :length]
+        assert_close(model.pool(model(alone), alone != PAD)[0], pooled[row])
+    expected = {
+        "mean": torch.stack([states[row, :length].mean(0) for row, length in enumerate(lengths)]),
+        "first": states[:, 0],
+        "last": torch.stack([states[row, length - 1] for row, length in enumerate(lengths)]),
+    }
+    if pooling != "pooler":
+        assert_close(pooled, expected[pooling or ("first" if make is build_encoder else "last")])
+
+
+@pytest.mark.parametrize("make", [build_encoder, build_decoder])
+def test_labels_are_predicted_by_an_output_of_their_own_and_the_rest_is_as_before(make):
+    language_model, classifier = make(config("learned"), V, PAD), make(config("learned"), V, PAD, 5, "mean")
+    theirs, ours = (dict(model.named_parameters()) for model in (language_model, classifier))
+    output = {"output.weight": (5, 22), "output.bias": (5,)}
+    assert {name: p.shape for name, p in ours.items() if name.startswith("output.")} == output
+    assert {name: p.shape for name, p in theirs.items()} == {n: p.shape for n, p in ours.items() if n not in output}
+    probabilities = classifier.output(classifier.pool(classifier.double()(ids := padded_rows([7, 3])), ids != PAD))
+    assert_close(probabilities.softmax(-1), torch.full((2, 5), 0.2).double(), rtol=0, atol=0.1)  # none is preferred
 
 
 def test_their_taps_are_named_like_those_of_the_whole(ids):

@@ -1,0 +1,1 @@
+"""Classification: a text, or a pair of texts -> a label, or several."""
