@@ -82,11 +82,9 @@ def _require_sizes(run: Run, config: Config, source_size: int, target_size: int,
     path = run.best_weights()
     stored = sum(map(math.prod, weights.read_shapes(run.verify(path)).values()))
     counts = compute_parameter_counts(config.model, source_size, target_size, joint)
-    is_encoder = config.model.architecture == "encoder"
-    needed = counts.encoder + counts.embeddings + counts.positions // 2 if is_encoder else counts.total
-    if needed > 2 * stored + TOLERATED_PARAMETERS:
+    if counts.total > 2 * stored + TOLERATED_PARAMETERS:
         raise RunError(
-            f"{run.config}: asks for {needed:,} parameters, but {path} has {stored:,}; one of the two is damaged or "
+            f"{run.config}: asks for {counts.total:,} parameters, but {path} has {stored:,}; one of the two is damaged or "
             f"of another run"
         )
 
