@@ -84,8 +84,8 @@ def _require_sizes(run: Run, config: Config, source_size: int, target_size: int,
     counts = compute_parameter_counts(config.model, source_size, target_size, joint)
     if counts.total > 2 * stored + TOLERATED_PARAMETERS:
         raise RunError(
-            f"{run.config}: asks for {counts.total:,} parameters, but {path} has {stored:,}; one of the two is damaged or "
-            f"of another run"
+            f"{run.config}: asks for {counts.total:,} parameters, but {path} has {stored:,}; one of the two is damaged "
+            f"or of another run"
         )
 
 

@@ -74,11 +74,14 @@ def test_a_wrong_setting_is_named_with_what_to_do(table, message):
 @pytest.mark.parametrize(
     ("architecture", "names"),
     [
-        ("encoder-decoder", "encoder.0.self encoder.1.self decoder.0.self decoder.0.cross decoder.1.self decoder.1.cross"),
+        (
+            "encoder-decoder",
+            "encoder.0.self encoder.1.self decoder.0.self decoder.0.cross decoder.1.self decoder.1.cross",
+        ),
         ("encoder", "encoder.0.self encoder.1.self"),
         ("decoder", "decoder.0.self decoder.1.self"),
     ],
-)  # fmt: skip
+)
 def test_attentions_are_those_of_the_architecture(architecture, names):
     model = config.build({"model": {"architecture": architecture, "layers": 2}}).model
     assert model.attention_names() == names.split()
