@@ -1,7 +1,7 @@
 """Byte-level BPE, the tokenizer of GPT-2 and related models, through the tokenizers library.
 
-Every byte is a token, so that any text has ids and they give it back exactly. There is no token for padding, and none is
-needed: in a causal model, no token attends to what is on its right.
+Every byte is a token, so that any text has ids and they give it back exactly. There is no token for padding, and none
+is needed: in a causal model, no token attends to what is on its right.
 """
 
 import json
@@ -22,7 +22,7 @@ def byte_characters() -> list[str]:
     """The printable character that stands for each byte in a vocabulary: itself, or one from U+0100 on."""
     characters, count = [], 0
     for byte in range(256):
-        is_printable = 0x21 <= byte <= 0x7E or (0xA1 <= byte and byte != 0xAD)
+        is_printable = 0x21 <= byte <= 0x7E or (byte >= 0xA1 and byte != 0xAD)
         characters.append(chr(byte if is_printable else 0x100 + count))
         count += not is_printable
     return characters
@@ -123,5 +123,7 @@ def _require_unicode(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise DataError(f"a text has {text[error.start]!a} at character {error.start + 1:,}, which is no text") from None
+        raise DataError(
+            f"a text has {text[error.start]!a} at character {error.start + 1:,}, which is no text"
+        ) from None
     return text

@@ -15,8 +15,8 @@ from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
 from regard.kernels import int8_linear
 from regard.model import weights
-from regard.model.build import build, build_encoder
-from regard.model.single_stack import EncoderOnly
+from regard.model.build import build, build_decoder, build_encoder
+from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import Run, atomic_write, open_run
@@ -43,6 +43,8 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no validated weights yet, so it cannot translate. "
             f"Continue training with `regard train --resume {run.folder}`."
         )
+    if config.model.architecture == "decoder":
+        raise RunError(f"{run.folder}: is a language model, which generates text and cannot translate.")
     if config.model.architecture != "encoder-decoder":
         raise RunError(
             f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
@@ -66,7 +68,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     with stage(f"loading {run.folder.name}"):
-        tokenizer = WordPiece(run.read_bytes(run.wordpiece))
+        tokenizer = WordPiece(run.read_bytes(run.tokenizer_json))
         _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
         with torch.random.fork_rng(devices=[]):
             model = new_encoder(config, tokenizer.pad_id)
@@ -127,6 +129,12 @@ def new_encoder(config: Config, pad: int) -> EncoderOnly:
     return build_encoder(config.model, config.data.vocab_size, pad)
 
 
+def new_decoder(config: Config, pad: int) -> DecoderOnly:
+    """A randomly initialized language model; its embedding may have more rows than its tokenizer has tokens."""
+    torch.manual_seed(config.train.seed)
+    return build_decoder(config.model, config.data.vocab_size, pad)
+
+
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     """One tokenizer for both sides, or one for each; imported ones come with tables of their tokens."""
     if config.data.joint_vocab and not run.vocab().exists():
@@ -149,11 +157,11 @@ def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
     run.record_checksums(*run.tokenizer_files())
 
 
-def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
-    """Write the tokenizer of an encoder into a run."""
-    with atomic_write(run.wordpiece) as path:
-        path.write_bytes(tokenizer.tokenizer_json)
-    run.record_checksums(run.wordpiece)
+def save_tokenizer_json(run: Run, content: bytes) -> None:
+    """Write the tokenizer of an encoder or a language model into a run."""
+    with atomic_write(run.tokenizer_json) as path:
+        path.write_bytes(content)
+    run.record_checksums(run.tokenizer_json)
 
 
 def load_tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:

@@ -44,9 +44,7 @@ def test_ids_and_texts_are_those_of_transformers(tokenizer: ByteLevelBPE, tmp_pa
     chance = random.Random(5)
     for _ in range(300):  # bytes in an order that no text has
         ids = [chance.randrange(tokenizer.vocab_size) for _ in range(chance.randrange(13))]
-        assert tokenizer.decode(ids) == theirs.decode(
-            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
+        assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         assert tokenizer.convert_ids_to_tokens(ids) == theirs.convert_ids_to_tokens(ids)
     assert tokenizer.eos_id == theirs.eos_token_id and tokenizer.vocab_size == len(theirs)
 
