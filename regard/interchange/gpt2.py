@@ -133,11 +133,11 @@ def _convert_tensors(folder: ModelFolder, config: Config) -> dict[str, Tensor]:
         gpt2_tensors.pop(OUTPUT, None)  # a copy of the embeddings
     shapes = dict(_weight_shapes(config))
     folder.require_weights(shapes, gpt2_tensors)
-    for name, tensor in gpt2_tensors.items():
-        if name not in shapes:
-            raise FormatError(f"{folder.path}: its weights hold {name:.80}, which no GPT-2 has")
-        if tuple(tensor.shape) != shapes[name]:
-            raise FormatError(f"{folder.path}: {name} is {tuple(tensor.shape)}, expected {shapes[name]}")
+    if unexpected := [name for name in gpt2_tensors if name not in shapes]:
+        raise FormatError(f"{folder.path}: its weights hold {unexpected[0]:.80}, which no GPT-2 has")
+    for name, shape in shapes.items():
+        if gpt2_tensors[name].shape != shape:
+            raise FormatError(f"{folder.path}: {name} is {tuple(gpt2_tensors[name].shape)}, expected {shape}")
     return dict(_rename_weights(config, gpt2_tensors))
 
 

@@ -1,4 +1,4 @@
-"""A run folder -> a translator, or an embedder."""
+"""A run folder -> a translator, an embedder or a language model."""
 
 import math
 from pathlib import Path
@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from regard.config import Config
+from regard.data.byte_level_bpe import NO_PAD, ByteLevelBPE
 from regard.data.remapped_sentencepiece import RemappedSentencePiece
 from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
@@ -23,6 +24,7 @@ from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed import Embedder
+from regard.tasks.generate import LanguageModel
 from regard.tasks.translate import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
@@ -33,9 +35,8 @@ LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8
 
 def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
     """The translator of a run, with its best weights so far, in float or in 8-bit integers."""
-    torch_device, linear_factory = pick_device(device), _select_linear_factory(quantize)
-    if linear_factory is int8_linear and torch_device.type != "cpu":
-        raise ConfigError(f"--quantize int8 is for CPUs; on {torch_device} leave it out, or use --device cpu")
+    torch_device = pick_device(device)
+    linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
     if not run.best.exists():
@@ -76,6 +77,26 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
         return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
 
+def load_language_model(folder: str | Path, device: str = "auto", quantize: str = "none") -> LanguageModel:
+    """The language model of a decoder-only run, in float or in 8-bit integers."""
+    torch_device = pick_device(device)
+    linear_factory = _select_linear_factory(quantize, torch_device)
+    run = open_run(Path(folder))
+    config = run.load_config()
+    if config.model.architecture != "decoder" or not run.best.exists():
+        raise RunError(f"{run.folder}: not a language model. `regard import` creates one from a GPT-2 folder.")
+    with stage(f"loading {run.folder.name}"):
+        tokenizer = ByteLevelBPE(run.read_bytes(run.tokenizer_json))
+        _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
+        with torch.random.fork_rng(devices=[]):
+            model = new_decoder(config, NO_PAD)
+        load_weights(model, run, run.best_weights())
+        model = model.to(torch_device).eval()
+        with torch.no_grad():
+            decoder = IncrementalDecoder(model, linear_factory)
+        return LanguageModel(model, tokenizer, config.data.max_length, decoder)
+
+
 def _require_sizes(run: Run, config: Config, source_size: int, target_size: int, joint: bool) -> None:
     """Refuse settings that ask for far more numbers than the weights have, before anything is allocated.
 
@@ -109,9 +130,11 @@ def load_weights(model: nn.Module, run: Run, path: Path) -> None:
     weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 
-def _select_linear_factory(quantize: str) -> LinearFactory:
+def _select_linear_factory(quantize: str, device: torch.device) -> LinearFactory:
     if quantize not in LINEAR_FACTORIES:
         raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(LINEAR_FACTORIES)}")
+    if quantize == "int8" and device.type != "cpu":
+        raise ConfigError(f"--quantize int8 is for CPUs; on {device} leave it out, or use --device cpu")
     return LINEAR_FACTORIES[quantize]
 
 
