@@ -169,7 +169,7 @@ def test_a_folder_that_is_not_complete_is_refused_with_the_file(folder: Path, tm
     other = shutil.copytree(folder, tmp_path / "other")
     tensors = weights.read(other / "model.safetensors")
     for name, tensor, message in (
-        ("transformer.h.1.attn.c_attn.weight", torch.ones(33), r"h.1.attn.c_attn.weight is \(33,\), expected \(33, 99\)"),
+        ("transformer.h.1.attn.c_attn.weight", torch.ones(33), r"c_attn.weight is \(33,\), expected \(33, 99\)"),
         ("transformer.h.0.ln_1.bias", torch.ones(3, 11), r"h.0.ln_1.bias is \(3, 11\), expected \(33,\)"),
         ("transformer.wpe.weight", torch.ones(29, 33).long(), r"holds torch.int64; expected floating-point"),
         ("stranger", torch.ones(1), r"its weights hold stranger, which no GPT-2 has"),
