@@ -165,8 +165,8 @@ class Run:
         return self.folder / (f"tokenizer.{side}.vocab.json" if side else "tokenizer.vocab.json")
 
     @property
-    def wordpiece(self) -> Path:
-        """The tokenizer of an encoder."""
+    def tokenizer_json(self) -> Path:
+        """The tokenizer of an imported encoder or language model."""
         return self.folder / "tokenizer.json"
 
     def tokenizer_files(self) -> list[Path]:
@@ -175,7 +175,7 @@ class Run:
 
     def _tokenizer_paths(self) -> list[Path]:
         files = [name(side) for name in (self.tokenizer, self.vocab) for side in ("", "source", "target")]
-        return [*files, self.wordpiece]
+        return [*files, self.tokenizer_json]
 
     def weights(self, step: int) -> Path:
         return self.folder / "weights" / f"{step:08d}.safetensors"

@@ -69,7 +69,7 @@ def test_an_occupied_folder_is_refused_unless_told(tmp_path):
 
 def test_a_run_that_is_replaced_leaves_no_tokeniser_behind(tmp_path):
     run = create(tmp_path / "x", Config())
-    for path in (run.tokenizer(), run.tokenizer("source"), run.vocab(), run.vocab("target"), run.wordpiece):
+    for path in (run.tokenizer(), run.tokenizer("source"), run.vocab(), run.vocab("target"), run.tokenizer_json):
         path.touch()
     assert len(run.tokenizer_files()) == 5
     assert create(tmp_path / "x", Config(), overwrite=True).tokenizer_files() == []

@@ -259,9 +259,11 @@ def _require_texts(texts: Sequence[str], function: str) -> list[str]:
 def import_model(
     folder: AnyPath, out: AnyPath | None = None, *, overwrite: bool = False, progress: bool = False
 ) -> TrainedRun:
-    """Import a model folder of the transformers library (OPUS-MT, BERT) as a run; runs/<name of the folder> if unset.
+    """Import a model folder of the transformers library (OPUS-MT, BERT, GPT-2) as a run.
 
-    run = regard.import_model("opus-mt-en-fr", out="runs/opus")
+        run = regard.import_model("opus-mt-en-fr", out="runs/opus")
+
+    The run is runs/<name of the folder> if `out` is unset.
     """
     run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
     with showing(progress):

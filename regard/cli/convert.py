@@ -8,7 +8,7 @@ from regard.cli.options import FILES, MODEL, OUTPUT, OVERWRITE, RUN, argument, o
 
 
 def import_(
-    folder: Path = argument("FOLDER", "A model folder of the transformers library (OPUS-MT, BERT)."),
+    folder: Path = argument("FOLDER", "A model folder of the transformers library (OPUS-MT, BERT, GPT-2)."),
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the folder> if unset."),
     overwrite: bool = OVERWRITE,
 ) -> None:
@@ -21,9 +21,10 @@ def import_(
     Read more: docs/howto/opus_mt.md
     """
     from regard.api.models import import_model
+    from regard.jobs.convert import CAPABILITIES
 
     run = import_model(folder, out, overwrite=overwrite)
-    capability = "translates" if run.config.model.architecture == "encoder-decoder" else "embeds text"
+    capability = CAPABILITIES[run.config.model.architecture]
     typer.echo(
         f"{folder}: {run.parameters:,} parameters, {run.config.data.vocab_size:,} tokens; it {capability}", err=True
     )

@@ -63,6 +63,9 @@ TOP_K = option(
 TOP_P = option(
     SEARCH, "NUMBER", "With --sample: draw from the smallest set with total probability p (nucleus).", default=1.0
 )
+MIN_P = option(
+    SEARCH, "NUMBER", "With --sample: draw from tokens at least this fraction as probable as the best.", default=0.0
+)
 LONG = option(SEARCH, "KIND", "Lines longer than in training: split them at sentence ends, or refuse.", default="split")
 WORKERS = option(
     ADVANCED,
@@ -93,6 +96,7 @@ def translate(
     temperature: float = TEMPERATURE,
     top_k: int = TOP_K,
     top_p: float = TOP_P,
+    min_p: float = MIN_P,
     seed: int = option(SEARCH, "NUMBER", "With --sample: random seed.", default=1, min=0, max=MAX_SEED),
     split_sentences: str = SPLIT_SENTENCES,
     long: str = LONG,
@@ -122,7 +126,7 @@ def translate(
     if sample and nbest > 1:
         raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
-    sampling = SamplingSearch(temperature, top_k, top_p, seed)  # wrong values are refused, used or not
+    sampling = SamplingSearch(temperature, top_k, top_p, seed, min_p=min_p)  # wrong values are refused, used or not
     search = sampling if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)

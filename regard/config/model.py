@@ -97,8 +97,8 @@ class StackConfig(Settings):
 
 
 class ModelConfig(Settings):
-    architecture: Literal["encoder-decoder", "encoder"] = "encoder-decoder"
-    """Stacks of the model. An encoder without a decoder comes from `regard import`; it embeds text."""
+    architecture: Literal["encoder-decoder", "encoder", "decoder"] = "encoder-decoder"
+    """Stacks of the model. An encoder alone embeds text (BERT); a decoder alone is a language model (GPT-2)."""
     dim: int = Field(default=192, ge=1, le=MAX_DIM)
     """Model width: dimensions of the hidden states."""
     layers: int = Field(default=4, ge=1, le=MAX_LAYERS)
@@ -155,10 +155,13 @@ class ModelConfig(Settings):
 
     def attention_names(self) -> list[str]:
         """Every attention of the model by its name for people (decoder.3.cross), in the order of the forward pass."""
-        encoder = [f"encoder.{i}.self" for i in range(self.depth("encoder"))]
-        if self.architecture == "encoder":
-            return encoder
-        return encoder + [f"decoder.{i}.{kind}" for i in range(self.depth("decoder")) for kind in ("self", "cross")]
+        kinds = {"encoder": ("self",), "decoder": ("self",) if self.architecture == "decoder" else ("self", "cross")}
+        return [
+            f"{stack}.{i}.{kind}"
+            for stack in self.architecture.split("-")
+            for i in range(self.depth(stack))
+            for kind in kinds[stack]
+        ]
 
     def kept_heads(self, attention: str) -> tuple[int, ...]:
         """The numbers of the heads that pruning has kept in an attention."""
@@ -210,6 +213,22 @@ class ModelConfig(Settings):
                     f"model.{name}={value} is for encoders without a decoder, "
                     f"but model.architecture is {self.architecture}; leave it out"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def stacks_exist(self) -> Self:
+        for stack, layers, positions in (
+            ("encoder", self.encoder_layers, self.encoder.positions),
+            ("decoder", self.decoder_layers, self.decoder.positions),
+        ):
+            if stack in self.architecture.split("-"):
+                continue
+            for name, value in ((f"{stack}_layers", layers), (f"{stack}.positions", positions)):
+                if value is not None:
+                    raise ValueError(
+                        f"model.{name} is for models with {'an' if stack == 'encoder' else 'a'} {stack}, but "
+                        f"model.architecture is {self.architecture}; leave it out"
+                    )
         return self
 
     @model_validator(mode="after")

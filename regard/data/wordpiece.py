@@ -1,11 +1,12 @@
 """WordPiece, the tokenizer of BERT and related models, through the tokenizers library."""
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.text_tokenizer import MASK_TOKEN, EncodedWords, types_after
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.files import parse_json
 
 PAD_TOKEN = "[PAD]"
@@ -20,14 +21,9 @@ class WordPiece:
     def __init__(self, tokenizer_json: bytes):
         self.tokenizer_json = tokenizer_json
         """The content of tokenizer.json."""
-        try:
-            self._tokenizer = _import_tokenizers().Tokenizer.from_str(tokenizer_json.decode("utf-8"))
-        except ConfigError:
-            raise
-        except Exception as error:  # the library raises nothing more precise
-            raise DataError(f"tokenizer.json: not a valid tokenizer ({error})") from None
-        except BaseException as error:
-            raise _damaged(error) from None
+        tokenizers = import_tokenizers()
+        with explain_damage():
+            self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer_json.decode("utf-8"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         pad_id = self._tokenizer.token_to_id(PAD_TOKEN)
@@ -74,10 +70,8 @@ class WordPiece:
 
     def _encode_batch(self, inputs: list[Any], max_length: int, is_pretokenized: bool = False) -> list[Any]:
         self._tokenizer.enable_truncation(max_length)
-        try:
+        with explain_damage():
             return list(self._tokenizer.encode_batch(inputs, is_pretokenized=is_pretokenized))
-        except BaseException as error:
-            raise _damaged(error) from None
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
@@ -95,11 +89,15 @@ def _locate_words(encoding: Any, num_words: int) -> EncodedWords:
     return EncodedWords(list(encoding.ids), first_tokens)
 
 
-def _damaged(error: BaseException) -> BaseException:
+@contextlib.contextmanager
+def explain_damage(location: str = "tokenizer.json") -> Iterator[None]:
     """A DataError for what the library raises or panics with; what ends the program stays as it is."""
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
-        return error
-    return DataError(f"tokenizer.json: not a valid tokenizer ({str(error).strip()[:200]})")
+    try:
+        yield
+    except (RegardError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:  # the library raises nothing more precise, and its panics are no Exception
+        raise DataError(f"{location}: not a valid tokenizer ({str(error).strip()[:200]})") from None
 
 
 def from_vocab(tokens: Sequence[str], tokenizer_config: Mapping[str, Any]) -> WordPiece:
@@ -107,7 +105,7 @@ def from_vocab(tokens: Sequence[str], tokenizer_config: Mapping[str, Any]) -> Wo
     ids = {token: i for i, token in enumerate(tokens) if token}
     if missing := [token for token in REQUIRED_TOKENS if token not in ids]:
         raise DataError(f"vocab.txt: has no token {missing[0]}, which BERT needs")
-    tokenizer = _import_tokenizers().BertWordPieceTokenizer(
+    tokenizer = import_tokenizers().BertWordPieceTokenizer(
         vocab=ids,
         lowercase=bool(tokenizer_config.get("do_lower_case", True)),
         strip_accents=tokenizer_config.get("strip_accents"),
@@ -116,11 +114,12 @@ def from_vocab(tokens: Sequence[str], tokenizer_config: Mapping[str, Any]) -> Wo
     return WordPiece(json.dumps(parse_json(tokenizer.to_str()), ensure_ascii=False).encode())
 
 
-def _import_tokenizers() -> Any:
+def import_tokenizers() -> Any:
+    """The tokenizers library, which is an optional dependency."""
     try:
         import tokenizers
     except ImportError:
         raise ConfigError(
-            "WordPiece needs the tokenizers library; in Regard's source folder: pip install '.[bert]'"
+            "this tokenizer needs the tokenizers library; in Regard's source folder: pip install '.[bert]'"
         ) from None
     return tokenizers

@@ -14,13 +14,17 @@ from regard.errors import ConfigError
 
 @dataclass(frozen=True)
 class SamplingSearch:
-    """Sampling with temperature, top-k (0: all tokens) and top-p, also called nucleus (1: all tokens)."""
+    """Sampling with temperature, top-k (0: all tokens), top-p, also called nucleus (1: all tokens), and min-p.
+
+    Min-p keeps the tokens whose probability is at least this fraction of the highest (0: all tokens).
+    """
 
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 1
     limits: Limits = field(default_factory=Limits)
+    min_p: float = 0.0
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -33,6 +37,8 @@ class SamplingSearch:
             raise ConfigError(
                 f"top_k={self.top_k}, top_p={self.top_p}: top_k must be 0 or more, top_p above 0 and at most 1"
             )
+        if not 0 <= self.min_p <= 1:
+            raise ConfigError(f"min_p={self.min_p}: must be from 0 to 1")
 
     def search(self, stepper: Stepper) -> list[list[Hypothesis]]:
         # One random stream per sentence: its sample does not depend on the other sentences of the batch.
@@ -53,6 +59,7 @@ class SamplingSearch:
         p = sorted_scores.softmax(dim=-1)
         if self.top_k:
             p[:, self.top_k :] = 0
+        p[p < self.min_p * p[:, :1]] = 0
         p[p.cumsum(dim=-1) - p >= self.top_p] = 0  # keep a token if the more probable ones sum to less than top_p
         cumulative = p.cumsum(dim=-1)
         sampled_ranks = (cumulative <= uniforms[:, None] * cumulative[:, -1:]).sum(dim=-1, keepdim=True)

@@ -5,15 +5,19 @@ from functools import partial
 from pathlib import Path
 
 from regard.errors import ConfigError, FormatError
-from regard.interchange import bert, ctranslate2, marian
+from regard.interchange import bert, ctranslate2, gpt2, marian
 from regard.interchange.folder import CONFIG, ModelFolder
-from regard.interchange.trained import TrainedEncoder, TrainedTranslator
+from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
 
-Importer = Callable[[ModelFolder], TrainedTranslator | TrainedEncoder]
+Importer = Callable[[ModelFolder], TrainedTranslator | TrainedEncoder | TrainedLanguageModel]
 Exporter = Callable[[TrainedTranslator, Path], None]
 """Fills an empty folder, or raises with the reasons why the format cannot express the model."""
 
-IMPORTERS: dict[str, Importer] = {marian.MODEL_TYPE: marian.read, bert.MODEL_TYPE: bert.read}
+IMPORTERS: dict[str, Importer] = {
+    marian.MODEL_TYPE: marian.read,
+    bert.MODEL_TYPE: bert.read,
+    gpt2.MODEL_TYPE: gpt2.read,
+}
 """By the model_type in config.json."""
 EXPORTERS: dict[str, dict[str, Exporter]] = {
     "marian": {"none": marian.write},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.config import Config
+from regard.data.byte_level_bpe import ByteLevelBPE
 from regard.data.tokenizer import Tokenizers
 from regard.data.wordpiece import WordPiece
 
@@ -26,3 +27,12 @@ class TrainedEncoder:
     config: Config
     tensors: Mapping[str, Tensor]
     tokenizer: WordPiece
+
+
+@dataclass(frozen=True)
+class TrainedLanguageModel:
+    """A language model: settings, weights under the names of its parameters, and its tokenizer."""
+
+    config: Config
+    tensors: Mapping[str, Tensor]
+    tokenizer: ByteLevelBPE

@@ -2,21 +2,25 @@
 
 from pathlib import Path
 
+from torch import nn
+
 from regard import config as settings
 from regard import run as runs
+from regard.data.byte_level_bpe import NO_PAD
 from regard.errors import ConfigError
 from regard.exchange import contains_current, is_occupied, recover, stage_folder
 from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
-from regard.interchange.trained import TrainedEncoder, TrainedTranslator
-from regard.jobs.load import load, new_encoder, new_model, save_tokenizers, save_wordpiece
+from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
+from regard.jobs.load import load, new_decoder, new_encoder, new_model, save_tokenizer_json, save_tokenizers
 from regard.model import weights
 from regard.model.modules import count_parameters
-from regard.model.single_stack import EncoderOnly
-from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import BestWeights, Run
 from regard.staged_run import stage_run
+
+CAPABILITIES = {"encoder-decoder": "translates", "encoder": "embeds text", "decoder": "generates text"}
+"""What a model of each architecture does."""
 
 
 def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str]:
@@ -32,28 +36,33 @@ def import_folder(path: Path, folder: Path, overwrite: bool = False) -> list[str
     return notes
 
 
-def _write_run(run: Run, imported_model: TrainedTranslator | TrainedEncoder, location: str) -> list[str]:
-    model: EncoderDecoder | EncoderOnly
-    if isinstance(imported_model, TrainedTranslator):
-        model, vocab_size = (
-            new_model(imported_model.config, imported_model.tokenizers),
-            imported_model.tokenizers.target.vocab_size,
-        )
-        save_tokenizers(run, imported_model.tokenizers)
-    else:
-        model, vocab_size = (
-            new_encoder(imported_model.config, imported_model.tokenizer.pad_id),
-            imported_model.tokenizer.vocab_size,
-        )
-        save_wordpiece(run, imported_model.tokenizer)
+def _write_run(
+    run: Run, imported_model: TrainedTranslator | TrainedEncoder | TrainedLanguageModel, location: str
+) -> list[str]:
+    model, vocab_size = _build_model(run, imported_model)
     weights.load_into(model, imported_model.tensors, location)  # reports tensors that do not fit
     runs.write_text(run.config, settings.dump(imported_model.config))
     with runs.atomic_write(run.weights(0)) as temporary:
         weights.write(weights.tensors_of(model), temporary)
     run.record_checksums(run.weights(0))
     run.write_best(BestWeights(f"weights/{run.weights(0).name}", step=0, cost=None, metric="loss"))
-    capability = "translates" if isinstance(imported_model, TrainedTranslator) else "embeds text"
+    capability = CAPABILITIES[imported_model.config.model.architecture]
     return [f"{location}: {count_parameters(model):,} parameters, {vocab_size:,} tokens; it {capability}"]
+
+
+def _build_model(
+    run: Run, imported_model: TrainedTranslator | TrainedEncoder | TrainedLanguageModel
+) -> tuple[nn.Module, int]:
+    """A model for the imported weights and the size of its vocabulary; its tokenizers are written into the run."""
+    config = imported_model.config
+    if isinstance(imported_model, TrainedTranslator):
+        save_tokenizers(run, imported_model.tokenizers)
+        return new_model(config, imported_model.tokenizers), imported_model.tokenizers.target.vocab_size
+    save_tokenizer_json(run, imported_model.tokenizer.tokenizer_json)
+    vocab_size = imported_model.tokenizer.vocab_size
+    if isinstance(imported_model, TrainedEncoder):
+        return new_encoder(config, imported_model.tokenizer.pad_id), vocab_size
+    return new_decoder(config, NO_PAD), vocab_size
 
 
 def export_run(folder: Path, target_format: str, out: Path, quantize: str = "none") -> None:

@@ -1,4 +1,4 @@
-"""A run folder -> a translator, or an embedder."""
+"""A run folder -> a translator, an embedder or a language model."""
 
 import math
 from pathlib import Path
@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from regard.config import Config
+from regard.data.byte_level_bpe import NO_PAD, ByteLevelBPE
 from regard.data.remapped_sentencepiece import RemappedSentencePiece
 from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
@@ -15,14 +16,15 @@ from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
 from regard.kernels import int8_linear
 from regard.model import weights
-from regard.model.build import build, build_encoder
-from regard.model.single_stack import EncoderOnly
+from regard.model.build import build, build_decoder, build_encoder
+from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed import Embedder
+from regard.tasks.generate import LanguageModel
 from regard.tasks.translate.translator import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
@@ -33,9 +35,8 @@ LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8
 
 def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
     """The translator of a run, with its best weights so far, in float or in 8-bit integers."""
-    torch_device, linear_factory = pick_device(device), _select_linear_factory(quantize)
-    if linear_factory is int8_linear and torch_device.type != "cpu":
-        raise ConfigError(f"--quantize int8 is for CPUs; on {torch_device} leave it out, or use --device cpu")
+    torch_device = pick_device(device)
+    linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
     if not run.best.exists():
@@ -43,6 +44,8 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no validated weights yet, so it cannot translate. "
             f"Continue training with `regard train --resume {run.folder}`."
         )
+    if config.model.architecture == "decoder":
+        raise RunError(f"{run.folder}: is a language model, which generates text and cannot translate.")
     if config.model.architecture != "encoder-decoder":
         raise RunError(
             f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
@@ -66,12 +69,32 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     with stage(f"loading {run.folder.name}"):
-        tokenizer = WordPiece(run.read_bytes(run.wordpiece))
+        tokenizer = WordPiece(run.read_bytes(run.tokenizer_json))
         _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
         with torch.random.fork_rng(devices=[]):
             model = new_encoder(config, tokenizer.pad_id)
         load_weights(model, run, run.best_weights())
         return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
+
+
+def load_language_model(folder: str | Path, device: str = "auto", quantize: str = "none") -> LanguageModel:
+    """The language model of a decoder-only run, in float or in 8-bit integers."""
+    torch_device = pick_device(device)
+    linear_factory = _select_linear_factory(quantize, torch_device)
+    run = open_run(Path(folder))
+    config = run.load_config()
+    if config.model.architecture != "decoder" or not run.best.exists():
+        raise RunError(f"{run.folder}: not a language model. `regard import` creates one from a GPT-2 folder.")
+    with stage(f"loading {run.folder.name}"):
+        tokenizer = ByteLevelBPE(run.read_bytes(run.tokenizer_json))
+        _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
+        with torch.random.fork_rng(devices=[]):
+            model = new_decoder(config, NO_PAD)
+        load_weights(model, run, run.best_weights())
+        model = model.to(torch_device).eval()
+        with torch.no_grad():
+            decoder = IncrementalDecoder(model, linear_factory)
+        return LanguageModel(model, tokenizer, config.data.max_length, decoder)
 
 
 def _require_sizes(run: Run, config: Config, source_size: int, target_size: int, joint: bool) -> None:
@@ -82,12 +105,10 @@ def _require_sizes(run: Run, config: Config, source_size: int, target_size: int,
     path = run.best_weights()
     stored = sum(map(math.prod, weights.read_shapes(run.verify(path)).values()))
     counts = compute_parameter_counts(config.model, source_size, target_size, joint)
-    is_encoder = config.model.architecture == "encoder"
-    needed = counts.encoder + counts.embeddings + counts.positions // 2 if is_encoder else counts.total
-    if needed > 2 * stored + TOLERATED_PARAMETERS:
+    if counts.total > 2 * stored + TOLERATED_PARAMETERS:
         raise RunError(
-            f"{run.config}: asks for {needed:,} parameters, but {path} has {stored:,}; one of the two is damaged or "
-            f"of another run"
+            f"{run.config}: asks for {counts.total:,} parameters, but {path} has {stored:,}; one of the two is damaged "
+            f"or of another run"
         )
 
 
@@ -109,9 +130,11 @@ def load_weights(model: nn.Module, run: Run, path: Path) -> None:
     weights.load_into(model, weights.read(run.verify(path)), str(path))
 
 
-def _select_linear_factory(quantize: str) -> LinearFactory:
+def _select_linear_factory(quantize: str, device: torch.device) -> LinearFactory:
     if quantize not in LINEAR_FACTORIES:
         raise ConfigError(f"--quantize {quantize}: expected one of {', '.join(LINEAR_FACTORIES)}")
+    if quantize == "int8" and device.type != "cpu":
+        raise ConfigError(f"--quantize int8 is for CPUs; on {device} leave it out, or use --device cpu")
     return LINEAR_FACTORIES[quantize]
 
 
@@ -127,6 +150,12 @@ def new_encoder(config: Config, pad: int) -> EncoderOnly:
     """A randomly initialized encoder; its embedding may have more rows than its tokenizer has tokens."""
     torch.manual_seed(config.train.seed)
     return build_encoder(config.model, config.data.vocab_size, pad)
+
+
+def new_decoder(config: Config, pad: int) -> DecoderOnly:
+    """A randomly initialized language model; its embedding may have more rows than its tokenizer has tokens."""
+    torch.manual_seed(config.train.seed)
+    return build_decoder(config.model, config.data.vocab_size, pad)
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
@@ -151,11 +180,11 @@ def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:
     run.record_checksums(*run.tokenizer_files())
 
 
-def save_wordpiece(run: Run, tokenizer: WordPiece) -> None:
-    """Write the tokenizer of an encoder into a run."""
-    with atomic_write(run.wordpiece) as path:
-        path.write_bytes(tokenizer.tokenizer_json)
-    run.record_checksums(run.wordpiece)
+def save_tokenizer_json(run: Run, content: bytes) -> None:
+    """Write the tokenizer of an encoder or a language model into a run."""
+    with atomic_write(run.tokenizer_json) as path:
+        path.write_bytes(content)
+    run.record_checksums(run.tokenizer_json)
 
 
 def load_tokenizer(run: Run, side: str, table: tuple[str, ...] | None = None) -> Tokenizer:

@@ -360,4 +360,7 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
     if config.model.architecture != "encoder-decoder":
-        raise RunError(f"{folder}: is an encoder-only model; pruning is measured in BLEU and needs a translation model")
+        raise RunError(
+            f"{folder}: is a model with {'an' if config.model.architecture == 'encoder' else 'a'} "
+            f"{config.model.architecture} only; pruning is measured in BLEU and needs a translation model"
+        )

@@ -82,6 +82,11 @@ def decode_heads(attention: Attention, q: Tensor, kv: KeyValues, mask: Attention
     return attend_heads(attention, q, kv, mask, position_ids, save_weights)
 
 
+def prefill_heads(attention: Attention, q: Tensor, kv: KeyValues, mask: AttentionMask, position_ids: Tensor) -> Tensor:
+    """`attend_heads` for the many queries of a prompt, whose weights need not be written down."""
+    return attend_heads(attention, q, kv, mask, position_ids, save_weights=False)
+
+
 def _replaceable(attention: Attention) -> bool:
     """Whether the weights are needed by no tap, no position scheme and no other way to compute them."""
     hooked = attention.scores.is_hooked or attention.weights.is_hooked

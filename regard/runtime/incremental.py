@@ -4,6 +4,7 @@ An `IncrementalDecoder` holds a model's linear layers ready. A `DecodingBatch` i
 at any step; the keys and values of a source are kept once for all of its beams.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from regard.model.layers import DecoderLayer, EncoderLayer
 from regard.model.single_stack import DecoderOnly
 from regard.model.transformer import EncoderDecoder
-from regard.runtime.attention import AttentionMask, decode_heads
+from regard.runtime.attention import AttentionMask, decode_heads, prefill_heads
 from regard.runtime.kv_cache import KVCache
 from regard.runtime.linears import LinearFactory, PreparedLinears, dense_linear
 from regard.runtime.padding_free import PaddingFreeForward
@@ -75,7 +76,7 @@ class _PreparedCross:
 
 
 class _StepPositions(NamedTuple):
-    """Positions of the new tokens (R or 1, 1) and of all keys (R or 1, t), and which keys belong to the row."""
+    """Positions of the n new tokens (R or 1, n) and of all keys (R or 1, t), and which keys each may attend to."""
 
     position_ids: Tensor
     key_position_ids: Tensor
@@ -114,13 +115,30 @@ class DecodingBatch:
         for kv_cache in self._kv_caches:
             kv_cache.clear(slice(old_count * self.rows_per_sentence, None), slice(self._length))
 
+    def prefill(self, prompts: Sequence[Sequence[int]]) -> Tensor:
+        """Fill an empty batch of a language model with prompts, one a row -> logits of their next tokens (R, V).
+
+        Prompts end in the same column; a shorter one starts later.
+        """
+        assert not len(self) and self.rows_per_sentence == 1
+        length, device = max(map(len, prompts)), self._start.device
+        starts = [length - len(prompt) for prompt in prompts]
+        rows = [[0] * start + list(prompt) for start, prompt in zip(starts, prompts, strict=True)]
+        self._start = torch.tensor(starts, device=device)
+        self._starts_at_zero = not any(starts)
+        self._reserve(columns=length)
+        x = self._forward(torch.tensor(rows, device=device), self._prompt_positions(length))
+        return self._project(x.view(len(rows), length, -1)[:, -1])
+
     def step(self, last_tokens: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""
-        decoder = self.decoder.model.decoder
-        positions = self._step_positions()
-        x = decoder.embedding(last_tokens[:, None], positions.position_ids)[:, 0]  # (R, D)
         if self._length == self._capacity:
             self._reserve()
+        return self._project(self._forward(last_tokens[:, None], self._step_positions()))
+
+    def _forward(self, tokens: Tensor, positions: _StepPositions) -> Tensor:
+        """The states (R · n, D) of new tokens (R, n), whose keys and values are added to the cache."""
+        x = self.decoder.model.decoder.embedding(tokens, positions.position_ids).flatten(0, 1)
         for i, (prepared, kv_cache) in enumerate(zip(self.decoder.prepared_layers, self._kv_caches, strict=True)):
             residual = prepared.layer.self_attn_residual
             x = residual.after(self._self_attn(prepared, kv_cache, residual.before(x), positions).add_(x))
@@ -129,8 +147,12 @@ class DecodingBatch:
                 x = residual.after(self._cross_attn(prepared.cross, i, residual.before(x)).add_(x))
             residual = prepared.layer.feed_forward_residual
             x = residual.after(prepared.feed_forward(residual.before(x)).add_(x))
-        self._length += 1
-        return self.decoder.output(decoder.norm(x))
+        self._length += tokens.shape[1]
+        return x
+
+    def _project(self, x: Tensor) -> Tensor:
+        """The logits (R, V) of states (R, D)."""
+        return self.decoder.output(self.decoder.model.decoder.norm(x))
 
     def select(self, rows: Tensor) -> None:
         """Continue with these rows: those of a sentence stay together, as many as before."""
@@ -152,31 +174,44 @@ class DecodingBatch:
             AttentionMask.of(attn_mask, self._like),
         )
 
+    def _prompt_positions(self, length: int) -> _StepPositions:
+        columns = torch.arange(length, device=self._start.device)
+        attn_mask = columns <= columns[:, None]  # causal: (T, T)
+        if self._starts_at_zero:
+            return _StepPositions(columns[None], columns[None], AttentionMask.of(attn_mask, self._like))
+        position_ids = columns - self._start[:, None]  # (R, T)
+        attn_mask = attn_mask & (position_ids >= 0)[:, None, None]  # (R, 1, T, T); a row without any key is 0
+        position_ids = position_ids.clamp(min=0)
+        return _StepPositions(position_ids, position_ids, AttentionMask.of(attn_mask, self._like))
+
     def _trim(self) -> int:
         """Drop leading columns that no row uses; how many."""
         first = int(self._start.min()) if len(self) else self._length
         self._length, self._start = self._length - first, self._start - first
         return first
 
-    def _reserve(self, dropped_columns: int = 0) -> None:
-        """Reserve a few more columns, after the first ones were dropped."""
-        self._capacity = self._length + COLUMNS_PER_RESERVE
+    def _reserve(self, dropped_columns: int = 0, columns: int = 0) -> None:
+        """Reserve these columns and a few more, after the first ones were dropped."""
+        self._capacity = self._length + columns + COLUMNS_PER_RESERVE
         for kv_cache in self._kv_caches:
             kv_cache.reserve(len(self._start), self._capacity, dropped_columns)
 
     def _self_attn(self, prepared: _PreparedLayer, kv_cache: KVCache, x: Tensor, positions: _StepPositions) -> Tensor:
-        rows, attention = len(x), prepared.self_attn
-        q, k, v = prepared.qkv_proj(x).view(rows, 3, attention.heads, 1, -1).unbind(1)  # (R, H, 1, K) each
+        rows, attention = len(self._start), prepared.self_attn
+        # (R · n, 3 · H · K) -> three times (R, H, n, K)
+        q, k, v = prepared.qkv_proj(x).view(rows, len(x) // rows, 3, attention.heads, -1).transpose(1, 3).unbind(2)
         rotate = attention.positions.rotate
-        kv_cache.put(slice(rows), slice(self._length, self._length + 1), rotate(k, positions.position_ids), v)
-        head_outputs = decode_heads(
+        columns = slice(self._length, self._length + q.shape[2])
+        kv_cache.put(slice(rows), columns, rotate(k, positions.position_ids), v)
+        attend = decode_heads if q.shape[2] == 1 else prefill_heads
+        head_outputs = attend(
             attention,
             rotate(q, positions.position_ids),
             kv_cache.view(rows, positions.key_position_ids),
             positions.mask,
             positions.position_ids,
         )
-        return prepared.out_proj(head_outputs.flatten(1))
+        return prepared.out_proj(head_outputs.transpose(1, 2).reshape(len(x), -1))
 
     def _cross_attn(self, cross: _PreparedCross, layer: int, x: Tensor) -> Tensor:
         # The rows of a sentence are queries of one sequence: (N, H, rows per sentence, K).

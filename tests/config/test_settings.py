@@ -8,6 +8,8 @@ import pytest
 from regard import config
 from regard.config import Config
 from regard.errors import ConfigError
+from regard.model.attention import Attention
+from regard.model.build import build, build_decoder, build_encoder
 
 NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5'.*'alibi'.*'rotary'"
 
@@ -25,6 +27,22 @@ NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5
         ),
         ({"model": {"pooler": True}}, r"model.pooler=True is for encoders without a decoder.*leave it out"),
         ({"model": {"token_types": 2}}, r"model.token_types=2 is for encoders without a decoder"),
+        (
+            {"model": {"architecture": "decoder", "pooler": True}},
+            r"model.pooler=True is for encoders without a decoder, but model.architecture is decoder",
+        ),
+        (
+            {"model": {"architecture": "decoder", "encoder_layers": 3}},
+            r"model.encoder_layers is for models with an encoder, but model.architecture is decoder; leave it out",
+        ),
+        (
+            {"model": {"architecture": "encoder", "decoder": {"positions": {"kind": "none"}}}},
+            r"model.decoder.positions is for models with a decoder, but model.architecture is encoder; leave it out",
+        ),
+        (
+            {"model": {"architecture": "decoder", "pruned": ["decoder.0.cross.1"]}},
+            r"model.pruned: this model has no head decoder.0.cross.1",
+        ),
         ({"train": {"learning_rate": "fast"}}, r"train.learning_rate='fast': .*valid number"),
         ({"train": {"steps": 1.5}}, r"train.steps=1.5: .*valid integer"),
         ({"model": {"norm": "both"}}, r"model.norm='both': input should be 'pre' or 'post'"),
@@ -51,6 +69,29 @@ NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5
 def test_a_wrong_setting_is_named_with_what_to_do(table, message):
     with pytest.raises(ConfigError, match=message):
         config.build(table)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "names"),
+    [
+        (
+            "encoder-decoder",
+            "encoder.0.self encoder.1.self decoder.0.self decoder.0.cross decoder.1.self decoder.1.cross",
+        ),
+        ("encoder", "encoder.0.self encoder.1.self"),
+        ("decoder", "decoder.0.self decoder.1.self"),
+    ],
+)
+def test_attentions_are_those_of_the_architecture(architecture, names):
+    model = config.build({"model": {"architecture": architecture, "layers": 2}}).model
+    assert model.attention_names() == names.split()
+    built = {
+        "encoder-decoder": lambda c: build(c, 7, 7, joint=True, pad=0),
+        "encoder": lambda c: build_encoder(c, 7, 0),
+        "decoder": lambda c: build_decoder(c, 7, 0),
+    }[architecture](model)
+    attentions = [name for name, module in built.named_modules() if isinstance(module, Attention)]
+    assert [name.replace(".layers", "").removesuffix("_attn") for name in attentions] == names.split()
 
 
 def test_what_is_dumped_is_loaded(tmp_path):

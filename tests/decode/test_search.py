@@ -358,6 +358,11 @@ def test_sampling_follows_the_probabilities():
     assert torch.bincount(SamplingSearch(top_k=2).draw(p.log().expand(10_000, -1), chance)).tolist() == [6250, 3750]
     assert len(torch.bincount(SamplingSearch(top_p=0.79).draw(p.log().expand(10_000, -1), chance))) == 2
     assert len(torch.bincount(SamplingSearch(top_p=0.81).draw(p.log().expand(10_000, -1), chance))) == 3
+    for min_p, kept in ((0.0, 4), (0.09, 4), (0.11, 3), (0.29, 3), (0.31, 2), (0.61, 1), (1.0, 1)):  # fractions of 0.5
+        drawn = torch.bincount(SamplingSearch(min_p=min_p).draw(p.log().expand(10_000, -1), chance))
+        torch.testing.assert_close(drawn / 1e4, p[:kept] / p[:kept].sum(), atol=1e-4, rtol=0)
+    hot = SamplingSearch(temperature=2.0, min_p=0.5).draw(p.log().expand(10_000, -1), chance)
+    assert len(torch.bincount(hot)) == 3  # √.15 ≥ √.5 / 2: of the probabilities that are drawn from
 
 
 def test_sampling_repeats_with_its_seed_and_only_then():
@@ -376,6 +381,8 @@ def test_sampling_repeats_with_its_seed_and_only_then():
         (lambda: BeamSearch(3, nbest=4), "nbest=4: must be between 1 and the beam size, 3"),
         (lambda: SamplingSearch(temperature=0), "temperature=0: must be above 0"),
         (lambda: SamplingSearch(top_p=1.5), "top_p=1.5"),
+        (lambda: SamplingSearch(min_p=1.5), "min_p=1.5: must be from 0 to 1"),
+        (lambda: SamplingSearch(min_p=math.nan), "min_p=nan: must be from 0 to 1"),
     ],
 )
 def test_searches_that_cannot_be_are_refused(make, message):

@@ -181,3 +181,23 @@ def test_a_language_model_is_decoded_step_by_step(name: str, ids):
         batch.select(stay)
         for t in range(5, text.shape[1]):
             assert_close(batch.step(text[stay, t]), whole[stay, t])
+
+
+@pytest.mark.parametrize("name", [*SCHEMES, *REGISTERED])
+@pytest.mark.parametrize("lengths", [[7], [5, 5, 5], [3, 11, 1, 7], [2, COLUMNS_PER_RESERVE + 3]], ids=str)
+def test_a_prompt_in_one_pass_equals_the_whole(name: str, lengths, ids, example_plugin):
+    torch.manual_seed(3)
+    model = make_language_model(name)
+    texts = [ids(1, length + 6) for length in lengths]  # a prompt and what is generated after it
+    prompts = [text[0, :length].tolist() for text, length in zip(texts, lengths, strict=True)]
+    with torch.no_grad():
+        alone = [model.output(model(text))[0, length - 1 :] for text, length in zip(texts, lengths, strict=True)]
+        batch = IncrementalDecoder(model).new_batch()
+        assert_close(batch.prefill(prompts), torch.stack([logits[0] for logits in alone]))
+        rows = list(range(len(lengths)))
+        for t in range(6):
+            if t == 3 and len(rows) > 1:  # one leaves, and the last one takes its place
+                rows = [rows[-1], *rows[1:-1]]
+                batch.select(torch.tensor(rows))
+            tokens = torch.stack([texts[i][0, lengths[i] + t] for i in rows])
+            assert_close(batch.step(tokens), torch.stack([alone[i][t + 1] for i in rows]))

@@ -40,35 +40,49 @@ class ParameterCounts:
 def compute_parameter_counts(
     c: ModelConfig, source_vocab_size: int, target_vocab_size: int, joint_vocab: bool
 ) -> ParameterCounts:
-    """The number of parameters of a model."""
-    bias, norm = int(c.bias), c.dim * (2 if c.norm_kind == "layer" else 1)
+    """The number of parameters of a model; one with a single stack has the target's vocabulary."""
+    stacks = c.architecture.split("-")
+    vocab_sizes = {"encoder": source_vocab_size, "decoder": target_vocab_size}
+    last = stacks[-1]  # whose embeddings the output may be tied to
+    vocab_sizes[last] = target_vocab_size
+    schemes = {"encoder": c.encoder.positions or c.positions, "decoder": c.decoder.positions or c.positions}
+    widths = {stack: c.dim - _position_width(c, schemes[stack]) for stack in stacks}  # of token embeddings
+    shared = len(stacks) == 2 and c.tie_embeddings and joint_vocab and widths["encoder"] == widths["decoder"]
+    embeddings = sum(vocab_sizes[stack] * widths[stack] for stack in ([last] if shared else stacks))
+    embeddings += len(stacks) * _norm_parameters(c) if c.embedding_norm else 0
+    output = 0 if c.tie_embeddings and widths[last] == c.dim else target_vocab_size * c.dim
+    return ParameterCounts(
+        embeddings + c.token_types * c.dim,
+        sum(_position_parameters(c, schemes[stack], c.depth(stack)) for stack in stacks),
+        _stack_parameters(c, "encoder") + (c.dim * c.dim + c.dim if c.pooler else 0) if "encoder" in stacks else 0,
+        _stack_parameters(c, "decoder") if "decoder" in stacks else 0,
+        output + (target_vocab_size if c.output_bias else 0),
+    )
+
+
+def _stack_parameters(c: ModelConfig, stack: str) -> int:
+    """Parameters of the layers of a stack, and of the norm after them."""
+    bias, norm = int(c.bias), _norm_parameters(c)
+    attentions = 2 if (stack, c.architecture) == ("decoder", "encoder-decoder") else 1  # with cross-attention
     attention = 4 * (c.dim * c.dim + bias * c.dim)
-    head_parameters = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
-    pruned_parameters = {
-        stack: head_parameters * sum(name.startswith(stack) for name in c.pruned) for stack in ("encoder", "decoder")
-    }
     up_projections = 2 if c.activation == "swiglu" else 1
     feed_forward = (up_projections + 1) * c.dim * c.ffn + bias * (up_projections * c.ffn + c.dim)
-    final_norm = norm if c.norm == "pre" else 0
-    encoder = c.depth("encoder") * (attention + feed_forward + 2 * norm) + final_norm - pruned_parameters["encoder"]
-    decoder = c.depth("decoder") * (2 * attention + feed_forward + 3 * norm) + final_norm - pruned_parameters["decoder"]
-    position_configs = (c.encoder.positions or c.positions, c.decoder.positions or c.positions)
-    concatenated_widths = [_position_width(c, side) for side in position_configs]
-    shared = c.tie_embeddings and joint_vocab and concatenated_widths[0] == concatenated_widths[1]
-    embeddings = target_vocab_size * (c.dim - concatenated_widths[1]) + (
-        0 if shared else source_vocab_size * (c.dim - concatenated_widths[0])
-    )
-    embeddings += 2 * norm if c.embedding_norm else 0
-    depths = (c.depth("encoder"), c.depth("decoder"))
-    positions = sum(
-        _absolute_position_parameters(c, side)
-        + _relative_position_parameters(c, side, n)
-        + _registered_position_parameters(c, side, n)
-        for side, n in zip(position_configs, depths, strict=True)
-    )
-    output = 0 if c.tie_embeddings and not concatenated_widths[1] else target_vocab_size * c.dim
-    return ParameterCounts(
-        embeddings, positions, encoder, decoder, output + (target_vocab_size if c.output_bias else 0)
+    layer = attentions * (attention + norm) + feed_forward + norm
+    head = (4 * c.dim + 3 * bias) * (c.dim // c.heads)  # of each head that was pruned
+    pruned_heads = sum(name.startswith(stack) for name in c.pruned)
+    return c.depth(stack) * layer + (norm if c.norm == "pre" else 0) - pruned_heads * head
+
+
+def _norm_parameters(c: ModelConfig) -> int:
+    return c.dim * (2 if c.norm_kind == "layer" else 1)
+
+
+def _position_parameters(c: ModelConfig, positions: PositionsConfig, layers: int) -> int:
+    """Position parameters of a stack."""
+    return (
+        _absolute_position_parameters(c, positions)
+        + _relative_position_parameters(c, positions, layers)
+        + _registered_position_parameters(c, positions, layers)
     )
 
 

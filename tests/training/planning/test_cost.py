@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from regard.config import ModelConfig
+from regard.config import ModelConfig, PositionsConfig
 from regard.data.tokenizer import PAD
 from regard.hardware import available_memory, measure_matmul_flops
-from regard.model.build import build
+from regard.model.build import build, build_decoder, build_encoder
 from regard.model.modules import count_parameters
 from regard.model.positions import Positions
 from regard.model.register import register_position_scheme
@@ -67,6 +67,42 @@ def test_parameters_are_those_of_the_model(settings, joint, wide_positions):
     last = parts.encoder + parts.decoder - sum(stack.values()) + within
     assert last == 2 * 2 * 22 * (config.norm == "pre") // (2 if config.norm_kind == "rms" else 1)  # the last norms
     assert parts.positions >= within
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"tie_embeddings": False},
+        {"norm": "post", "norm_kind": "rms", "activation": "swiglu"},
+        {"norm_kind": "rms", "bias": False, "embedding_norm": True},
+        {"positions": {"kind": "none"}},
+        {"positions": {"kind": "learned", "length": 37}, "output_bias": True},
+        {"positions": {"kind": "concatenated", "width": 5}},
+        {"positions": {"kind": "concatenated", "width": 5, "table": "learned", "length": 37}, "tie_embeddings": False},
+        {"positions": {"kind": "relative", "max_relative": 3}},
+        {"positions": {"kind": "relative", "max_relative": 3, "values": True}, "norm": "post"},
+        {"positions": {"kind": "bias", "length": 37}},
+        {"positions": {"kind": "t5", "buckets": 8}},
+        {"positions": {"kind": "alibi"}},
+        {"positions": {"kind": "rotary"}},
+        {"positions": {"kind": "kerple"}},
+        {"positions": {"kind": "wide"}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_a_single_stack_has_no_parameters_of_the_other(settings, stack, wide_positions):
+    config = ModelConfig(**{"architecture": stack, "dim": 22, "heads": 2, "ffn": 13, "layers": 3, **settings})
+    own = {"positions": PositionsConfig(kind="learned", length=41)}
+    pruned = {"pruned": (f"{stack}.0.self.1", f"{stack}.2.self.0")}
+    more = {"token_types": 3, "pooler": True} if stack == "encoder" else {}
+    build_stack = build_encoder if stack == "encoder" else build_decoder
+    for changes in ({}, {stack: own}, {f"{stack}_layers": 2}, pruned, more):
+        changed = ModelConfig(**config.model_dump(exclude_unset=True) | changes)
+        parts = compute_parameter_counts(changed, 7, 29, joint_vocab=False)
+        assert parts.total == count_parameters(build_stack(changed, 29, PAD))
+        assert (parts.decoder if stack == "encoder" else parts.encoder) == 0
 
 
 def test_operations_grow_with_everything():
