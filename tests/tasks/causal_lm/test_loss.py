@@ -11,7 +11,7 @@ from regard.tasks.causal_lm.loss import CausalLMLoss
 from regard.tasks.causal_lm.windows import WindowCollator, gather_windows, validation_windows
 from regard.tasks.loss import RDrop
 from regard.tasks.text_batch import IGNORED
-from tests.tasks.conftest import SMALL
+from tests.tasks.causal_lm.conftest import SMALL
 
 PAD = 0
 
