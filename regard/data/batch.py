@@ -154,11 +154,11 @@ class Batches:
     def plan_epoch(self, epoch: int) -> Iterator[Array]:
         """The pairs of each batch of an epoch: rows of (pair, pair that is appended to it, or -1)."""
         rng = np.random.default_rng([self.seed, epoch])
-        for pool in _iterate_pools(len(self.corpus), rng):
+        for pool in iterate_pools(len(self.corpus), rng):
             rows = self._add_concatenated(pool, rng)
             lengths = self._lengths(rows)
             fits = lengths.max(axis=0) <= self.max_length
-            yield from _bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
+            yield from bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
 
     def make_batch(self, rows: Array, epoch: int, index: int) -> Any:
         """The batch of these pairs, with the noise of this epoch."""
@@ -176,7 +176,7 @@ class Batches:
 
     def count_too_long(self) -> int:
         """Number of pairs longer than `max_length`, which are never trained on."""
-        pools = _iterate_pools(len(self.corpus), None)
+        pools = iterate_pools(len(self.corpus), None)
         return int(sum((self._lengths(_single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
 
     def _add_concatenated(self, pool: Array, rng: np.random.Generator) -> Array:
@@ -214,7 +214,7 @@ def batches_by_length(
     if max_length:
         fits = lengths.max(axis=0) <= max_length
         rows, lengths = rows[fits], lengths[:, fits]
-    for number, batch_rows in enumerate(_bucket_by_length(rows, lengths, max_tokens, None)):
+    for number, batch_rows in enumerate(bucket_by_length(rows, lengths, max_tokens, None)):
         pairs = _single_pairs(batch_rows)
         sources, targets = _gather_ids(corpus.source_ids, pairs), _gather_ids(corpus.target_ids, pairs)
         yield batch_rows, collator(sources, targets, (number,))
@@ -230,7 +230,7 @@ def _gather_ids(ids: RaggedArray, rows: Array) -> list[list[int]]:
     return [[t for i in row if i >= 0 for t in ids[i].tolist()] for row in rows]
 
 
-def _iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
+def iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Array]:
     """All rows, in pools that fit into memory; shuffled if there is a generator."""
     if count <= POOL:
         yield np.arange(count) if rng is None else rng.permutation(count)
@@ -244,7 +244,7 @@ def _iterate_pools(count: int, rng: np.random.Generator | None) -> Iterator[Arra
         yield rows if rng is None else rng.permutation(rows)
 
 
-def _bucket_by_length(rows: Array, lengths: Array, max_tokens: int, rng: np.random.Generator | None) -> Iterator[Array]:
+def bucket_by_length(rows: Array, lengths: Array, max_tokens: int, rng: np.random.Generator | None) -> Iterator[Array]:
     """Sort rows by length and start a new batch where (sentences x longest side) would exceed max_tokens."""
     max_lengths = lengths.max(axis=0)
     order = np.lexsort((lengths[0], max_lengths))

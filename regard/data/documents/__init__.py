@@ -1,0 +1,1 @@
+"""Documents: tokens that give the text back exactly."""

@@ -1,0 +1,103 @@
+"""Filling masks: a text with [MASK] in it -> the tokens that a masked language model expects there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.data.text_tokenizer import MASK_TOKEN, TextTokenizer
+from regard.errors import DataError
+from regard.model.modules import device_of, evaluation_mode
+from regard.model.single_stack import EncoderOnly
+from regard.runtime.attention import use_fused_attention
+from regard.tasks.masked_lm.masking import require_mask
+
+PLACEHOLDER = "\u2042"
+"""⁂ is encoded where a mask is: a mark that tokenizers join to no word. Its tokens are then replaced by [MASK]."""
+CONTINUATION = "##"  # WordPiece's prefix of a token that continues a word
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class FillCandidate:
+    """A token in the place of a mask."""
+
+    token: str
+    text: str
+    probability: float
+    sequence: str
+    """The text with this token; other masks stay."""
+
+
+class MaskFiller:
+    """A trained encoder that fills masks."""
+
+    def __init__(self, model: EncoderOnly, tokenizer: TextTokenizer, max_length: int):
+        use_fused_attention(model)
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.mask_id = require_mask(tokenizer)
+
+    def fill(self, text: str, top_k: int = 5) -> list[list[FillCandidate]]:
+        """For each [MASK] of a text the most probable tokens, given the rest of it; several masks independently."""
+        masks = [match.span() for match in re.finditer(re.escape(MASK_TOKEN), text)]
+        if not masks:
+            raise DataError(f"the text has no {MASK_TOKEN}, which marks what is to be filled in; got {text[:60]!r}")
+        ids = self._encode(text, masks)
+        with evaluation_mode(self.model), torch.inference_mode():
+            row = torch.tensor([ids], device=device_of(self.model))
+            probabilities = self.model.output(self.model(row)[row == self.mask_id]).softmax(dim=-1)  # (M, V)
+        return [
+            self._candidates(text, mask, mask_probabilities, top_k)
+            for mask, mask_probabilities in zip(masks, probabilities, strict=True)
+        ]
+
+    def _encode(self, text: str, masks: Sequence[Span]) -> list[int]:
+        """The ids of a text with the token [MASK] for each of its masks."""
+        text = text.replace(MASK_TOKEN, PLACEHOLDER)
+        positions = [begin - i * (len(MASK_TOKEN) - 1) for i, (begin, _) in enumerate(masks)]
+        (ids,), spans = self.tokenizer.encode([text], self.max_length), self.tokenizer.spans(text, self.max_length)
+        masks_of_token = [[p for p in positions if begin <= p < end] for begin, end in spans]
+        row: list[int] = []
+        filled: set[int] = set()
+        for i, (token, span) in enumerate(zip(ids, spans, strict=True)):
+            is_last = i + 1 == len(ids)
+            if masks_of_token[i]:
+                new = [p for p in masks_of_token[i] if p not in filled]  # bytes of the placeholder come one by one
+                row += [self.mask_id] * len(new)
+                filled.update(new)
+            elif is_last or not masks_of_token[i + 1] or not self._is_blank(token, text[slice(*span)]):
+                row.append(token)
+        if len(filled) < len(masks):
+            raise DataError(
+                f"the text is longer than {self.max_length} tokens, which is all that the model reads, and one of its "
+                f"{len(masks)} {MASK_TOKEN} is behind them; shorten it"
+            )
+        return row
+
+    def _is_blank(self, token: int, text: str) -> bool:
+        """Whether a token is a blank alone: before a mask it is a part of the word that is hidden."""
+        return token not in self.tokenizer.special_ids and not text.strip()
+
+    def _candidates(self, text: str, mask: Span, probabilities: Tensor, top_k: int) -> list[FillCandidate]:
+        special_ids = list(self.tokenizer.special_ids)
+        regular = probabilities.index_fill(0, torch.tensor(special_ids, device=probabilities.device), -1.0)
+        values, ids = regular.topk(min(top_k, len(regular) - len(special_ids)))
+        return [
+            self._make_candidate(text, mask, token, probability)
+            for token, probability in zip(ids.tolist(), values.tolist(), strict=True)
+        ]
+
+    def _make_candidate(self, text: str, mask: Span, token: int, probability: float) -> FillCandidate:
+        before, after = text[: mask[0]], text[mask[1] :]
+        (starts_word,) = self.tokenizer.starts_word([token])
+        (name,) = self.tokenizer.convert_ids_to_tokens([token])
+        word = self.tokenizer.decode([token]).strip()
+        if not starts_word:  # it continues the word before it
+            before, word = before.rstrip(" "), word.removeprefix(CONTINUATION)
+        elif before and not before[-1].isspace():
+            before += " "
+        return FillCandidate(name, word, probability, before + word + after)
