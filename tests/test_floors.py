@@ -12,7 +12,7 @@ FLOORS = (
     "errors files atomic exchange config run staged_run hardware progress plugins languages",
     "formats metrics kernels report",
     "model data decode evaluation",
-    "runtime",
+    "runtime baselines",
     "tasks",
     "training inspection interchange",
     "jobs",

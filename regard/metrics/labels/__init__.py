@@ -1,5 +1,13 @@
-"""Predicted labels -> Score: classes by a confusion matrix, spans of tagged words, and paired tests of systems."""
+"""Predicted labels -> Score: classes by a confusion matrix, spans of tagged words, paired tests and calibration."""
 
+from regard.metrics.labels.calibration import (
+    ReliabilityBin,
+    expected_calibration_error,
+    fit_temperature,
+    fit_thresholds,
+    reliability_curve,
+    scale_logits,
+)
 from regard.metrics.labels.classes import (
     CLASS_MEASURES,
     Confusion,
@@ -18,13 +26,19 @@ __all__ = [
     "SPAN_MEASURES",
     "Confusion",
     "LabelTest",
+    "ReliabilityBin",
     "class_f1",
     "class_precision",
     "class_recall",
     "compare_with_baseline",
     "count_confusion",
     "count_spans",
+    "expected_calibration_error",
+    "fit_temperature",
+    "fit_thresholds",
     "flat_measure",
+    "reliability_curve",
+    "scale_logits",
     "score_classes",
     "score_spans",
 ]

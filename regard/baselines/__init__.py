@@ -1,0 +1,48 @@
+"""Cheap opponents that are shown beside every score: what a model must beat to be of use.
+
+Each is fitted on training data alone, and nothing is chosen on test. Those of texts and words have `fit` and `predict`;
+those of language models count bits.
+"""
+
+from regard.baselines.byte_ngram import ByteNGram
+from regard.baselines.comparison import (
+    Opponent,
+    OpponentPredictions,
+    OpponentResult,
+    compare_bits,
+    compare_labels,
+    compare_tags,
+    predict_by_opponents,
+)
+from regard.baselines.crf import ConditionalRandomField
+from regard.baselines.language import score_bits, score_bz2
+from regard.baselines.majority import MajorityClass, MajorityTag
+from regard.baselines.tfidf import TfidfLogisticRegression
+
+LABEL_OPPONENTS = {
+    "most frequent label": MajorityClass.fit,
+    "TF-IDF + logistic regression": TfidfLogisticRegression.fit,
+}
+TAG_OPPONENTS = {
+    "most frequent tag of each word": MajorityTag.fit,
+    "conditional random field": ConditionalRandomField.fit,
+}
+
+__all__ = [
+    "LABEL_OPPONENTS",
+    "TAG_OPPONENTS",
+    "ByteNGram",
+    "ConditionalRandomField",
+    "MajorityClass",
+    "MajorityTag",
+    "Opponent",
+    "OpponentPredictions",
+    "OpponentResult",
+    "TfidfLogisticRegression",
+    "compare_bits",
+    "compare_labels",
+    "compare_tags",
+    "predict_by_opponents",
+    "score_bits",
+    "score_bz2",
+]

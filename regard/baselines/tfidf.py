@@ -1,0 +1,139 @@
+"""Words and pairs of words, weighted by how rare they are, and a linear classifier: strong for its cost."""
+
+import itertools
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from regard.baselines.selection import select_labeled, spaced
+from regard.errors import ConfigError, DataError
+from regard.formats.labeled import LabeledText
+from regard.languages import is_unspaced, split_words
+from regard.languages.words import MARKS
+from regard.metrics.intervals import FloatArray
+
+INVERSE_REGULARIZATION = 10.0
+"""scikit-learn's C."""
+MAX_EXAMPLES, MAX_CHARACTERS = 100_000, 20_000_000
+"""Of the training texts; more are taken at even distances."""
+MAX_WEIGHTS = 4_000_000
+"""Features times classes: the optimizer has some thirty vectors of this size, 1 GB in all."""
+MAX_STEPS = 1_000
+CHUNK = 10_000
+THRESHOLD = 0.5
+SEPARATOR = "\x1f"
+"""Between the texts of a pair; a word of its own, so that no two words beside it count as neighbors."""
+_WORD = re.compile(rf"[\w{MARKS}]+|{SEPARATOR}")
+
+
+@dataclass(frozen=True)
+class TfidfLogisticRegression:
+    """TF-IDF of words and of pairs of neighboring words, and logistic regression; several labels: one against the rest.
+
+    scikit-learn's TfidfVectorizer with n-grams of 1 and 2 words, and LogisticRegression with C = 10.
+    """
+
+    classes: tuple[str, ...]
+    multi_label: bool
+    num_examples: int
+    """Of the training texts that were used."""
+    num_texts: int
+    """Of all training texts."""
+    vectorizer: Any
+    classifiers: Sequence[Any]
+    """One for all classes, or one for each of several labels."""
+
+    @property
+    def name(self) -> str:
+        part = f" ({self.num_examples:,} of {self.num_texts:,} texts)" if self.num_examples < self.num_texts else ""
+        return f"TF-IDF + logistic regression{part}"
+
+    @classmethod
+    def fit(cls, examples: Sequence[LabeledText], multi_label: bool | None = None) -> Self:
+        """Train on at most 100,000 texts and 20 million characters, evenly spaced. Their order changes nothing."""
+        import_scikit_learn()
+        labeled = select_labeled(examples, multi_label)
+        # Sorted, because sums of floating-point numbers depend on their order.
+        selected = sorted(_limit_size(labeled.examples), key=lambda one: (_join_pair(one), one.labels))
+        classes = tuple(sorted({label for example in selected for label in example.labels}))
+        if len(classes) < 2 and not labeled.multi_label:
+            raise DataError(f"all training texts have the label {classes[0]!r}; a classifier needs two labels or more")
+        vectorizer, features = _weigh_words([_join_pair(example) for example in selected], len(classes))
+        if labeled.multi_label:
+            classifiers = [_fit_classifier(features, [label in one.labels for one in selected]) for label in classes]
+        else:
+            classifiers = [_fit_classifier(features, [classes.index(one.labels[0]) for one in selected])]
+        return cls(classes, labeled.multi_label, len(selected), len(labeled.examples), vectorizer, classifiers)
+
+    def predict(self, examples: Sequence[LabeledText]) -> list[tuple[str, ...]]:
+        chunks = (examples[start : start + CHUNK] for start in range(0, len(examples), CHUNK))
+        return [labels for chunk in chunks for labels in self._predict_chunk(chunk)]
+
+    def _predict_chunk(self, examples: Sequence[LabeledText]) -> list[tuple[str, ...]]:
+        features = self.vectorizer.transform([_join_pair(example) for example in examples])
+        if not self.multi_label:
+            return [(self.classes[number],) for number in self.classifiers[0].predict(features)]
+        columns = [_probability(classifier, features) >= THRESHOLD for classifier in self.classifiers]
+        return [
+            tuple(label for label, is_predicted in zip(self.classes, row, strict=True) if is_predicted)
+            for row in np.stack(columns, axis=1)
+        ]
+
+
+def import_scikit_learn() -> Any:
+    """The scikit-learn library, which is an optional extra."""
+    try:
+        import sklearn
+    except ImportError:
+        raise ConfigError(
+            "scikit-learn is not installed; in Regard's source folder: pip install '.[baselines]'"
+        ) from None
+    return sklearn
+
+
+def split_ngrams(text: str) -> list[str]:
+    """The words of a text in lower case, and its pairs of neighboring words."""
+    words = [word for run in _WORD.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
+    return [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
+
+
+def _weigh_words(texts: Sequence[str], num_classes: int) -> tuple[Any, Any]:
+    """The vectorizer of texts, and their features."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if not any(split_ngrams(text) for text in texts):
+        raise DataError("the training texts have no words; expected letters or digits")
+    vectorizer = TfidfVectorizer(analyzer=split_ngrams, max_features=max(1, MAX_WEIGHTS // num_classes))
+    return vectorizer, vectorizer.fit_transform(texts)
+
+
+def _fit_classifier(features: Any, answers: Sequence[int]) -> Any:
+    from sklearn.dummy import DummyClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    if len(set(answers)) == 1:  # a label that all texts have
+        return DummyClassifier(strategy="most_frequent").fit(features, answers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an optimizer that has used all its steps is a baseline as well
+        return LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=MAX_STEPS).fit(features, answers)
+
+
+def _probability(classifier: Any, features: Any) -> FloatArray:
+    """Of the answer True, for each text."""
+    return np.asarray(classifier.predict_proba(features)[:, list(classifier.classes_).index(True)])
+
+
+def _limit_size(examples: Sequence[LabeledText]) -> list[LabeledText]:
+    num_characters = sum(len(example.text) + len(example.text_pair or "") for example in examples)
+    count = min(len(examples), MAX_EXAMPLES)
+    if num_characters > MAX_CHARACTERS:
+        count = min(count, max(1, len(examples) * MAX_CHARACTERS // num_characters))
+    return spaced(examples, count)
+
+
+def _join_pair(example: LabeledText) -> str:
+    return example.text if example.text_pair is None else f"{example.text} {SEPARATOR} {example.text_pair}"

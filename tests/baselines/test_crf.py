@@ -1,0 +1,103 @@
+"""The conditional random field learns shapes, neighbors and pairs of tags; order changes nothing."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+from regard.baselines import TAG_OPPONENTS, ConditionalRandomField, crf
+from regard.data.tag_schemes import find_spans
+from regard.errors import ConfigError, DataError
+from regard.formats.labeled import TaggedSentence, read_tagged_sentences
+from regard.metrics.labels import count_spans, score_spans
+
+NAMES = ["Ada", "Bo", "Cid", "Dee", "Eli", "Fay", "Gus", "Hal", "Ian", "Jo"]
+
+
+def sentences(count, seed, names=NAMES):
+    """Names after `mr` are persons, of one or two words; the same names elsewhere are none."""
+    rng = np.random.default_rng(seed)
+    examples = []
+    for _ in range(count):
+        person = [str(name) for name in rng.choice(names, size=rng.integers(1, 3))]
+        other = str(rng.choice(names))
+        words = ("then", "mr", *person, "saw", other, "again")
+        tags = ("O", "O", "B-P", *["I-P"] * (len(person) - 1), "O", "O", "O")
+        examples.append(TaggedSentence(words, tags))
+    return examples
+
+
+def test_a_word_has_thirteen_features():
+    features = crf.word_features("McX-12")
+    assert len(features) == len(set(features)) == 13
+    assert {"shape=XxX-dd", "short_shape=XxX-d", "digit=True", "title=False", "suffix3=-12"} <= set(features)
+
+
+def test_features_reach_two_words_to_either_side():
+    words = list("abcdefg")
+    changed = crf.sentence_features([*words[:3], "Z", *words[4:]])
+    differing = [a != b for a, b in zip(crf.sentence_features(words), changed, strict=True)]
+    assert differing == [False, True, True, True, True, True, False]
+    assert "-1:edge" in changed[0] and "-2:edge" in changed[1] and "2:edge" in changed[5]
+    assert len(changed[3]) == 5 * 13
+    assert crf.sentence_features([]) == []
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycrfsuite", None)
+    with pytest.raises(ConfigError, match=r"python-crfsuite is not installed; .* pip install '\.\[baselines\]'"):
+        ConditionalRandomField.fit(sentences(3, 1))
+
+
+class TestWithCRFsuite:
+    @pytest.fixture(autouse=True)
+    def _crfsuite(self):
+        pytest.importorskip("pycrfsuite", reason="python-crfsuite is not installed (extra `baselines`)")
+
+    def test_shapes_and_neighbors_are_learned(self):
+        model = ConditionalRandomField.fit(sentences(97, 3))
+        test = sentences(41, 5, names=["Kim", "Lea", "Max"])
+        assert model.predict([TaggedSentence(one.words, ()) for one in test]) == [one.tags for one in test]
+        assert model.predict([TaggedSentence((), ())]) == [()] and model.predict([]) == []
+        assert model.name in TAG_OPPONENTS
+
+    def test_the_order_of_sentences_changes_nothing(self):
+        training = sentences(53, 3)
+        order = np.random.default_rng(7).permutation(53)
+        model = ConditionalRandomField.fit(training)
+        assert ConditionalRandomField.fit([training[k] for k in order]).model == model.model
+
+    def test_the_names_of_tags_change_nothing(self):
+        names = {"O": "O", "B-P": "B-A", "I-P": "I-A"}
+        training, test = sentences(53, 3), sentences(13, 5)
+        renamed = [TaggedSentence(one.words, tuple(names[tag] for tag in one.tags)) for one in training]
+        predicted = ConditionalRandomField.fit(renamed).predict(test)
+        expected = ConditionalRandomField.fit(training).predict(test)
+        assert predicted == [tuple(names[tag] for tag in tags) for tags in expected]
+
+    def test_a_model_serves_again_and_again(self):
+        model, test = ConditionalRandomField.fit(sentences(31, 3)), sentences(5, 5)
+        first = model.predict(test)
+        gc.collect()
+        assert model.predict(test) == first
+
+    def test_large_data_is_taken_at_even_distances(self, monkeypatch):
+        training = [TaggedSentence(("a", "B"), ("O", "B-X"))] * 60
+        monkeypatch.setattr(crf, "MAX_CELLS", 20 * 2 * 2)
+        model = ConditionalRandomField.fit(training)
+        assert model.name == "conditional random field (20 of 60 sentences)"
+        assert model.predict(training[:1]) == [("O", "B-X")]
+
+    def test_no_words_are_refused(self):
+        with pytest.raises(DataError, match="no tagged words"):
+            ConditionalRandomField.fit([TaggedSentence((), ())])
+
+    @pytest.mark.corpora
+    @pytest.mark.slow
+    def test_the_figure_of_wnut17(self, corpora):
+        folder = corpora / "wnut17"
+        model = ConditionalRandomField.fit(list(read_tagged_sentences([folder / "wnut17train.conll"])))
+        test = list(read_tagged_sentences([folder / "emerging.test.annotated"]))
+        spans = [list(map(find_spans, tags)) for tags in ([one.tags for one in test], model.predict(test))]
+        assert 14.6 <= score_spans(count_spans(*spans), "conlleval")["f1"].value < 19

@@ -1,0 +1,81 @@
+"""The most frequent answer: golden cases, ties, and independence of order and names."""
+
+import numpy as np
+import pytest
+
+from regard.baselines import LABEL_OPPONENTS, TAG_OPPONENTS, MajorityClass, MajorityTag
+from regard.data.tag_schemes import find_spans
+from regard.errors import DataError
+from regard.formats.labeled import LabeledText, TaggedSentence, read_labeled_texts, read_tagged_sentences
+from regard.metrics.labels import count_confusion, count_spans, score_classes, score_spans
+
+
+def texts(*labels):
+    return [LabeledText(f"text {number}", tuple(one)) for number, one in enumerate(labels)]
+
+
+def test_the_most_frequent_label_is_predicted():
+    model = MajorityClass.fit(texts("b", "a", "b"))
+    assert model.predict(texts("a", "a")) == [("b",)] * 2
+    assert MajorityClass.fit(texts("b", "a")).labels == ("a",), "of equally frequent ones the first"
+
+
+def test_of_sets_the_most_frequent_set_is_predicted():
+    examples = texts("ab", "a", "ba", "", "", "")
+    assert MajorityClass.fit(examples).labels == ()
+    assert MajorityClass.fit(examples[:4]).labels == ("a", "b"), "in any order"
+    single = texts("a", "", "")
+    assert MajorityClass.fit(single).labels == ("a",), "a text without a label is no example"
+    assert MajorityClass.fit(single, multi_label=True).labels == ()
+
+
+def test_texts_without_labels_and_with_too_many_are_refused():
+    with pytest.raises(DataError, match="no labels to learn from"):
+        MajorityClass.fit(texts("", ""))
+    with pytest.raises(DataError, match="'text 1': has 2 labels; expected one"):
+        MajorityClass.fit(texts("a", "ab"), multi_label=False)
+
+
+SENTENCES = [
+    TaggedSentence(("Ann", "met", "ann"), ("B-P", "O", "B-P")),
+    TaggedSentence(("ANN", "Arbor"), ("B-L", "I-L")),
+    TaggedSentence(("arbor", "met"), ("O", "O")),
+]
+
+
+def test_words_have_their_most_frequent_tag():
+    model = MajorityTag.fit(SENTENCES)
+    words = TaggedSentence(("aNN", "Arbor", "met", "Bob"), ())
+    assert model.predict([words, TaggedSentence((), ())]) == [("B-P", "O", "O", "O"), ()], "of equals, O"
+    order = np.random.default_rng(3).permutation(3)
+    assert MajorityTag.fit([SENTENCES[k] for k in order]) == model
+
+
+def test_unknown_words_of_plain_tags_have_the_most_frequent_one():
+    model = MajorityTag.fit([TaggedSentence(("a", "dog", "cat"), ("DET", "NOUN", "NOUN"))])
+    assert model.predict([TaggedSentence(("the", "a"), ())]) == [("NOUN", "DET")]
+
+
+def test_no_words_are_refused():
+    with pytest.raises(DataError, match="no tagged words"):
+        MajorityTag.fit([TaggedSentence((), ())])
+
+
+def test_titles_are_the_names_of_the_opponents():
+    assert MajorityClass.fit(texts("a")).name in LABEL_OPPONENTS
+    assert MajorityTag.fit(SENTENCES).name in TAG_OPPONENTS
+
+
+@pytest.mark.corpora
+def test_figures_of_real_corpora(corpora):
+    training, test = (list(read_labeled_texts([corpora / "sst2" / f"{part}.tsv"])) for part in ("train", "test"))
+    predicted = MajorityClass.fit(training).predict(test)
+    confusion = count_confusion([one.labels[0] for one in test], [label for (label,) in predicted])
+    assert score_classes(confusion)["accuracy"].value == pytest.approx(50.9, abs=0.05)
+    training = list(read_tagged_sentences([corpora / "wnut17" / "wnut17train.conll"]))
+    sentences = list(read_tagged_sentences([corpora / "wnut17" / "emerging.test.annotated"]))
+    spans = [
+        [find_spans(tags) for tags in all_tags]
+        for all_tags in ([one.tags for one in sentences], MajorityTag.fit(training).predict(sentences))
+    ]
+    assert score_spans(count_spans(*spans), "conlleval")["f1"].value == pytest.approx(9.0, abs=0.35)

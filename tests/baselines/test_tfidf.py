@@ -1,0 +1,135 @@
+"""TF-IDF and logistic regression: scikit-learn's own numbers, independent of order, names and the caller's labels."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from regard.baselines import LABEL_OPPONENTS, TfidfLogisticRegression, tfidf
+from regard.errors import ConfigError, DataError
+from regard.formats.labeled import LabeledText, read_labeled_texts
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `baselines`)")
+WORDS = {"good": "fine great love joy", "bad": "poor awful hate dull", "odd": "weird quirky strange novel"}
+FILLERS = ["the", "a", "film", "was", "and", "of", "it", "in"]
+
+
+def sentences(count, seed, num_labels=1):
+    rng = np.random.default_rng(seed)
+    examples = []
+    for _ in range(count):
+        labels = tuple(
+            sorted(rng.choice(list(WORDS), size=num_labels if num_labels == 1 else rng.integers(4), replace=False))
+        )
+        words = [*rng.choice(FILLERS, size=3), *(rng.choice(WORDS[label].split()) for label in labels)]
+        examples.append(LabeledText(" ".join(rng.permutation(words)), tuple(map(str, labels))))
+    return examples
+
+
+def test_predictions_are_those_of_scikit_learn():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(1)
+    training, test = (
+        [
+            LabeledText(one.text, (str(rng.choice(list(WORDS))),) if rng.random() < 0.3 else one.labels)
+            for one in sentences(count, seed)
+        ]
+        for count, seed in ((211, 3), (97, 5))
+    )
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\w+")
+    pipeline = make_pipeline(vectorizer, LogisticRegression(C=10, max_iter=1000))
+    pipeline.fit([one.text for one in training], [one.labels[0] for one in training])
+    predicted = TfidfLogisticRegression.fit(training).predict(test)
+    assert [label for (label,) in predicted] == pipeline.predict([one.text for one in test]).tolist()
+
+
+def test_words_decide_and_labels_of_the_test_texts_are_not_read():
+    model = TfidfLogisticRegression.fit(sentences(101, 3))
+    test = sentences(53, 7)
+    assert model.predict(test) == [one.labels for one in test]
+    assert model.predict([LabeledText(one.text, ()) for one in test]) == [one.labels for one in test]
+    assert model.predict([]) == []
+    assert model.name in LABEL_OPPONENTS
+
+
+def test_the_order_of_examples_and_the_names_of_labels_change_nothing():
+    training, test = sentences(61, 3), sentences(23, 5)
+    order = np.random.default_rng(9).permutation(61)
+    expected = TfidfLogisticRegression.fit(training).predict(test)
+    assert TfidfLogisticRegression.fit([training[k] for k in order]).predict(test) == expected
+    names = {"good": "z", "bad": "y", "odd": "x"}
+    renamed = [LabeledText(one.text, tuple(names[label] for label in one.labels)) for one in training]
+    assert TfidfLogisticRegression.fit(renamed).predict(test) == [(names[label],) for (label,) in expected]
+
+
+def test_several_labels_are_predicted_one_by_one():
+    training, test = sentences(307, 3, num_labels=3), sentences(53, 5, num_labels=3)
+    model = TfidfLogisticRegression.fit(training)
+    predicted = model.predict(test)
+    right = sum(set(a) == set(one.labels) for a, one in zip(predicted, test, strict=True))
+    assert right >= 48 and {len(answer) for answer in predicted} >= {0, 1, 2}
+    everywhere = [LabeledText(one.text, (*one.labels, "always")) for one in training]
+    assert all("always" in answer for answer in TfidfLogisticRegression.fit(everywhere).predict(test))
+
+
+def test_both_texts_of_a_pair_count():
+    training = [LabeledText("same", (word,), text_pair=word) for word in ("yes", "no")] * 3
+    assert TfidfLogisticRegression.fit(training).predict([LabeledText("same", (), "no")]) == [("no",)]
+    assert tfidf.split_ngrams(tfidf._join_pair(LabeledText("a b", (), "c"))) != tfidf.split_ngrams("a b c")
+
+
+def test_words_of_all_scripts_are_split():
+    assert tfidf.split_ngrams("It's GOOD!") == ["it", "s", "good", "it s", "s good"]
+    assert tfidf.split_ngrams("हिन्दी") == ["हिन्दी"]
+    assert len(tfidf.split_ngrams("我喜欢这部电影")) > 3
+    assert tfidf.split_ngrams("…") == []
+
+
+def test_large_data_is_taken_at_even_distances(monkeypatch):
+    training = sentences(60, 3)
+    monkeypatch.setattr(tfidf, "MAX_EXAMPLES", 20)
+    model = TfidfLogisticRegression.fit(training)
+    assert model.name == "TF-IDF + logistic regression (20 of 60 texts)"
+    assert model.predict(training) == TfidfLogisticRegression.fit(training[::3]).predict(training)
+    monkeypatch.setattr(tfidf, "MAX_CHARACTERS", sum(len(one.text) for one in training) // 6)
+    assert TfidfLogisticRegression.fit(training).num_examples in (9, 10)
+    monkeypatch.setattr(tfidf, "MAX_WEIGHTS", 15)
+    small = TfidfLogisticRegression.fit(training)
+    assert len(small.vectorizer.vocabulary_) == 15 // len(small.classes)
+    monkeypatch.setattr(tfidf, "CHUNK", 7)
+    assert model.predict(training) == [label for one in training for label in model.predict([one])]
+
+
+@pytest.mark.parametrize(
+    ("examples", "message"),
+    [
+        ([LabeledText("a", ("x",)), LabeledText("b", ("x",))], "all training texts have the label 'x'"),
+        ([LabeledText("!", ("x",)), LabeledText("", ("y",))], "no words"),
+        ([LabeledText("a", ())], "no labels"),
+    ],
+)
+def test_what_nothing_can_be_learned_from_is_refused(examples, message):
+    with pytest.raises(DataError, match=message):
+        TfidfLogisticRegression.fit(examples)
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ConfigError, match=r"scikit-learn is not installed; .* pip install '\.\[baselines\]'"):
+        TfidfLogisticRegression.fit(sentences(5, 1))
+
+
+@pytest.mark.corpora
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("training", "test", "accuracy"),
+    [("sst2/train.tsv", "sst2/test.tsv", 82.2), ("banking77/train.csv", "banking77/test.csv", 89.5)],
+)
+def test_figures_of_real_corpora(corpora, training, test, accuracy):
+    model = TfidfLogisticRegression.fit(list(read_labeled_texts([corpora / training])))
+    examples = list(read_labeled_texts([corpora / test]))
+    right = sum(a == one.labels for a, one in zip(model.predict(examples), examples, strict=True))
+    assert 100 * right / len(examples) == pytest.approx(accuracy, abs=0.4)
