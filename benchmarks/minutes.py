@@ -87,10 +87,9 @@ def main() -> None:
         for busy in options.busy or [0, 1, 2]:
             with tempfile.TemporaryDirectory() as folder, busy_loops(busy):
                 timing = time_training(options.corpus, minutes, Path(folder))
-            share = timing.command / (60 * minutes)
-            rows.append(
-                f"| {minutes:g} | {busy} | {timing.command:.1f} | {share:.3f} | {timing.reserved:.1f} | {timing.end:.1f} |"
-            )
+            seconds = f"{timing.command:.1f} | {timing.command / (60 * minutes):.3f}"
+            end = f"{timing.reserved:.1f} | {timing.end:.1f}"
+            rows.append(f"| {minutes:g} | {busy} | {seconds} | {end} |")
             print(rows[-1], flush=True)
     write("minutes", ["# `--minutes` beside other programs", "", *described(), "", *rows])
 
