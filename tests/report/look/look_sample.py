@@ -220,3 +220,10 @@ def with_trained_aligner(data: LookData, layer: int, number: int, best_untrained
     trained = heads[layer][number].name
     alignment = AlignmentData(trained, [(0, 0)], "0-0", 0.1, trained, best_untrained, 0.31)
     return replace(with_kind(data, "cross", heads=heads), alignment=alignment)
+
+
+def with_unmeasured_layers(data: LookData, name: str) -> LookData:
+    """As without a corpus: only the terms of the first layer are known."""
+    terms = data.kinds[name].terms
+    known = {key: [getattr(terms, key)[0], *[None] * 2] for key in ("values", "shares", "known_positions")}
+    return with_kind(data, name, terms=replace(terms, **known))

@@ -18,6 +18,7 @@ from tests.report.look.look_sample import (
     with_kind,
     with_trained_aligner,
     with_unknown_positions,
+    with_unmeasured_layers,
 )
 
 DATA = look_data()
@@ -240,6 +241,34 @@ def test_unknown_terms_are_hatched_counted_and_never_a_number(visit, partly_know
     assert "unknown" in texts_of(picture) and hatches(picture) == 10 + 4 + 1  # the ends of 10 rows, 4 rows, the legend
     first_layer = saved_svg(visit(address.format("0.2"), path=partly_known), tmp_path / "known.svg")
     assert "unknown" not in texts_of(first_layer) and not hatches(first_layer)
+
+
+def colors_of_thumbnail(page, head: str) -> set[str]:
+    """Of the last row of pixels, where no cell is masked."""
+    script = """(canvas) => {
+        const { width, height } = canvas;
+        const { data } = canvas.getContext("2d").getImageData(0, height - 1, width, 1);
+        return Array.from({ length: width }, (_, i) => data.slice(4 * i, 4 * i + 4).join());
+    }"""
+    return set(page.locator(f'#map button[data-head="{head}"] canvas').evaluate(script))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_a_layer_that_was_not_measured_is_hatched_as_all_that_is_unknown(visit, tmp_path, kind):
+    path = write_look(tmp_path / "unmeasured.html", with_unmeasured_layers(look_data(), kind))
+    address = f"#kind={kind}&heads={{}}&view=heat&measure=term3&q=12&k=3"
+    page = visit(address.format("2.1"), path=path)
+    assert now(page) == "–" and "unknown: this layer needs a corpus" in page.locator("#now").inner_text()
+    assert "Hatched: unknown: this layer needs a corpus." in page.locator("#measure-help").inner_text()
+    explained = page.locator("#cell-explanation details", has_text="Terms of the score").inner_text()
+    assert explained.count("unknown: this layer needs a corpus") == 1
+    picture = saved_svg(page, tmp_path / "unmeasured.svg")
+    num_rows = len(DATA.sides[DATA.kinds[kind].rows].tokens)
+    assert "unknown" in texts_of(picture) and hatches(picture) == num_rows + 1  # each row, the legend
+    assert len(colors_of_thumbnail(page, "2.3")) > 1, "hatched on the map too"
+    first_layer = visit(address.format("0.1"), path=path)
+    assert "Hatched" not in first_layer.locator("#measure-help").inner_text()
+    assert not hatches(saved_svg(first_layer, tmp_path / "measured.svg"))
 
 
 def test_a_word_with_an_unknown_token_is_unknown(visit, tmp_path):

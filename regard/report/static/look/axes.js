@@ -2,7 +2,8 @@
 
 import { facts, kindOf, matrix, measureOf } from "./data.js";
 
-export const UNKNOWN_POSITION = "unknown: too few sentences of the corpus reach this position";
+const UNKNOWN_POSITION = "unknown: too few sentences of the corpus reach this position";
+const UNKNOWN_LAYER = "unknown: this layer needs a corpus";
 
 const MAX_CACHED = 400; // a moving pointer requests the same matrix many times per second
 const matrixCache = new Map();
@@ -59,10 +60,10 @@ export function displayedMatrix(state, head, measure = state.measure) {
   });
 }
 
-/** A predicate for cells: whether the terms of a score are unknown there, since too few sentences are that long. */
+/** A predicate for cells: whether the terms of a score are unknown there: nothing was measured, or no sentence that long. */
 export function unknownOf(state, head, measure = state.measure) {
-  const known = facts.terms.includes(measure) ? head.knownPositions : null;
-  if (!known) return () => false;
+  if (!facts.terms.includes(measure)) return () => false;
+  const known = head.knownPositions ?? [0, 0];
   const { rows, columns } = axesOf(state);
   const masked = maskOf(state);
   const isBeyond = (entry, count) => entry.parts.some((token) => token >= count);
@@ -72,9 +73,14 @@ export function unknownOf(state, head, measure = state.measure) {
   };
 }
 
+/** Why the terms of a cell that `unknownOf` has found are unknown. */
+export function unknownReason(head) {
+  return head.knownPositions ? UNKNOWN_POSITION : UNKNOWN_LAYER;
+}
+
 /** Queries and keys of a head's sentence whose terms are unknown, in words; empty where all are known. */
 export function describeUnknown(state, head) {
-  if (!head.knownPositions) return "";
+  if (!head.knownPositions) return UNKNOWN_LAYER;
   const kind = kindOf(state.kind);
   const counts = [["queries", kind.rows], ["keys", kind.columns]].map(([name, side], i) => {
     const total = facts.sides[side].tokens.length;

@@ -1,6 +1,6 @@
 // The panel on the right: what is known about the head, and what the value in focus is made of.
 
-import { UNKNOWN_POSITION, axesOf, describeUnknown, entryOf, displayedMatrix, unknownOf } from "./axes.js";
+import { axesOf, describeUnknown, entryOf, displayedMatrix, unknownOf, unknownReason } from "./axes.js";
 import { barList, interval, sparkline, split } from "./bars.js";
 import { facts, headsOf, measureOf } from "./data.js";
 import { evidence } from "./evidence.js";
@@ -76,7 +76,7 @@ function keys(head, { axes, row }) {
   const { signed: hasSign } = measureOf(state.measure);
   const title = heading(axes.rows.entries[row].label, ` · ${measureOf(state.measure).label.toLowerCase()}`);
   const decimals = decimalsOf(state.measure, state.kind);
-  if (!items.length) return [title, hint(`No key has a value${unknownOf(state, head)(row, 0) ? `; ${UNKNOWN_POSITION}` : ""}.`)];
+  if (!items.length) return [title, hint(`No key has a value${unknownOf(state, head)(row, 0) ? `; ${unknownReason(head)}` : ""}.`)];
   return [title, barList(items, { top: measureOf(state.measure).top, hasSign, decimals })];
 }
 
@@ -100,13 +100,12 @@ function score(head, { axes, row, column }) {
 }
 
 function missingTerms(head, names, row, column) {
-  if (!head.knownPositions) return "The terms of this score are unknown: this layer needs a corpus.";
-  const isUnknown = names.length > 0 && unknownOf(state, head, names[0])(row, column);
-  return `The terms of this score are ${isUnknown ? UNKNOWN_POSITION : "left out to keep the page small"}.`;
+  const isUnknown = !head.knownPositions || (names.length > 0 && unknownOf(state, head, names[0])(row, column));
+  return `The terms of this score are ${isUnknown ? unknownReason(head) : "left out to keep the page small"}.`;
 }
 
 function shares(head) {
-  const unknown = describeUnknown(state, head);
+  const unknown = head.knownPositions ? describeUnknown(state, head) : ""; // else `missingTerms` has said it
   if (!head.shares) return unknown ? note(`Terms ${unknown}.`) : null;
   const summary = head.shares.map((share, i) => ({ share, name: facts.termLabels[i] }))
     .filter(({ share }) => share !== null && Math.abs(share) >= 0.005)

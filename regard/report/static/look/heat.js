@@ -42,7 +42,7 @@ export function heatmapHit(box, axes, x, y) {
 }
 
 /** Cells without a value because it is unknown are hatched: a color would be a number. */
-function drawUnknown(painter, box, rows, columns, isUnknown) {
+export function drawUnknown(painter, box, rows, columns, isUnknown) {
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
       if (!isUnknown(r, c)) continue;

@@ -1,9 +1,11 @@
 // The map on the left: every head of a kind as a thumbnail, with the letter of its role and its importance.
 
-import { maskOf, displayedMatrix } from "./axes.js";
+import { maskOf, displayedMatrix, unknownOf } from "./axes.js";
 import { shader } from "./color.js";
 import { facts, headsOf, kindOf, headKey } from "./data.js";
+import { drawUnknown } from "./heat.js";
 import { byId, fill, make, resizeCanvas } from "./page.js";
+import { canvasPainter } from "./painter.js";
 import { isShared, selectHead, state } from "./state.js";
 import { longName, roleName, summary } from "./format.js";
 
@@ -142,6 +144,8 @@ function drawThumbnail(button) {
   imageContext.putImageData(imageData, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, size, size);
+  const box = { x: 0, y: 0, cell: size / values.columns, pitch: size / values.rows };
+  drawUnknown(canvasPainter(context), box, values.rows, values.columns, unknownOf(state, button.head, measure));
   button.dataset.drawn = measure;
 }
 

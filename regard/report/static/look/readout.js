@@ -1,6 +1,6 @@
 // The readout: what is in focus, in words and numbers.
 
-import { UNKNOWN_POSITION, axesOf, entryOf, hiddenMass, maskOf, displayedMatrix, unknownOf } from "./axes.js";
+import { axesOf, entryOf, hiddenMass, maskOf, displayedMatrix, unknownOf, unknownReason } from "./axes.js";
 import { headColor } from "./color.js";
 import { facts, measureOf, headKey } from "./data.js";
 import { byId, fill, make } from "./page.js";
@@ -108,7 +108,6 @@ function isMissingHead({ values }) {
 
 function missingReason(isUnknown) {
   const { top_k: topK } = measureOf(state.measure).kinds[state.kind];
-  if (facts.terms.includes(state.measure) && !mainHead().knownPositions) return "unknown: the terms of this layer need a corpus";
-  if (isUnknown) return UNKNOWN_POSITION;
+  if (isUnknown) return unknownReason(mainHead());
   return topK ? `not stored: the page keeps the ${topK} largest keys of each row` : "no value: this key is masked";
 }
