@@ -47,6 +47,10 @@ class TagScheme:
             previous = tag
         return ""
 
+    def allows(self, previous: str, tag: str) -> bool:
+        """Whether a tag may follow another one; O stands before the first word."""
+        return self.name == PLAIN or not self._is_broken(previous, tag)
+
     def _is_broken(self, previous: str, tag: str) -> bool:
         (before, before_type), (prefix, tag_type) = split_tag(previous), split_tag(tag)
         same_type = before_type == tag_type and before != OUTSIDE
@@ -76,6 +80,16 @@ def find_spans(tags: Sequence[str]) -> list[TaggedSpan]:
             start = position
         previous = current
     return spans
+
+
+def to_bio(tags: Sequence[str], scheme: TagScheme) -> list[str]:
+    """The tags of a sentence in BIO, with the spans that conlleval finds in any scheme; plain tags as they are."""
+    if scheme.name == PLAIN:
+        return list(tags)
+    bio = [OUTSIDE] * len(tags)
+    for span in find_spans(tags):
+        bio[span.start : span.end] = [f"B-{span.type}", *[f"I-{span.type}"] * (span.end - span.start - 1)]
+    return bio
 
 
 def find_valid_spans(tags: Sequence[str], scheme: str) -> list[TaggedSpan]:

@@ -1,8 +1,19 @@
 """Schemes of tags are told apart, and a sentence that breaks its scheme is found."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from regard.data.tag_schemes import TagScheme, detect_scheme, has_several, split_tag, types_of
+from regard.data.tag_schemes import (
+    TagScheme,
+    detect_scheme,
+    find_spans,
+    find_valid_spans,
+    has_several,
+    split_tag,
+    to_bio,
+    types_of,
+)
 
 SENTENCES = {
     "BIO": ["B-x I-x O B-y", "O O B-x B-x I-x"],
@@ -47,3 +58,23 @@ def test_tags_are_taken_apart():
     assert split_tag("B-creative-work") == ("B", "creative-work") and split_tag("O") == ("O", "")
     assert types_of(["O", "I-x", "B-y", "B-x"]) == ("x", "y") and types_of(["NOUN"]) == ("NOUN",)
     assert has_several("B-a|I-b") and not has_several("B-a,b")
+
+
+@pytest.mark.parametrize("name", ["BIO", "IOB1", "BIOES"])
+@given(st.lists(st.sampled_from(["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in "xy")]), max_size=13))
+def test_bio_has_the_same_spans_and_is_whole(name: str, tags: list[str]):
+    bio = to_bio(tags, TagScheme(name))
+    assert len(bio) == len(tags) and TagScheme("BIO").find_break(bio) == ""
+    assert find_spans(bio) == find_valid_spans(bio, "BIO") == find_spans(tags)
+    assert to_bio(bio, TagScheme("BIO")) == bio
+
+
+def test_plain_tags_are_no_spans():
+    assert to_bio(["NOUN", "B-x", "O"], TagScheme("plain")) == ["NOUN", "B-x", "O"]
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+@given(st.lists(st.sampled_from(["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in "xy")]), max_size=5))
+def test_a_sentence_is_whole_where_every_tag_may_follow_the_one_before(name: str, tags: list[str]):
+    scheme = TagScheme(name)
+    assert (scheme.find_break(tags) == "") == all(map(scheme.allows, ["O", *tags], [*tags, "O"]))

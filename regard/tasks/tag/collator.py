@@ -1,0 +1,20 @@
+"""Batches of sentences and the tags of their words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from regard.data.text_tokenizer import TextTokenizer
+from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
+
+
+@dataclass(frozen=True)
+class TagCollator:
+    """Batches of sentences: rows of complete ids, and of targets that are 0, or 1 + the number of a tag."""
+
+    tokenizer: TextTokenizer
+
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TextBatch:
+        labels = pad_rows(targets, 0) - 1
+        is_target = labels >= 0
+        ids = pad_rows(sources, self.tokenizer.pad_id)
+        return TextBatch(ids, labels.masked_fill(~is_target, IGNORED), int(is_target.sum()))

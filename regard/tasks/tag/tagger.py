@@ -1,0 +1,117 @@
+"""Tagging: words in, tags out; or texts in, entities with character offsets out."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from regard.data.store import Array
+from regard.data.text_tokenizer import EncodedWords, TextTokenizer
+from regard.languages.words import word_spans
+from regard.model.modules import device_of, evaluation_mode
+from regard.runtime.padding_free import PaddingFreeStack
+from regard.tasks.loss import TokenLoss
+from regard.tasks.tag.tags import TagSet
+from regard.tasks.tag.viterbi import viterbi
+from regard.tasks.text_batch import batch_by_length, pad_rows
+from regard.tasks.text_forward import SingleStack
+
+
+class Entity(NamedTuple):
+    """A span of a text; where tags are plain, a word."""
+
+    type: str
+    start: int
+    """In characters."""
+    end: int
+    """Exclusive."""
+    text: str
+    probability: float
+    """That all of its words have these tags: the product of their probabilities."""
+
+
+class SentenceWindow(NamedTuple):
+    """Some words of a sentence that fit into the model together."""
+
+    sentence: int
+    start: int
+    encoded: EncodedWords
+
+
+class Tagger:
+    """A trained model that tags words."""
+
+    def __init__(self, model: SingleStack, tokenizer: TextTokenizer, tags: TagSet, max_length: int):
+        self.model = model
+        self.tokenizer = tokenizer
+        self.tags = tags
+        self.max_length = max_length
+        """The maximum number of tokens that the model reads at once; a longer sentence is divided."""
+        self._loss = TokenLoss(model.output, label_smoothing=0.0)
+        self._forward = PaddingFreeStack(model)
+        self._transitions, self._starts = tags.transitions, tags.starts
+
+    def log_probs(self, sentences: Sequence[Sequence[str]]) -> list[Array]:
+        """The log-probability of each tag for each word, in the same order: (words, K).
+
+        A word without a token has its default tag for certain.
+        """
+        certain = np.where(np.array(self.tags.tags) == self.tags.default, 0.0, -np.inf)
+        log_probs = [np.tile(certain, (len(words), 1)) for words in sentences]
+        windows = list(self._divide(sentences))
+        rows = [window.encoded.ids for window in windows]
+        with evaluation_mode(self.model), torch.inference_mode():
+            for batch in batch_by_length(rows):
+                states = self._token_states([rows[i] for i in batch])
+                for i, row_states in zip(batch, states, strict=True):
+                    sentence, start, encoded = windows[i]
+                    words = [n for n, position in enumerate(encoded.first_tokens) if position >= 0]
+                    firsts = row_states[[encoded.first_tokens[n] for n in words]]
+                    log_probs[sentence][[start + n for n in words]] = self._loss.predict(firsts).double().cpu().numpy()
+        return log_probs
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The tag of each word; spans follow BIO to the letter."""
+        return [self._decode(log_probs) for log_probs in self.log_probs(sentences)]
+
+    def tag_texts(self, texts: Sequence[str]) -> list[list[Entity]]:
+        """The entities of each text."""
+        spans = [word_spans(text) for text in texts]
+        sentences = [[text[a:b] for a, b in words] for text, words in zip(texts, spans, strict=True)]
+        results = zip(texts, spans, self.log_probs(sentences), strict=True)
+        return [list(self._find_entities(text, words, log_probs)) for text, words, log_probs in results]
+
+    def _decode(self, log_probs: Array) -> list[str]:
+        return [self.tags.tags[i] for i in viterbi(log_probs, self._transitions, self._starts)]
+
+    def _find_entities(self, text: str, words: list[tuple[int, int]], log_probs: Array) -> Iterator[Entity]:
+        path = viterbi(log_probs, self._transitions, self._starts)
+        for span in self.tags.find_spans([self.tags.tags[i] for i in path]):
+            start, end = words[span.start][0], words[span.end - 1][1]
+            numbers = range(span.start, span.end)
+            probability = float(np.exp(sum(log_probs[n, path[n]] for n in numbers)))
+            yield Entity(span.type, start, end, text[start:end], probability)
+
+    def _divide(self, sentences: Sequence[Sequence[str]]) -> Iterator[SentenceWindow]:
+        """Windows in which every word that has tokens is found once, at its first token."""
+        pending = [(sentence, 0) for sentence in range(len(sentences))]
+        while pending:
+            # No more words than the model reads tokens: a long text is not encoded to its end again and again.
+            slices = [sentences[sentence][start : start + self.max_length] for sentence, start in pending]
+            encoded_slices = self.tokenizer.encode_words(slices, self.max_length)
+            rest = []
+            for (sentence, start), words, encoded in zip(pending, slices, encoded_slices, strict=True):
+                last = max((n for n, position in enumerate(encoded.first_tokens) if position >= 0), default=None)
+                end = start + (len(words) if last is None else last + 1)
+                if last is not None:
+                    yield SentenceWindow(sentence, start, encoded)
+                if end < len(sentences[sentence]):
+                    rest.append((sentence, end))
+            pending = rest
+
+    def _token_states(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """The states of sentences: (B, T, D)."""
+        ids = pad_rows(rows, self.tokenizer.pad_id).to(device_of(self.model))
+        states, layout = self._forward(ids)
+        return layout.pad(states)
