@@ -127,8 +127,23 @@ class Run:
         return self.store / "tokens.json"
 
     @property
+    def opponents(self) -> Path:
+        """What cheap opponents predict for dev and test."""
+        return self.store / "opponents.json"
+
+    @property
     def doctor(self) -> Path:
         return self.folder / "doctor.json"
+
+    @property
+    def labels(self) -> Path:
+        """The labels or tags that the training data has."""
+        return self.folder / "labels.json"
+
+    @property
+    def calibration(self) -> Path:
+        """The temperature and the thresholds that were fitted on dev."""
+        return self.folder / "calibration.json"
 
     @property
     def text_statistics(self) -> Path:
@@ -192,6 +207,13 @@ class Run:
     def sentence_scores(self, name: str) -> Path:
         return self.folder / "scores" / f"{name}.sentences.tsv"
 
+    def example_scores(self, name: str) -> Path:
+        """A row for each example of a set, of the tasks that do not translate."""
+        return self.folder / "scores" / f"{name}.examples.tsv"
+
+    def confusion(self, name: str) -> Path:
+        return self.folder / "scores" / f"{name}.confusion.csv"
+
     def ctranslate2_model(self, kind: str) -> Path:
         return self.folder / "ctranslate2" / kind
 
@@ -199,7 +221,7 @@ class Run:
         """The files and folders of a run, whether they exist or not; anything else in its folder is the user's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
-        files += [self.text_statistics]
+        files += [self.text_statistics, self.labels, self.calibration]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
         folders += [self.store, self.charts, self.tensorboard]
         return [*files, *self._tokenizer_paths(), *folders]

@@ -20,6 +20,7 @@ from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterru
 
 def train(
     *files: Files,
+    task: str | None = None,
     dev: Files | None = None,
     test: Files | None = None,
     out: AnyPath | None = None,
@@ -52,6 +53,7 @@ def train(
     with interruptible() as should_stop:
         events = training_events(
             *files,
+            task=task,
             dev=dev,
             test=test,
             out=out,
@@ -78,6 +80,7 @@ def train(
 
 def training_events(
     *files: Files,
+    task: str | None = None,
     dev: Files | None = None,
     test: Files | None = None,
     out: AnyPath | None = None,
@@ -104,6 +107,7 @@ def training_events(
     steps since the last checkpoint, and nothing else.
     """
     options = {
+        "task": task,
         "data.dev": list_files(dev) or None,
         "data.test": list_files(test) or None,
         "data.source": source,

@@ -4,6 +4,8 @@ Each is fitted on training data alone, and nothing is chosen on test. Those of t
 those of language models count bits.
 """
 
+from collections.abc import Callable, Sequence
+
 from regard.baselines.byte_ngram import ByteNGram
 from regard.baselines.comparison import (
     Opponent,
@@ -18,12 +20,13 @@ from regard.baselines.crf import ConditionalRandomField
 from regard.baselines.language import score_bits, score_bz2
 from regard.baselines.majority import MajorityClass, MajorityTag
 from regard.baselines.tfidf import TfidfLogisticRegression
+from regard.formats.labeled import LabeledText, TaggedSentence
 
-LABEL_OPPONENTS = {
+LABEL_OPPONENTS: dict[str, Callable[[Sequence[LabeledText]], Opponent[LabeledText]]] = {
     "most frequent label": MajorityClass.fit,
     "TF-IDF + logistic regression": TfidfLogisticRegression.fit,
 }
-TAG_OPPONENTS = {
+TAG_OPPONENTS: dict[str, Callable[[Sequence[TaggedSentence]], Opponent[TaggedSentence]]] = {
     "most frequent tag of each word": MajorityTag.fit,
     "conditional random field": ConditionalRandomField.fit,
 }

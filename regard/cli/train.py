@@ -29,6 +29,7 @@ TRAINING_FILES = argument(
     "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
     None,
 )
+TASK = option(MODEL, "NAME", "What to train for: translate, classify, tag, causal-lm or masked-lm; translate if unset.")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
@@ -37,6 +38,7 @@ TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes e
 
 def train(
     files: list[Path] | None = TRAINING_FILES,
+    task: str | None = TASK,
     dev: list[str] | None = DEV,
     test: list[str] | None = TEST,
     source: str | None = SOURCE,
@@ -80,6 +82,7 @@ def train(
     with interruptible() as should_stop, _naming_run(resume or out):
         events = training_events(
             *files or (),
+            task=task,
             dev=dev,
             test=test,
             out=out,

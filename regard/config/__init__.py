@@ -22,19 +22,33 @@ from regard.config.settings import (
     set_nested,
     with_values,
 )
+from regard.config.tasks import (
+    TASK_ARCHITECTURES,
+    TASK_METRICS,
+    CausalLMConfig,
+    ClassifyConfig,
+    MaskedLMConfig,
+    TaskName,
+)
 from regard.config.train import DEFAULT_STEPS, TrainConfig
 
 __all__ = [
     "DEFAULT_STEPS",
     "MIN_VOCAB_SIZE",
+    "TASK_ARCHITECTURES",
+    "TASK_METRICS",
+    "CausalLMConfig",
+    "ClassifyConfig",
     "Config",
     "DataConfig",
     "Head",
+    "MaskedLMConfig",
     "ModelConfig",
     "PositionsConfig",
     "Setting",
     "Settings",
     "StackConfig",
+    "TaskName",
     "TrainConfig",
     "build",
     "describe",

@@ -4,7 +4,7 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import tomli_w
 from pydantic import ValidationError, model_validator
@@ -15,12 +15,11 @@ from regard.config.base import Settings
 from regard.config.data import DataConfig
 from regard.config.model import ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
+from regard.config.tasks import TASK_METRICS, CausalLMConfig, ClassifyConfig, MaskedLMConfig, TaskName
 from regard.config.train import TrainConfig
 from regard.errors import ConfigError
 from regard.files import read_text
 from regard.plugins import HOW_TO_LOAD
-
-TaskName = Literal["translate"]
 
 
 class Config(Settings):
@@ -31,6 +30,18 @@ class Config(Settings):
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
+    classify: ClassifyConfig = ClassifyConfig()
+    causal_lm: CausalLMConfig = CausalLMConfig()
+    masked_lm: MaskedLMConfig = MaskedLMConfig()
+
+    @model_validator(mode="after")
+    def metric_fits_task(self) -> Self:
+        metrics = TASK_METRICS[self.task]
+        if self.train.metric not in metrics:
+            raise ValueError(
+                f"train.metric={self.train.metric}: task={self.task} is validated by {' or '.join(metrics)}"
+            )
+        return self
 
     @model_validator(mode="after")
     def positions_cover_max_length(self) -> Self:

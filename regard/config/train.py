@@ -53,11 +53,12 @@ class TrainConfig(Settings):
     validate_every: int = Field(default=400, ge=1, le=MAX_STEPS)
     """Steps between two validations."""
     validation_sentences: int = Field(default=200, ge=0, le=MAX_STEPS)
-    """Dev sentences translated (greedily) for BLEU at each validation. 0: none."""
+    """Dev sentences translated (greedily) for BLEU at each validation; other tasks predict for all of dev. 0: none."""
     save_every: int = Field(default=200, ge=1, le=MAX_STEPS)
     """Steps between two checkpoints."""
-    metric: Literal["loss", "bleu"] = "loss"
-    """Validation metric that selects the best checkpoint and decides on early stopping."""
+    metric: Literal["loss", "bleu", "accuracy", "macro_f1", "f1"] = "loss"
+    """Validation metric that selects the best checkpoint and decides on early stopping: the loss, or a score of the
+    task (bleu to translate, accuracy or macro_f1 to classify, f1 to tag)."""
     patience: int = Field(default=8, ge=0, le=MAX_STEPS)
     """Validations without improvement before training stops early. 0: never."""
     average_checkpoints: int = Field(default=5, ge=1, le=10_000)
@@ -110,9 +111,9 @@ class TrainConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def bleu_needs_sentences(self) -> Self:
-        if self.metric == "bleu" and not self.validation_sentences:
-            raise ValueError("train.metric=bleu needs train.validation_sentences above 0")
+    def scores_need_sentences(self) -> Self:
+        if self.metric != "loss" and not self.validation_sentences:
+            raise ValueError(f"train.metric={self.metric} needs train.validation_sentences above 0")
         return self
 
     @property

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.tokenizer import Tokenizer, Tokenizers
+from regard.data.tokenizer import Tokenizers
 from regard.errors import DataError
 from regard.files import open_regular
 from regard.formats import Pair
@@ -28,6 +28,8 @@ CHUNK = 10_000
 BLOCK = 1 << 20
 SIDES = ("source", "target")
 Array = np.ndarray[Any, np.dtype[Any]]
+IdRow = tuple[Sequence[int], Sequence[int]]
+"""The ids of an example: of its input, and of its target."""
 
 
 class RaggedArray:
@@ -123,10 +125,23 @@ def write_sets(folder: Path, names: Sequence[str], pairs: Iterable[tuple[str, Pa
     return {name: source.num_rows for name, (source, _) in writers.items()}
 
 
+def write_rows(folder: Path, name: str, rows: Iterable[IdRow], vocab_sizes: tuple[int, int]) -> None:
+    """Write the ids of a split: for each example those of its input and of its target."""
+    with ExitStack() as stack:
+        dtypes = [_id_dtype(size) for size in vocab_sizes]
+        writers = [
+            stack.enter_context(_RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype))
+            for side, dtype in zip(SIDES, dtypes, strict=True)
+        ]
+        for row in rows:
+            for writer, ids, dtype in zip(writers, row, dtypes, strict=True):
+                writer.add(np.asarray(ids, dtype=dtype).tobytes())
+
+
 def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
     """Tokenize the texts of a split, a chunk at a time, in as many threads as there are cores."""
     for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True):
-        dtype = _id_dtype(tokenizer)
+        dtype = _id_dtype(tokenizer.vocab_size)
         texts = Texts(folder, f"{name}.{side}")
         with (
             _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer,
@@ -140,15 +155,20 @@ def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
 
 def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
     """A split that `write_sets` and `write_ids` have written."""
+    return open_rows(folder, name, (tokenizers.source.vocab_size, tokenizers.target.vocab_size))
+
+
+def open_rows(folder: Path, name: str, vocab_sizes: tuple[int, int]) -> Corpus:
+    """A split that `write_sets` and `write_rows` have written."""
     ids = [
-        RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(tokenizer))
-        for side, tokenizer in zip(SIDES, (tokenizers.source, tokenizers.target), strict=True)
+        RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(size))
+        for side, size in zip(SIDES, vocab_sizes, strict=True)
     ]
     corpus = Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids[0], ids[1])
-    for rows, side, tokenizer in zip(ids, SIDES, (tokenizers.source, tokenizers.target), strict=True):
+    for rows, side, size in zip(ids, SIDES, vocab_sizes, strict=True):
         if len(rows) != len(corpus) or len(corpus.target) != len(corpus):
             raise DataError(f"{folder / name}: its files have different numbers of rows. Train again with --overwrite.")
-        rows.require_below(tokenizer.vocab_size, folder / f"{name}.{side}.ids")
+        rows.require_below(size, folder / f"{name}.{side}.ids")
     return corpus
 
 
@@ -185,8 +205,8 @@ class _RaggedWriter:
         self.num_rows += 1
 
 
-def _id_dtype(tokenizer: Tokenizer) -> Any:
-    return np.uint16 if tokenizer.vocab_size <= 2**16 else np.int32
+def _id_dtype(vocab_size: int) -> Any:
+    return np.uint16 if vocab_size <= 2**16 else np.int32
 
 
 def _open_memmap(path: Path, dtype: Any) -> Array:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from regard import config as settings
 from regard.config import Config, Head
 from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.jobs.look.heads import find_trained_aligner
+from regard.jobs.tasks.curves import flatten_settings
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.progress import stage, track
@@ -92,7 +92,7 @@ def write_report(
             [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
             or [Paragraph("No sentence contains a word.")],
         ),
-        Section("Settings", [DefinitionList(_flatten_settings(config))]),
+        Section("Settings", [DefinitionList(flatten_settings(config))]),
     ]
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
     with stage("writing the report"):
@@ -211,14 +211,3 @@ def draw_mean_attention(cross_attention: CrossAttentionMatrix, trained_aligner: 
     # One of the heads attends where it was trained to: its part of the mean is no finding.
     note = f"{trained_aligner} was trained to align (guided alignment)" if trained_aligner else ""
     return chart.with_note(note).with_name("attention")
-
-
-def _flatten_settings(config: Config) -> dict[str, Value]:
-    """Every setting by its dotted name, as plain values."""
-    return {name: _plain_value(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
-
-
-def _plain_value(value: Any) -> Value:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else value

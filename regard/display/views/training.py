@@ -6,6 +6,7 @@ from regard.display.layout import bind, wrap, wrap_command
 from regard.display.numbers import format_score, pluralize
 from regard.display.stages import format_duration
 from regard.display.views.scores import describe_baseline, format_scores, is_above_chance
+from regard.display.views.task_training import format_task_training
 from regard.evaluation import Evaluation
 from regard.jobs.train.events import TrainingFinished, TrainingInterrupted
 from regard.training.alarms import TrainingHistory, check_source_use, had_steps_to_learn
@@ -21,6 +22,8 @@ COPYING_IS_THE_TASK = 50.0
 
 def format_training(event: TrainingFinished, width: int, verbose: bool = False) -> list[str]:
     """The verdict, the table of scores, the report, and commands to go on with."""
+    if not isinstance(event.evaluation, Evaluation):
+        return format_task_training(event, ENDS, width, verbose)
     folder = event.run.folder
     lines = wrap(describe_verdict(event), width)
     lines += ["", *format_scores(event.evaluation, width, verbose), *wrap(f"report: {event.run.report}", width)]

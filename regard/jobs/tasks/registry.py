@@ -7,6 +7,7 @@ from regard.jobs.tasks.task import Task
 
 MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
+    "classify": "regard.jobs.tasks.classification.task",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

@@ -67,10 +67,10 @@ class Task(Protocol):
     """What files consist of: pair, text, sentence, document."""
     unit: str
     """What the loss is averaged over: target token, text, word …"""
-    metrics: tuple[str, ...]
-    """What `train.metric` may name: loss, and the score of predictions for dev, if there is one."""
-    architectures: tuple[str, ...]
-    """The architectures that a model may have; the first is the default."""
+    target: str
+    """What is predicted: token, class, tag."""
+    main_score: str
+    """The score that a verdict is about."""
 
     def require_files(self, config: Config) -> None:
         """Refuse settings without training files."""
@@ -134,8 +134,15 @@ class Task(Protocol):
         """What predicts with the best weights of a run."""
         ...
 
-    def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
-        """Predict for stored examples, and score the predictions; nothing is written."""
+    def calibrate(self, run: Run, predictor: Any, data: Any) -> None:
+        """Fit on dev what predictions need beside the weights, and write it into the run."""
+        ...
+
+    def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair], set_name: str = "") -> Any:
+        """Predict for stored examples, and score the predictions; nothing is written.
+
+        With the name of a stored set, cheap opponents are scored beside the model.
+        """
         ...
 
     def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None:
@@ -144,6 +151,10 @@ class Task(Protocol):
 
     def write_report(self, run: Run, predictor: Any, evaluation: Any, set_name: str, epochs: float) -> None:
         """Write report.html of a run that has trained for this many epochs."""
+        ...
+
+    def next_commands(self, folder: str) -> list[str]:
+        """Commands that use a run."""
         ...
 
     def plan_notes(self, config: Config, data: Any) -> list[str]:

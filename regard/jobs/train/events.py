@@ -1,11 +1,10 @@
 """The events of a long job. Jobs yield them as they happen; the command line shows them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from regard.config import Config
 from regard.data.doctor import Diagnosis
-from regard.evaluation import Evaluation
 from regard.run import Run
 from regard.training.loop import Step
 from regard.training.planning.estimate import TrainingEstimate
@@ -115,7 +114,7 @@ class TrainingFinished:
     run: Run
     step: int
     set_name: str
-    evaluation: Evaluation
+    evaluation: Any
     end: TrainingEnd
     epochs: float
     """With the fraction of the last one."""

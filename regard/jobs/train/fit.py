@@ -78,6 +78,8 @@ def _create_run(
                 f"{folder}: a run cannot be initialized from itself and overwritten; choose another --out"
             )
         config = inherit_settings(runs.open_run(init_from), config)
+    elif "model.architecture" not in settings.explicit_settings(config):
+        config = settings.with_values(config, {"model.architecture": settings.TASK_ARCHITECTURES[config.task][0]})
     _require_architecture(config)
     staged.write_settings(config)
     prepared = _prepare_run(staged.run, config, processes)
@@ -86,11 +88,11 @@ def _create_run(
 
 
 def _require_architecture(config: Config) -> None:
-    task = task_of(config)
-    if config.model.architecture not in task.architectures:
+    architectures = settings.TASK_ARCHITECTURES[config.task]
+    if config.model.architecture not in architectures:
         raise ConfigError(
-            f"model.architecture={config.model.architecture}: --task {task.name} trains models of the architecture "
-            f"{' or '.join(task.architectures)}; leave it out, or use --from with a run of that architecture"
+            f"model.architecture={config.model.architecture}: --task {config.task} trains models of the architecture "
+            f"{' or '.join(architectures)}; leave it out, or use --from with a run of that architecture"
         )
 
 

@@ -155,9 +155,11 @@ class TrainingSession:
         self.log.flush()
         set_name = "test" if self.data.test is not None else "dev"
         corpus = self.data.test or self.data.dev
-        predictor = self.task.load_predictor(self.run.folder, str(next(self.model.parameters()).device))
+        device = str(next(self.model.parameters()).device)
+        self.task.calibrate(self.run, self.task.load_predictor(self.run.folder, device), self.data)
+        predictor = self.task.load_predictor(self.run.folder, device)
         files = [str(resolve(file)) for file in getattr(self.config.data, set_name)]
-        evaluation = self.task.evaluate(self.run, predictor, corpus.pairs())
+        evaluation = self.task.evaluate(self.run, predictor, corpus.pairs(), set_name)
         self.task.write_scores(self.run, set_name, evaluation, files)
         self.tracker.write_evaluation(last, set_name, evaluation)
         epochs = self.loop.batches.count_epochs(self.state.data_position)

@@ -115,9 +115,10 @@ class Classifier:
 
     def classify(self, texts: Sequence[InputText], reject: float = 0.0) -> list[Classification]:
         """The label of each text; "?" where its probability is below `reject`."""
-        return [self._decide(row, reject) for row in self.log_probs(texts).exp().tolist()]
+        return [self.decide(row, reject) for row in self.log_probs(texts).exp().tolist()]
 
-    def _decide(self, probabilities: Sequence[float], reject: float) -> Classification:
+    def decide(self, probabilities: Sequence[float], reject: float = 0.0) -> Classification:
+        """The label of a text by the probabilities of all labels."""
         ids, probability = self.choice.choose(probabilities)
         labels = (REJECTED,) if probability < reject else self.labels.decode(ids)
         return Classification(labels, probability, dict(zip(self.labels.labels, probabilities, strict=True)))

@@ -132,6 +132,8 @@ def training_flops(c: ModelConfig, target_vocab_size: int, lengths: MeanLengths)
     s, t, d, k = lengths.source, lengths.target, c.dim, c.dim // c.heads
     feed_forward = (3 if c.activation == "swiglu" else 2) * d * c.ffn
     encoder = s * (4 * d * d + feed_forward) + 2 * s * s * d
+    if c.architecture != "encoder-decoder":  # one stack reads the text, and only what predicts a target is projected
+        return 6 * (c.depth(c.architecture) * encoder + t * d * target_vocab_size)
     decoder = t * (6 * d * d + feed_forward) + s * 2 * d * d + 2 * t * t * d + 2 * s * t * d
     forward = c.depth("encoder") * encoder + c.depth("decoder") * decoder + t * d * target_vocab_size
     # What a pruned head saves: four products with its weights, and two with the keys and values.

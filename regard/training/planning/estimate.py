@@ -89,7 +89,7 @@ def estimate_training(
     parameter_counts = compute_parameter_counts(m, vocab_size, vocab_size, config.data.joint_vocab)
     flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)
     pairs_per_batch = NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target)
-    layers = (m.encoder_layers or m.layers) + (m.decoder_layers or m.layers)
+    layers = sum(m.depth(stack) for stack in m.architecture.split("-"))
     seconds_per_step = c.accumulate_batches * (
         pairs_per_batch * flops_per_pair / (matmul_efficiency(m.dim) * flops_per_second)
         + BATCH_OVERHEAD_SECONDS

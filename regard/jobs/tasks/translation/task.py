@@ -64,8 +64,8 @@ class TranslateTask:
     name: str = "translate"
     example: str = "pair"
     unit: str = "target token"
-    metrics: tuple[str, ...] = ("loss", "bleu")
-    architectures: tuple[str, ...] = ("encoder-decoder",)
+    target: str = "token"
+    main_score: str = "bleu"
 
     def require_files(self, config: Config) -> None:
         prepare.require_training_files(config)
@@ -141,7 +141,10 @@ class TranslateTask:
     def load_predictor(self, folder: Path, device: str) -> Translator:
         return load(folder, device)
 
-    def evaluate(self, run: Run, predictor: Translator, pairs: Sequence[Pair]) -> Evaluation:
+    def calibrate(self, run: Run, predictor: Translator, data: TranslationData) -> None:
+        """Nothing to fit."""
+
+    def evaluate(self, run: Run, predictor: Translator, pairs: Sequence[Pair], set_name: str = "") -> Evaluation:
         return evaluate_translator(run, predictor, pairs)
 
     def write_scores(self, run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
@@ -153,6 +156,9 @@ class TranslateTask:
         from regard.jobs.report import write_report  # draws attention, for which it imports regard.inspection
 
         write_report(run, run.load_config(), predictor, evaluation, set_name, epochs)
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [f"regard translate {folder} < text", f'regard look {folder} "a sentence" --out look.html']
 
     def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
         description = _choose_tokenization(config, data).describe()

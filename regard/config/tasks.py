@@ -1,0 +1,55 @@
+"""Settings that only one task has, each in a section of its own."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from regard.config.base import Settings
+
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm"]
+TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
+    "translate": ("loss", "bleu"),
+    "classify": ("loss", "accuracy", "macro_f1"),
+    "tag": ("loss", "f1"),
+    "causal-lm": ("loss",),
+    "masked-lm": ("loss",),
+}
+"""What `train.metric` may name: the loss, and what predictions for dev are scored by."""
+TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
+    "translate": ("encoder-decoder",),
+    "classify": ("encoder", "decoder"),
+    "tag": ("encoder", "decoder"),
+    "causal-lm": ("decoder",),
+    "masked-lm": ("encoder",),
+}
+"""The first is the default."""
+Documents = Literal["file", "blank-line", "line"]
+
+
+class ClassifyConfig(Settings):
+    text: str = ""
+    """Column of the texts: a name, or a number from 1 on; unset: recognized by its name."""
+    text_pair: str = ""
+    """Column of the second text, where pairs of texts are classified."""
+    label: str = ""
+    """Column of the labels."""
+    pooling: Literal["auto", "mean", "first", "last", "pooler"] = "auto"
+    """How the states of a text become one; auto: the last token of a decoder, otherwise the mean."""
+    class_weights: bool = False
+    """Weigh the loss of each class by N / (K · n), at most 10, so that rare classes count; probabilities suffer."""
+
+
+class CausalLMConfig(Settings):
+    documents: Documents = "file"
+    """What separates documents, over whose borders no token attends: files, blank lines, or lines."""
+
+
+class MaskedLMConfig(Settings):
+    documents: Documents = "file"
+    """What separates documents, over whose borders no token attends: files, blank lines, or lines."""
+    mask_rate: float = Field(default=0.15, gt=0, lt=1)
+    """Fraction of the tokens of a text that are masked."""
+    mask_scheme: Literal["mask", "80/10/10"] = "mask"
+    """Every chosen token becomes [MASK]; or 80 % of them, 10 % a random token, and 10 % stay (Devlin et al. 2019)."""
+    whole_words: bool = False
+    """Mask all tokens of a word together."""

@@ -1,0 +1,1 @@
+"""Classification as a task."""

@@ -1,0 +1,139 @@
+"""The report of a classifier, report.html: the verdict, scores beside opponents, classes, mistakes and curves."""
+
+from collections.abc import Sequence
+
+from regard.baselines import OpponentResult
+from regard.jobs.evaluate import tabulate_scores
+from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
+from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_facts
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.verdict import describe_opponents
+from regard.metrics.labels import class_f1, class_precision, class_recall
+from regard.progress import stage, track
+from regard.report import (
+    Chart,
+    DefinitionList,
+    Figure,
+    PagePart,
+    Paragraph,
+    Section,
+    Table,
+    TableView,
+    Value,
+    heatmap_chart,
+    line_chart,
+    render_page,
+    write_page,
+)
+from regard.run import Run
+from regard.training import log
+
+MAX_MISTAKES = 20
+MAX_MATRIX_CLASSES = 40  # of a picture that can still be read; the CSV file has all
+
+
+def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, epochs: float) -> None:
+    """Draw every chart into charts/, and all of them into one offline page."""
+    config = run.load_config()
+    records = list(log.read(run.log))
+    curves = draw_curves(records, task_of(config).unit)
+    figures = [*draw_confusion(evaluation), *draw_reliability(evaluation)]
+    for chart in track([*curves, *figures], "drawing charts"):
+        chart.save(run.charts)
+    verdict = describe_opponents(evaluation.scores, evaluation.opponents, "accuracy")
+    parts: list[PagePart] = [Paragraph(verdict), TableView(tabulate_scores(evaluation.scores))]
+    if evaluation.opponents:
+        parts.append(TableView(tabulate_opponents(evaluation.opponents, ("accuracy", "macro_f1"))))
+    classes = [TableView(tabulate_classes(evaluation))] if evaluation.confusion is not None else []
+    sections = [
+        Section("Scores", parts),
+        Section("Classes", [*classes, *map(Figure, figures)]),
+        Section("Most confident mistakes", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
+        Section("Training", [DefinitionList(training_facts(run, records, epochs)), *map(Figure, curves)]),
+        Section("Settings", [DefinitionList(flatten_settings(config))]),
+    ]
+    with stage("writing the report"):
+        subtitle = f"{len(evaluation.texts):,} texts of {set_name}"
+        write_page(run.report, render_page(f"classify: {run.folder.name}", subtitle, sections))
+
+
+_MISTAKES = "Texts whose prediction was wrong and sure of itself: label errors are likely among them."
+
+
+def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:
+    """The scores of every opponent, and the p-values of its difference from the model."""
+    return Table.from_rows(
+        {
+            "opponent": one.name,
+            "measure": one.scores[measure].name,
+            "score": one.scores[measure].value,
+            "95% CI low": one.scores[measure].low,
+            "95% CI high": one.scores[measure].high,
+            "model minus opponent": one.tests[measure].difference if measure in one.tests else None,
+            "p (bootstrap)": one.tests[measure].p_bootstrap if measure in one.tests else None,
+        }
+        for one in opponents
+        for measure in measures
+        if measure in one.scores
+    )
+
+
+def tabulate_classes(evaluation: ClassificationEvaluation) -> Table:
+    """Precision, recall, F1 and the number of texts of every class."""
+    assert evaluation.confusion is not None
+    matrix = evaluation.confusion.matrix
+    columns = (class_precision(matrix), class_recall(matrix), class_f1(matrix), matrix.sum(axis=1))
+    return Table.from_rows(
+        {"class": label, "precision": 100 * p, "recall": 100 * r, "F1": 100 * f, "texts": int(n)}
+        for label, p, r, f, n in zip(evaluation.confusion.classes, *(c.tolist() for c in columns), strict=True)
+    )
+
+
+def tabulate_mistakes(evaluation: ClassificationEvaluation) -> Table:
+    """The wrong predictions, the most probable first."""
+    wrong = sorted((t for t in evaluation.texts if not t.is_correct), key=lambda t: -t.prediction.probability)
+    return Table.from_rows(
+        {
+            "text": text.example.text,
+            "label": ", ".join(text.example.labels),
+            "prediction": text.prediction.label,
+            "probability": text.prediction.probability,
+        }
+        for text in wrong[:MAX_MISTAKES]
+    )
+
+
+def draw_confusion(evaluation: ClassificationEvaluation) -> list[Chart]:
+    """How the texts of each class are classified, as shares of the class; none where there are too many classes."""
+    confusion = evaluation.confusion
+    if confusion is None or len(confusion.classes) > MAX_MATRIX_CLASSES:
+        return []
+    shares = [[n / max(1.0, sum(row)) for n in row] for row in confusion.matrix.tolist()]
+    chart = heatmap_chart(
+        shares,
+        confusion.classes,
+        confusion.classes,
+        title="Confusion matrix: shares of the texts of each class",
+        row_title="class",
+        column_title="prediction",
+        value_title="share",
+    )
+    return [chart.with_name("confusion")]
+
+
+def draw_reliability(evaluation: ClassificationEvaluation) -> list[Chart]:
+    """How often predictions of a confidence are right; a calibrated classifier is on the diagonal."""
+    bins = evaluation.reliability
+    points = [("classifier", one.confidence, one.accuracy) for one in bins]
+    points += [("calibrated", x, x) for x in (0.0, 1.0)]
+    rows: list[dict[str, Value]] = [{"confidence": 100 * x, "accuracy": 100 * y, "line": line} for line, x, y in points]
+    chart = line_chart(
+        Table.from_rows(rows),
+        "confidence",
+        "accuracy",
+        "line",
+        title="Calibration",
+        x_title="mean probability of the prediction, %",
+        y_title="right predictions, %",
+    )
+    return [chart.with_name("calibration")]

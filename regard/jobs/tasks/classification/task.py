@@ -1,0 +1,172 @@
+"""Classification behind the protocol of a task."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from regard.baselines import OpponentPredictions
+from regard.baselines.scoring import label_scoring
+from regard.config import Config
+from regard.data.batch import Collator
+from regard.data.store import Corpus, IdRow
+from regard.data.text_tokenizer import TextTokenizer
+from regard.files import Finite
+from regard.formats import Pair
+from regard.jobs.tasks.classification import prepare
+from regard.jobs.tasks.classification.evaluation import (
+    ClassificationEvaluation,
+    evaluate_classifier,
+    predict_opponents,
+)
+from regard.jobs.tasks.classification.files import write_classification
+from regard.jobs.tasks.opponents import read_opponents
+from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
+from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
+from regard.run import Run
+from regard.tasks.classify.classifier import Classifier
+from regard.tasks.classify.collator import ClassifyCollator
+from regard.tasks.classify.examples import input_of, restore_example, restore_labels
+from regard.tasks.classify.labels import LabelSet
+from regard.tasks.classify.loss import ClassificationLoss, make_label_loss
+from regard.tasks.loss import LossModule
+from regard.tasks.text_forward import SingleStack, encode_inputs
+from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
+from regard.training.planning.sizing import SizingInputs, SuggestedSetting
+from regard.training.validate import DevPredictions, DevPredictor
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """calibration.json: what was fitted on dev."""
+
+    temperature: Finite = 1.0
+    thresholds: Mapping[str, Finite] = field(default_factory=dict)
+    """Of each label, where a text may have several."""
+
+
+@dataclass(frozen=True)
+class DevLabels:
+    """Predictions for all dev texts, scored by one of the measures of labels."""
+
+    classifier: Classifier
+    dev: Corpus
+    measure: str
+
+    def __call__(self) -> DevPredictions:
+        examples = [restore_example(pair) for pair in self.dev.pairs()]
+        predicted = [one.labels for one in self.classifier.classify([input_of(example) for example in examples])]
+        scores = label_scoring([example.labels for example in examples], [predicted]).score(predicted).scores
+        measure = self.measure if self.measure in scores else next(iter(scores))
+        return DevPredictions(scores[measure], None, len(examples))
+
+
+@dataclass(frozen=True)
+class ClassifyTask(SingleTextTask):
+    """A text, or a pair of texts -> a label, or several, by an encoder or a decoder."""
+
+    name: str = "classify"
+    example: str = "text"
+    unit: str = "text"
+    target: str = "class"
+    main_score: str = "accuracy"
+
+    def write_texts(self, run: Run, config: Config) -> None:
+        prepare.write_texts(run, config)
+
+    def learn_labels(self, targets: Iterable[str]) -> LabelSet:
+        return LabelSet.of(map(restore_labels, targets))
+
+    def read_labels(self, run: Run) -> LabelSet:
+        run.verify(run.labels)
+        return run.read_json(run.labels, LabelSet)
+
+    def encode(
+        self, pairs: Sequence[Pair], tokenizer: TextTokenizer, labels: LabelSet, config: Config
+    ) -> Iterator[IdRow]:
+        examples = [restore_example(pair) for pair in pairs]
+        rows = encode_inputs(tokenizer, [input_of(example) for example in examples], config.data.max_length)
+        yield from zip(rows, (labels.encode(example.labels) for example in examples), strict=True)
+
+    def count_outputs(self, tokenizer: TextTokenizer, labels: LabelSet) -> int:
+        return len(labels.labels)
+
+    def pooling(self, config: Config) -> str:
+        default = "last" if config.model.architecture == "decoder" else "mean"
+        return default if config.classify.pooling == "auto" else config.classify.pooling
+
+    def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
+        return suggest_single_stack(inputs, config, LABEL_SIZING)
+
+    def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
+        return ClassifyCollator(data.tokenizer, data.labels, token_types=config.model.token_types > 1)
+
+    def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+        loss = make_label_loss(model.output, data.labels, config.train.label_smoothing, config.classify.class_weights)
+        return ClassificationLoss(model, loss, padding_free)
+
+    def baseline_loss(self, config: Config, data: SingleTextData) -> float:
+        return float(data.labels.entropy)
+
+    def make_predictor(
+        self, model: SingleStack, tokenizer: TextTokenizer, labels: LabelSet, config: Config
+    ) -> Classifier:
+        return Classifier(model, tokenizer, labels, config.data.max_length)
+
+    def finish_predictor(self, predictor: Classifier, run: Run) -> Classifier:
+        if not run.calibration.exists():
+            return predictor
+        calibration = run.read_json(run.verify(run.calibration), Calibration)
+        return Classifier(
+            predictor.model,
+            predictor.tokenizer,
+            predictor.labels,
+            predictor.max_length,
+            calibration.temperature,
+            calibration.thresholds,
+        )
+
+    def build_dev_predictor(self, predictor: Classifier, config: Config, data: SingleTextData) -> DevPredictor:
+        measure = "accuracy" if config.train.metric == "loss" else config.train.metric
+        return DevLabels(predictor, data.dev, measure)
+
+    def calibrate(self, run: Run, predictor: Classifier, data: SingleTextData) -> None:
+        examples = [restore_example(pair) for pair in data.dev.pairs()]
+        log_probs = predictor.log_probs([input_of(example) for example in examples]).numpy()
+        labels = predictor.labels
+        if labels.multi_label:
+            gold = [[name in example.labels for name in labels.labels] for example in examples]
+            thresholds = fit_thresholds(np.exp(log_probs), gold)
+            table: dict[str, object] = {"thresholds": dict(zip(labels.labels, thresholds.tolist(), strict=True))}
+        else:
+            numbers = [labels.encode(example.labels)[0] for example in examples]
+            table = {"temperature": fit_temperature(log_probs, numbers)}
+        run.write_json(run.calibration, table)
+        run.record_checksums(run.calibration)
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [f"regard classify {folder} < texts", f"regard evaluate {folder} test.csv"]
+
+    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
+        return predict_opponents(*([restore_example(pair) for pair in side] for side in (training, pairs)))
+
+    def evaluate(
+        self, run: Run, predictor: Classifier, pairs: Sequence[Pair], set_name: str = ""
+    ) -> ClassificationEvaluation:
+        opponents = read_opponents(run, set_name) if set_name else None
+        return evaluate_classifier(predictor, [restore_example(pair) for pair in pairs], opponents)
+
+    def write_scores(
+        self, run: Run, name: str, evaluation: ClassificationEvaluation, files: Sequence[str] = ()
+    ) -> None:
+        write_classification(run, name, evaluation, files)
+
+    def write_report(
+        self, run: Run, predictor: Classifier, evaluation: ClassificationEvaluation, set_name: str, epochs: float
+    ) -> None:
+        from regard.jobs.tasks.classification.report import write_report  # draws
+
+        write_report(run, evaluation, set_name, epochs)
+
+
+TASK = ClassifyTask()

@@ -1,0 +1,272 @@
+"""What the tasks share whose model has one stack and reads one text at a time."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.baselines import OpponentPredictions
+from regard.config import Config
+from regard.data import store
+from regard.data import tokenizer as tokenizer_module
+from regard.data.batch import Batches, Collator, batches_by_length
+from regard.data.store import IdRow, Texts
+from regard.data.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
+from regard.data.tokenizer import Tokenizer
+from regard.data.wordpiece import WordPiece
+from regard.errors import ConfigError, RunError
+from regard.formats import Pair
+from regard.hardware import available_memory, pick_device
+from regard.jobs.load import load_weights
+from regard.jobs.tasks.opponents import write_opponents
+from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
+from regard.jobs.train.head_history import NullHeadRecorder
+from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
+from regard.model.build import build_decoder, build_encoder
+from regard.progress import stage, track
+from regard.run import Run, atomic_write, open_run
+from regard.tasks.loss import LossModule
+from regard.tasks.text_forward import SingleStack
+from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
+from regard.training.validate import DevPredictor, Validator
+
+SEPARATOR = "\x1e"
+"""Between the parts of a stored example: two texts, several labels, words."""
+CHUNK = 2_000
+
+
+@dataclass(frozen=True)
+class SingleTextData(TrainingData):
+    """Texts with their targets, a tokenizer, and the labels of the training texts."""
+
+    tokenizer: TextTokenizer
+    labels: Any
+    """A LabelSet or a TagSet; None where tokens are predicted."""
+    num_outputs: int
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizer.vocab_size
+
+
+class SingleTextTask(ABC):
+    """A task of a model with one stack. A subclass says what its examples, labels, losses and scores are."""
+
+    name: str
+    example: str
+    unit: str
+    target: str
+    main_score: str
+
+    @abstractmethod
+    def write_texts(self, run: Run, config: Config) -> None: ...
+
+    @abstractmethod
+    def learn_labels(self, targets: Iterable[str]) -> Any:
+        """The labels of the stored targets of the training texts; None where tokens are predicted."""
+
+    @abstractmethod
+    def read_labels(self, run: Run) -> Any:
+        """What `learn_labels` has learned, from labels.json."""
+
+    @abstractmethod
+    def encode(self, pairs: Sequence[Pair], tokenizer: TextTokenizer, labels: Any, config: Config) -> Iterator[IdRow]:
+        """The ids of stored examples."""
+
+    @abstractmethod
+    def count_outputs(self, tokenizer: TextTokenizer, labels: Any) -> int:
+        """Rows of the output projection."""
+
+    @abstractmethod
+    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
+        """What cheap opponents predict for stored examples that were fitted on others."""
+
+    @abstractmethod
+    def pooling(self, config: Config) -> str | None: ...
+
+    @abstractmethod
+    def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator: ...
+
+    @abstractmethod
+    def build_loss(self, model: Any, config: Config, data: SingleTextData, padding_free: bool) -> LossModule: ...
+
+    @abstractmethod
+    def build_dev_predictor(self, predictor: Any, config: Config, data: SingleTextData) -> DevPredictor: ...
+
+    @abstractmethod
+    def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: Any, config: Config) -> Any: ...
+
+    def require_files(self, config: Config) -> None:
+        if not config.data.train:
+            raise ConfigError(f"nothing to train on: give files of {self.example}s, or set data.train")
+
+    def measure_texts(self, run: Run) -> TextSize:
+        sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
+        return TextSize(len(sides[0]), *(side.num_bytes for side in sides))
+
+    def tokenize(self, run: Run, config: Config) -> None:
+        if run.tokens_manifest.exists():
+            return
+        tokenizer, notes = self._train_tokenizer(run, config)
+        labels = self._write_labels(run)
+        sizes = (tokenizer.vocab_size, max(tokenizer.vocab_size, self.count_outputs(tokenizer, labels)) + 1)
+        for name in read_texts_manifest(run).sets:
+            store.write_rows(run.store, name, self._encode_set(run, name, tokenizer, labels, config), sizes)
+        write_opponents(run, self.predict_opponents)
+        run.write_json(run.tokens_manifest, {"notes": notes})
+
+    def open_data(self, run: Run, config: Config) -> SingleTextData:
+        tokenizer, labels = load_text_tokenizer(run), self.read_labels(run)
+        num_outputs = self.count_outputs(tokenizer, labels)
+        sizes = (tokenizer.vocab_size, max(tokenizer.vocab_size, num_outputs) + 1)
+        corpora = open_sets(run, lambda name: store.open_rows(run.store, name, sizes))
+        return SingleTextData(
+            corpora["train"],
+            corpora["dev"],
+            corpora.get("test"),
+            read_notes(run),
+            read_texts_manifest(run).held_out,
+            tokenizer,
+            labels,
+            num_outputs,
+        )
+
+    def mean_lengths(self, data: SingleTextData) -> MeanLengths:
+        texts = len(data.train)
+        return MeanLengths(len(data.train.source_ids.values) / texts, self.targets_per_text(data))
+
+    def targets_per_text(self, data: SingleTextData) -> float:
+        """How many states of a text are projected, on average."""
+        return 1.0
+
+    def require_memory(self, config: Config, data: SingleTextData) -> None:
+        counts = compute_parameter_counts(config.model, data.vocab_size, data.vocab_size, joint_vocab=True)
+        needed = training_bytes(config.model, counts, data.num_outputs, config.train.batch_tokens)
+        free = available_memory()
+        if free and needed > free and pick_device(config.train.device).type == "cpu" and not config.train.shard:
+            raise ConfigError(
+                f"training would take about {needed / 2**30:,.1f} GB, and {free / 2**30:,.1f} GB are free: "
+                f"{counts.total:,} parameters, batches of {config.train.batch_tokens:,} tokens. "
+                f"Lower model.dim, model.layers or train.batch_tokens."
+            )
+
+    def build_model(self, config: Config, data: SingleTextData) -> SingleStack:
+        return self.new_model(config, data.tokenizer, data.labels)
+
+    def new_model(self, config: Config, tokenizer: TextTokenizer, labels: Any) -> SingleStack:
+        """A randomly initialized model; the same for the same seed."""
+        torch.manual_seed(config.train.seed)
+        num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
+        rows = _count_embeddings(config, tokenizer)
+        build = build_decoder if config.model.architecture == "decoder" else build_encoder
+        model: SingleStack = build(config.model, rows, tokenizer.pad_id, num_labels, self.pooling(config))
+        return model
+
+    def build_loss_factory(self, config: Config, data: SingleTextData, padding_free: bool) -> LossFactory:
+        def build_loss(model: nn.Module) -> LossModule:
+            return self.build_loss(model, config, data, padding_free)
+
+        return build_loss
+
+    def build_batches(self, config: Config, data: SingleTextData) -> Batches:
+        max_length = config.data.max_length + 1  # rows are complete; the plan counts one more for the end of a sentence
+        collator = self.build_collator(config, data, training=True)
+        return Batches(data.train, collator, config.train.batch_tokens, max_length, config.train.seed)
+
+    def build_predictor(self, model: SingleStack, config: Config, data: SingleTextData) -> Any:
+        return self.make_predictor(model, data.tokenizer, data.labels, config)
+
+    def build_validator(
+        self, loss_module: LossModule, predictor: Any, config: Config, data: SingleTextData
+    ) -> Validator:
+        collator = self.build_collator(config, data, training=False)
+        return Validator(
+            loss_module,
+            lambda: (batch for _, batch in batches_by_length(data.dev, config.train.batch_tokens, collator=collator)),
+            self.build_dev_predictor(predictor, config, data),
+        )
+
+    def build_head_recorder(self, run: Run, config: Config, model: nn.Module, data: Any) -> NullHeadRecorder:
+        raise ConfigError(
+            f"train.head_stats_every={config.train.head_stats_every}: heads are measured in training only by "
+            f"task=translate; leave it out"
+        )
+
+    def load_predictor(self, folder: Path, device: str) -> Any:
+        run = open_run(folder)
+        config = run.load_config()
+        if not run.best.exists():
+            raise RunError(
+                f"{run.folder}: has no validated weights yet, so it cannot predict. "
+                f"Continue training with `regard train --resume {run.folder}`."
+            )
+        with stage(f"loading {run.folder.name}"):
+            tokenizer, labels = load_text_tokenizer(run), self.read_labels(run)
+            with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller must not change
+                model = self.new_model(config, tokenizer, labels)
+            load_weights(model, run, run.best_weights())
+            model = model.to(pick_device(device)).eval()
+        return self.finish_predictor(self.make_predictor(model, tokenizer, labels, config), run)
+
+    def calibrate(self, run: Run, predictor: Any, data: SingleTextData) -> None:
+        """Nothing to fit, unless a subclass has something."""
+        return
+
+    def finish_predictor(self, predictor: Any, run: Run) -> Any:
+        """The predictor with what was fitted on dev."""
+        return predictor
+
+    def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
+        return []
+
+    def _encode_set(
+        self, run: Run, name: str, tokenizer: TextTokenizer, labels: Any, config: Config
+    ) -> Iterator[IdRow]:
+        sources, targets = (Texts(run.store, f"{name}.{side}") for side in ("source", "target"))
+        for begin in track(range(0, len(sources), CHUNK), f"encoding {name}"):
+            part = slice(begin, begin + CHUNK)
+            pairs = [Pair(*sides) for sides in zip(sources[part], targets[part], strict=True)]
+            yield from self.encode(pairs, tokenizer, labels, config)
+
+    def _write_labels(self, run: Run) -> Any:
+        from dataclasses import asdict
+
+        labels = self.learn_labels(track(Texts(run.store, "train.target"), "learning labels"))
+        if labels is not None:
+            run.write_json(run.labels, asdict(labels))
+            run.record_checksums(run.labels)
+        return labels
+
+    def _train_tokenizer(self, run: Run, config: Config) -> tuple[TextTokenizer, list[str]]:
+        """Train a tokenizer, unless that was done before a kill, or another run's was copied."""
+        path = run.tokenizer()
+        if run.tokenizer_json.exists() or run.has_checksum(path):
+            return load_text_tokenizer(run), []
+        texts, wanted = Texts(run.store, "train.source"), config.data.vocab_size
+        with stage("training the tokenizer"):
+            parts = (part for text in texts for part in text.replace(SEPARATOR, "\n").split("\n"))
+            tokenizer = tokenizer_module.train_tokenizer(parts, wanted, config.data.tokenizer, (MASK_TOKEN,))
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(tokenizer.model)
+        run.record_checksums(path)
+        notes = []
+        if tokenizer.vocab_size != wanted:
+            reason = "the training text has no more" if tokenizer.vocab_size < wanted else "its characters need more"
+            notes = [f"vocabulary: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={wanted:,}: {reason}"]
+        return SentencePieceText(tokenizer), notes
+
+
+def load_text_tokenizer(run: Run) -> TextTokenizer:
+    """The tokenizer of single texts of a run: its own, or that of an imported encoder."""
+    if run.tokenizer_json.exists():
+        return WordPiece(run.read_bytes(run.tokenizer_json))
+    return SentencePieceText(Tokenizer(run.read_bytes(run.tokenizer())))
+
+
+def _count_embeddings(config: Config, tokenizer: TextTokenizer) -> int:
+    """Rows of the embedding table; that of an imported encoder may have more than its tokenizer has tokens."""
+    return tokenizer.vocab_size if isinstance(tokenizer, SentencePieceText) else config.data.vocab_size

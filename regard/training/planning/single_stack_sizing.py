@@ -1,0 +1,89 @@
+"""Settings suggested for a model with one stack: a classifier, a tagger, a language model."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from regard.config import Config, ModelConfig, explicit_settings
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
+from regard.training.planning.sizing import SIZE_SETTINGS, SizingInputs, SuggestedSetting
+
+BATCH_TOKENS = 1024
+FINETUNE_LEARNING_RATE, FINETUNE_DROPOUT = 1e-4, 0.1
+VOCAB_SIZES = ((100_000, 500), (500_000, 1000), (1_500_000, 2000), (4_000_000, 6000), (20_000_000, 8000))
+"""By bytes of training text."""
+MAX_VOCAB_SIZE = 16_000
+
+
+@dataclass(frozen=True)
+class StackPreset:
+    """A size of a single stack, and the bytes of text that it needs."""
+
+    dim: int
+    layers: int
+    heads: int
+    ffn: int
+    min_bytes: int
+
+    def model_config(self, model: ModelConfig) -> ModelConfig:
+        """The model in this size."""
+        return model.model_copy(update={"dim": self.dim, "layers": self.layers, "heads": self.heads, "ffn": self.ffn})
+
+
+@dataclass(frozen=True)
+class StackSizing:
+    """How the settings of a task depend on its text and its time."""
+
+    presets: tuple[StackPreset, ...]
+    vocab_sizes: tuple[tuple[int, int], ...] = VOCAB_SIZES
+    learning_rate: float = 1e-3
+    dropouts: tuple[tuple[float, float], ...] = ((5, 0.1), (15, 0.2))
+    """By epochs; 0.3 beyond the last."""
+
+
+LABEL_SIZING = StackSizing((StackPreset(128, 2, 4, 512, 0), StackPreset(192, 3, 4, 768, 20_000_000)), dropouts=())
+"""A label is little to learn from: small models, and much dropout."""
+TOKEN_SIZING = StackSizing(
+    (
+        StackPreset(128, 4, 4, 512, 0),
+        StackPreset(192, 4, 4, 768, 500_000),
+        StackPreset(256, 6, 8, 1024, 20_000_000),
+    ),
+)
+"""Every token is a target."""
+
+
+def suggest_single_stack(inputs: SizingInputs, config: Config, sizing: StackSizing) -> list[SuggestedSetting]:
+    """A value for every setting that the user has not set, in the order of the settings."""
+    explicit_names = explicit_settings(config)
+    user_sized = bool(SIZE_SETTINGS & explicit_names)
+    suggestions = _suggest(inputs, config, sizing, user_sized)
+    return [c for c in suggestions if c.name not in explicit_names and not (user_sized and c.name in SIZE_SETTINGS)]
+
+
+def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_sized: bool) -> Iterator[SuggestedSetting]:
+    text = f"{inputs.source_bytes:,} bytes of text"
+    sizes = (size for max_bytes, size in sizing.vocab_sizes if inputs.source_bytes < max_bytes)
+    vocab_size = next(sizes, MAX_VOCAB_SIZE)
+    yield SuggestedSetting("data.vocab_size", vocab_size, text)
+    preset = [preset for preset in sizing.presets if inputs.source_bytes >= preset.min_bytes][-1]
+    model = config.model if user_sized else preset.model_config(config.model)
+    for name in ("dim", "layers", "heads", "ffn"):
+        yield SuggestedSetting(f"model.{name}", getattr(preset, name), text)
+    train = config.train.model_copy(update={"batch_tokens": BATCH_TOKENS})
+    expected = _estimate(inputs, Config(task=config.task, data=config.data, model=model, train=train), vocab_size)
+    steps, finetunes = max(1, int(expected.steps)), bool(config.train.init_from)
+    epochs = f"about {format_epochs(expected.epochs)} epochs"
+    dropout = next((p for limit, p in sizing.dropouts if expected.epochs < limit), 0.3)
+    yield SuggestedSetting("model.dropout", FINETUNE_DROPOUT if finetunes else dropout, epochs)
+    yield SuggestedSetting("train.batch_tokens", BATCH_TOKENS, "small batches learn faster")
+    rate, reason = (FINETUNE_LEARNING_RATE, "fine-tuning") if finetunes else (sizing.learning_rate, "one stack")
+    yield SuggestedSetting("train.learning_rate", rate, reason)
+    yield SuggestedSetting("train.warmup", min(1000, steps // 10), f"about {steps:,} steps")
+    validate_every = min(2000, max(50, steps // 25))
+    yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")
+    yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
+
+
+def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:
+    lengths = inputs.mean_lengths
+    return estimate_training(config, inputs.pairs, lengths, vocab_size, inputs.flops_per_second, inputs.processes)
