@@ -75,7 +75,7 @@ class TagSet:
         return np.array([[self._scheme.allows(previous, tag) for tag in self.tags] for previous in self.tags])
 
     def encode(self, tags: Sequence[str]) -> list[int]:
-        """The numbers of the tags of a sentence, of whatever scheme."""
+        """The numbers of the tags of a sentence, which may have any scheme."""
         numbers = {tag: number for number, tag in enumerate(self.tags)}
         converted = to_bio(tags, self._scheme)
         if unknown := sorted({*converted} - numbers.keys()):

@@ -1,5 +1,7 @@
 """Filling masks: the model's own probabilities, the text around them untouched."""
 
+import re
+
 import pytest
 import torch
 
@@ -56,6 +58,14 @@ def test_the_mask_stands_where_the_word_was(filler, tokenizer, sentence):
         text = " ".join([*words[:number], "[MASK]", *words[number + 1 :]])
         mask = text.index("[MASK]")
         assert filler._encode(text, [(mask, mask + 6)]) == [*ids[:begin], MASK, *ids[end:]]
+
+
+def test_every_mask_stands_where_its_word_was(filler, tokenizer):
+    text = "[MASK] dog hears [MASK] cat and [MASK] ."
+    spans = [match.span() for match in re.finditer(r"\[MASK\]", text)]
+    assert tokenizer.convert_ids_to_tokens(filler._encode(text, spans)) == [
+        "[MASK]", "▁do", "g", "▁he", "ars", "[MASK]", "▁ca", "t", "▁an", "d", "[MASK]", "▁.", "</s>"
+    ]  # fmt: skip
 
 
 def test_a_text_without_mask_is_refused_by_name(filler):
