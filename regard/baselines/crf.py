@@ -16,7 +16,7 @@ L1_PENALTY, L2_PENALTY = 0.1, 0.1
 MAX_STEPS = 100
 WINDOW = range(-2, 3)
 """The words whose features a tag depends on."""
-MAX_CELLS = 4_000_000
+MAX_CELLS = 2_000_000
 """Training words times tags; more sentences are taken at even distances."""
 _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
@@ -41,7 +41,7 @@ class ConditionalRandomField:
 
     @classmethod
     def fit(cls, sentences: Sequence[TaggedSentence]) -> Self:
-        """Train on at most 4 million words times tags, evenly spaced. The order of sentences changes nothing."""
+        """Train on at most 2 million words times tags, evenly spaced. The order of sentences changes nothing."""
         crfsuite = import_crfsuite()
         occupied = [sentence for sentence in sentences if sentence.words]
         if not occupied:

@@ -33,7 +33,7 @@ class MajorityClass:
 
 @dataclass(frozen=True)
 class MajorityTag:
-    """Predicts for each word its most frequent tag in training, whatever its case and the words beside it."""
+    """Predicts for each word its most frequent tag in training, without regard to case and to other words."""
 
     tags: Mapping[str, str]
     """Of each known word, in lower case."""

@@ -34,7 +34,7 @@ def select_labeled(examples: Sequence[LabeledText], multi_label: bool | None) ->
 
 
 def spaced(items: Sequence[Item], count: int) -> list[Item]:
-    """At most so many items at even distances, in their order."""
+    """At most `count` items at even distances, in their order."""
     if count >= len(items):
         return list(items)
     return [items[number * len(items) // count] for number in range(count)]

@@ -1,12 +1,12 @@
 """Predictions of labels by several systems, compared on one test set: scores, intervals and paired tests."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from regard.data.tag_schemes import PLAIN, TagScheme, detect_scheme, find_spans, find_valid_spans
+from regard.baselines.scoring import Answer, AnswerScoring, label_scoring, tag_scoring
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats.labeled import (
     ColumnNames,
@@ -18,24 +18,9 @@ from regard.formats.labeled import (
 )
 from regard.jobs.doctor import LabelTask
 from regard.metrics import Score
-from regard.metrics.labels import (
-    SPAN_MEASURES,
-    Confusion,
-    LabelTest,
-    compare_with_baseline,
-    count_confusion,
-    count_spans,
-    flat_measure,
-    score_classes,
-    score_spans,
-)
-from regard.metrics.labels.statistics import ExampleCounts, Measure
+from regard.metrics.labels import Confusion, LabelTest, compare_with_baseline
+from regard.metrics.labels.statistics import ExampleCounts
 from regard.progress import track
-
-Answer = tuple[str, ...]
-"""The labels of a text, or the tags of a sentence."""
-STRICT_SCHEMES = ("BIO", "BIOES")
-TESTED_CLASS_MEASURES = ("accuracy", "macro_f1", "mcc")
 
 
 @dataclass(frozen=True)
@@ -123,25 +108,11 @@ def _compare_labels(systems: Mapping[str, Path], files: Sequence[str], columns: 
     for name, answers in predictions.items():
         _require_length(name, len(answers), len(gold), "texts")
     texts = [_describe_text(example) for example in examples]
-    if all(len(answer) == 1 for answers in (gold, *predictions.values()) for answer in answers):
-        return _compare_single_labels(files, texts, gold, predictions)
-    build = _span_builder(gold, lambda answer: answer, "labels")
-    return _compare(files, texts, gold, predictions, build, {"f1": SPAN_MEASURES["f1"][1]}, "texts", None)
-
-
-def _compare_single_labels(
-    files: Sequence[str], texts: Sequence[str], gold: Sequence[Answer], predictions: Mapping[str, Sequence[Answer]]
-) -> LabelComparison:
-    classes = sorted({label for answers in (gold, *predictions.values()) for (label,) in answers})
-    labels = [label for (label,) in gold]
-
-    def build(name: str, answers: Sequence[Answer]) -> LabelSystem:
-        confusion = count_confusion(labels, [label for (label,) in answers], classes)
-        return LabelSystem(name, answers, score_classes(confusion), confusion.counts, confusion)
-
-    measures = {name: flat_measure(name, len(classes)) for name in TESTED_CLASS_MEASURES}
-    label, count = Counter(labels).most_common(1)[0]
-    return _compare(files, texts, gold, predictions, build, measures, "texts", (label, 100 * count / len(labels)))
+    comparison = _compare(files, texts, gold, predictions, label_scoring(gold, list(predictions.values())), "texts")
+    if comparison.baseline.confusion is None:
+        return comparison
+    label, count = Counter(label for (label,) in gold).most_common(1)[0]
+    return replace(comparison, majority=(label, 100 * count / len(gold)))
 
 
 def _compare_tags(systems: Mapping[str, Path], files: Sequence[str], columns: ColumnNames) -> LabelComparison:
@@ -153,36 +124,7 @@ def _compare_tags(systems: Mapping[str, Path], files: Sequence[str], columns: Co
     gold = [sentence.tags for sentence in sentences]
     predictions = {name: _read_tags(path, sentences) for name, path in systems.items()}
     texts = [" ".join(sentence.words) for sentence in sentences]
-    scheme = detect_scheme(gold)
-    build = _tag_builder(gold, scheme)
-    return _compare(files, texts, gold, predictions, build, {"f1": SPAN_MEASURES["f1"][1]}, "sentences", None)
-
-
-def _tag_builder(gold: Sequence[Answer], scheme: TagScheme) -> Callable[[str, Sequence[Answer]], LabelSystem]:
-    if scheme.name == PLAIN:
-        return _span_builder(gold, lambda tags: tuple(enumerate(tags)), "words")
-    build = _span_builder(gold, find_spans, "conlleval")
-    if scheme.name not in STRICT_SCHEMES:
-        return build
-    build_strict = _span_builder(gold, lambda tags: find_valid_spans(tags, scheme.name), f"strict-{scheme.name}")
-
-    def build_both(name: str, answers: Sequence[Answer]) -> LabelSystem:
-        system, strict = build(name, answers), build_strict(name, answers).scores["f1"]
-        return replace(system, scores={**system.scores, "strict_f1": replace(strict, name="strict F1")})
-
-    return build_both
-
-
-def _span_builder(
-    gold: Sequence[Answer], find: Callable[[Answer], Sequence[Any]], mode: str
-) -> Callable[[str, Sequence[Answer]], LabelSystem]:
-    gold_spans = [find(answer) for answer in gold]
-
-    def build(name: str, answers: Sequence[Answer]) -> LabelSystem:
-        counts = count_spans(gold_spans, [find(answer) for answer in answers])
-        return LabelSystem(name, answers, score_spans(counts, mode), counts)
-
-    return build
+    return _compare(files, texts, gold, predictions, tag_scoring(gold), "sentences")
 
 
 def _compare(
@@ -190,12 +132,10 @@ def _compare(
     texts: Sequence[str],
     gold: Sequence[Answer],
     predictions: Mapping[str, Sequence[Answer]],
-    build: Callable[[str, Sequence[Answer]], LabelSystem],
-    measures: Mapping[str, Measure],
+    scoring: AnswerScoring,
     unit: str,
-    majority: tuple[str, float] | None,
 ) -> LabelComparison:
-    systems = [build(name, answers) for name, answers in track(predictions.items(), "scoring")]
+    systems = [_score(name, answers, scoring) for name, answers in track(predictions.items(), "scoring")]
     counts = {system.name: system.counts for system in systems}
     baseline = systems[0].predictions
     differing = {s.name: sum(a != b for a, b in zip(s.predictions, baseline, strict=True)) for s in systems}
@@ -203,10 +143,15 @@ def _compare(
     if len(systems) > 1:
         tests = {
             name: compare_with_baseline(counts, differing, measure)
-            for name, measure in track(measures.items(), "testing significance")
+            for name, measure in track(scoring.measures.items(), "testing significance")
         }
     name = Path(files[0]).name.partition(".")[0]
-    return LabelComparison(name, texts, gold, systems, tests, unit, majority)
+    return LabelComparison(name, texts, gold, systems, tests, unit)
+
+
+def _score(name: str, answers: Sequence[Answer], scoring: AnswerScoring) -> LabelSystem:
+    scored = scoring.score(answers)
+    return LabelSystem(name, answers, scored.scores, scored.counts, scored.confusion)
 
 
 def _read_tags(path: Path, sentences: Sequence[TaggedSentence]) -> list[Answer]:

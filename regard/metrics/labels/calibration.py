@@ -43,7 +43,6 @@ def reliability_curve(
         raise DataError(f"{confidence.size:,} confidences for {right.size:,} predictions; expected one for each")
     if not (np.isfinite(confidence) & (confidence >= 0) & (confidence <= 1 + 1e-6)).all():
         raise DataError("a confidence is not from 0 to 1: expected probabilities")
-    # Not linspace: its 0.7 of ten bins is above 0.7.
     edges = np.arange(num_bins + 1) / num_bins
     bins = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, num_bins - 1)
     counts = np.bincount(bins, minlength=num_bins)
