@@ -196,14 +196,15 @@ def _measure_facts(quantized: QuantizedMeasure, blobs: BlobStore) -> Facts:
         "normalized": measure.normalized,
         "menu": True,
         "kinds": {
-            kind: blobs.add(arrays)
+            kind: blobs.add(quantized_kind.arrays)
             | {
                 "sizes": quantized.shape(kind),
                 "shared": measure.shared,
                 "top_k": quantized.top_k(kind),
                 "precision": quantized.describe_precision(kind),
+                "means": blobs.add(quantized_kind.means) if quantized_kind.means else None,
             }
-            for kind, arrays in quantized.kinds.items()
+            for kind, quantized_kind in quantized.kinds.items()
         },
     }
 

@@ -75,6 +75,13 @@ def top_key_mask(weights: Array, top_k: int) -> NDArray[np.bool_]:
     return mask
 
 
+def mean_over_queries(values: Array) -> Array:
+    """(…, Tq, Tk) -> (…, Tk): the mean of each key over the queries that have a number there; NaN where none has."""
+    finite = np.isfinite(values)
+    sums, counts = np.where(finite, values, 0.0).sum(axis=-2), finite.sum(axis=-2)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
 def _choose_grid(low: float, high: float, max_subdivisions: int) -> tuple[int, int, int]:
     """Decimals, k and bytes per code: three decimals, then as fine as two bytes allow; three bytes where necessary."""
     decimals = DECIMALS

@@ -12,6 +12,7 @@ from regard.report.look.quantized import (
     MAX_SUBDIVISIONS,
     LayerArrays,
     QuantizedArrays,
+    mean_over_queries,
     quantize_arrays,
     top_key_mask,
 )
@@ -54,18 +55,31 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class QuantizedKind:
+    """The arrays of a measure in one kind of attention."""
+
+    arrays: QuantizedArrays
+    means: QuantizedArrays | None = None
+    """The mean of each key over all queries, from before keys were dropped; None where all are kept."""
+
+    @property
+    def size(self) -> int:
+        return self.arrays.size + (self.means.size if self.means else 0)
+
+
+@dataclass(frozen=True)
 class QuantizedMeasure:
     """A measure as finely as its share of the budget allows."""
 
     measure: Measure
-    kinds: Mapping[str, QuantizedArrays]
+    kinds: Mapping[str, QuantizedKind]
     max_keys: int
     """Keys kept of each row; 0: all."""
     scale: ColorScale
 
     @property
     def size(self) -> int:
-        return sum(arrays.size for arrays in self.kinds.values())
+        return sum(kind.size for kind in self.kinds.values())
 
     def shape(self, kind: str) -> tuple[int, int]:
         """Rows and columns of a matrix."""
@@ -78,7 +92,7 @@ class QuantizedMeasure:
 
     def describe_precision(self, kind: str) -> str:
         """How exact the numbers are, and which keys were kept."""
-        arrays, top_k = self.kinds[kind], self.top_k(kind)
+        arrays, top_k = self.kinds[kind].arrays, self.top_k(kind)
         precision = f"Displayed with {arrays.decimals} decimals, stored within ±{arrays.max_error:.1g}."
         if not top_k:
             return precision
@@ -118,7 +132,7 @@ def quantize_measures(measures: Sequence[Measure], budget: int) -> tuple[list[Qu
 
 def _quantize_to_fit(
     group: Sequence[Measure], weights: Mapping[str, LayerArrays], available: float
-) -> tuple[list[dict[str, QuantizedArrays]], int] | None:
+) -> tuple[list[dict[str, QuantizedKind]], int] | None:
     """The best step of the ladder that fits; the size is first estimated from one layer of each kind."""
     measure_kinds = [(measure, kind) for measure in group for kind in measure.kinds]
     for max_subdivisions, top_k in QUALITY_LADDER:
@@ -131,7 +145,7 @@ def _quantize_to_fit(
             {kind: _quantize_kind(m, kind, weights.get(kind), max_subdivisions, top_k) for kind in m.kinds}
             for m in group
         ]
-        if sum(arrays.size for kinds in quantized for arrays in kinds.values()) <= available:
+        if sum(quantized_kind.size for kinds in quantized for quantized_kind in kinds.values()) <= available:
             return quantized, top_k
     return None
 
@@ -147,15 +161,14 @@ def _estimate_size(
 
 def _quantize_kind(
     measure: Measure, kind: str, weights: LayerArrays | None, max_subdivisions: int, top_k: int
-) -> QuantizedArrays:
+) -> QuantizedKind:
     layers = measure.kinds[kind]
-    if not top_k:
-        return quantize_arrays(layers, max_subdivisions)
+    if not top_k or top_k >= layers[0].shape[-1]:
+        return QuantizedKind(quantize_arrays(layers, max_subdivisions))
     ranking = layers if measure.shared or measure.own_top_keys or weights is None else weights
-    return quantize_arrays(
-        [np.where(top_key_mask(w, top_k), layer, np.nan) for layer, w in zip(layers, ranking, strict=True)],
-        max_subdivisions,
-    )
+    top_keys = [np.where(top_key_mask(w, top_k), layer, np.nan) for layer, w in zip(layers, ranking, strict=True)]
+    means = [mean_over_queries(layer) for layer in layers]
+    return QuantizedKind(quantize_arrays(top_keys, max_subdivisions), quantize_arrays(means, max_subdivisions))
 
 
 def _ranking_name(measure: Measure) -> str:

@@ -576,6 +576,51 @@ def test_the_largest_page_is_small_and_says_what_it_keeps(visit, tmp_path):
     assert "keeps only" in page.locator("#head-explanation").inner_text()
 
 
+@pytest.fixture
+def four_keys(tmp_path, monkeypatch) -> Path:
+    """A page that keeps four keys of each row."""
+    monkeypatch.setattr("regard.report.look.size_budget.QUALITY_LADDER", ((1, 4),))
+    return write_look(tmp_path / "four.html", DATA)
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure", "key"),
+    [("decoder", "weight", "weights"), ("cross", "norm", "norms"), ("decoder", "score", "scores")],
+)
+def test_the_mean_of_a_key_counts_what_the_page_does_not_keep(visit, four_keys, tmp_path, kind, measure, key):
+    """The mean of all cells where it is stored; else a lower bound; where cells may be negative, no number."""
+    matrix, column = getattr(DATA.kinds[kind], key)[1][3], 5
+    kept = np.sort(DATA.kinds[kind].weights[1][3], axis=-1)[:, -4, None] <= DATA.kinds[kind].weights[1][3]
+    assert not kept[:, column].all()
+    address = f"#kind={kind}&heads=1.3&view=lines&measure={measure}&k={column}"
+    page = visit(address, path=four_keys)
+    assert "keeps 4 keys of each row" in page.locator("#measure-help").inner_text()
+    page.wait_for_selector('#now output:not(:text("–"))')
+    assert now(page) == telling(np.nanmean(matrix[:, column]))
+    hidden = DATA.sides[DATA.kinds[kind].rows].special_tokens_mask
+    shown = np.where(kept, matrix, 0)[~np.array(hidden), column]
+    without_special = visit(f"{address}&specialTokens=0", path=four_keys)
+    assert now(without_special) == ("–" if measure == "score" else f"≥ {formatted(shown.mean())}")
+
+
+@pytest.mark.parametrize(("switch", "has_bounds"), [("", False), ("&specialTokens=0", True), ("&words=1", True)])
+def test_means_beside_the_keys_are_exact_or_lower_bounds(visit, four_keys, tmp_path, switch, has_bounds):
+    page = visit(f"#kind=encoder&heads=1.3&view=lines{switch}", path=four_keys)
+    texts = texts_of(saved_svg(page, tmp_path / "means.svg"))
+    numbers = [text for text in texts if re.fullmatch(r"(≥ )?\d\.\d{3}", text)]
+    means = [f"{mean:.3f}" for mean in DATA.kinds["encoder"].weights[1][3].mean(axis=0)]
+    assert all(number.startswith("≥ ") for number in numbers) if has_bounds else numbers == means
+
+
+def test_what_is_summed_over_stored_keys_says_so(visit, four_keys):
+    page = visit("#kind=encoder&heads=1.3&view=heat&q=4", path=four_keys)
+    row = np.sort(DATA.kinds["encoder"].weights[1][3, 4])[-4:]
+    assert f"stored row sum {formatted(row.sum())}" in page.locator("#now").inner_text()
+    strongest_key = int(DATA.kinds["encoder"].weights[1][3, 2].argmax())  # of the first token of a word of two
+    page = visit(f"#kind=encoder&heads=1.3&view=heat&words=1&q=2&k={strongest_key}", path=four_keys)
+    assert re.search(r"\dst of \d+ stored keys", page.locator("#now").inner_text())
+
+
 def test_evidence_shows_the_text_of_its_sentence(visit):
     cards = visit("#kind=cross&heads=0.0").locator("#head-explanation .card")
     assert [card.locator(".note").inner_text() for card in cards.all()] == [

@@ -109,7 +109,7 @@ def test_a_difference_keeps_its_own_largest_keys_whatever_their_sign():
     difference = np.where(lost, -0.9, 0.01)[None]
     for own_top_keys, stored in ((True, -0.9), (False, np.nan)):
         measure = Measure("difference", "", "", {"encoder": [difference]}, signed=True, own_top_keys=own_top_keys)
-        [back] = dequantize_arrays(_quantize_kind(measure, "encoder", [weights], 1, 1))
+        [back] = dequantize_arrays(_quantize_kind(measure, "encoder", [weights], 1, 1).arrays)
         assert back.reshape(32, 32)[lost] == pytest.approx(stored, abs=1e-3, nan_ok=True)
     [quantized], notes = quantize_measures([replace(measures()[0], own_top_keys=True)], 9_000)
     assert "the largest by their own magnitude" in notes[0]
@@ -120,3 +120,22 @@ def test_what_has_no_room_at_all_is_named():
     quantized, notes = quantize_measures(measures(), 12_000)
     assert len(quantized) < 2
     assert notes[-1].startswith("Left out, because the page would be too large: ")
+
+
+@pytest.mark.parametrize("top_k", [0, 2, 7, 8])
+def test_means_of_keys_count_what_is_dropped(top_k):
+    """Masked cells have no number and are not counted; where every key is kept, the page can compute the means."""
+    scores = np.random.default_rng(3).normal(size=(3, 5, 7))
+    scores[:, np.triu(np.ones((5, 7), dtype=bool), 3)] = np.nan
+    measure = Measure("score", "Score", "", {"encoder": [scores, 2 * scores]}, own_top_keys=True)
+    quantized = _quantize_kind(measure, "encoder", None, 5, top_k)
+    if top_k in (0, 7, 8):
+        assert quantized.means is None and quantized.size == quantized.arrays.size
+        return
+    assert quantized.means is not None and quantized.size == quantized.arrays.size + quantized.means.size
+    first, second = (means.reshape(3, 7) for means in dequantize_arrays(quantized.means))
+    for key in range(7):
+        numbers = [scores[:, query, key] for query in range(5) if key - query < 3]
+        expected = np.mean(numbers, axis=0) if numbers else np.full(3, np.nan)
+        np.testing.assert_allclose(first[:, key], expected, atol=quantized.means.max_error)
+        np.testing.assert_allclose(second[:, key], 2 * expected, atol=quantized.means.max_error)

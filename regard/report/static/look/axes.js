@@ -1,6 +1,6 @@
 // Rows and columns as displayed: subword tokens or whole words, with or without special tokens.
 
-import { facts, kindOf, matrix, measureOf } from "./data.js";
+import { facts, kindOf, matrix, measureOf, tokenMeans } from "./data.js";
 
 const UNKNOWN_POSITION = "unknown: too few sentences of the corpus reach this position";
 const UNKNOWN_LAYER = "unknown: this layer needs a corpus";
@@ -106,6 +106,40 @@ export function maskOf(state) {
   const { rows, columns } = axesOf(state);
   if (!kindOf(state.kind).causal) return () => false;
   return (row, column) => columns.entries[column].parts[0] > rows.entries[row].parts.at(-1);
+}
+
+/**
+ * The mean of a column over the displayed rows: {value, atLeast}; its value is NaN where it is not known.
+ * Where the page keeps only the largest keys of each row, the mean of all cells is stored for single tokens and all
+ * queries. Otherwise the cells that are kept give a lower bound, unless those that are not may be negative.
+ */
+export function meanOfColumn(state, head, column) {
+  const matrixShown = displayedMatrix(state, head);
+  if (!matrixShown) return { value: NaN, atLeast: false };
+  const { rows, columns, values } = matrixShown;
+  const all = Array.from({ length: rows }, (_, r) => values[r * columns + column]).filter((value) => !Number.isNaN(value));
+  const sum = all.reduce((a, b) => a + b, 0);
+  const { signed, kinds } = measureOf(state.measure);
+  if (!kinds[state.kind].top_k) return { value: all.length ? sum / all.length : NaN, atLeast: false };
+  const axes = axesOf(state);
+  const isSingle = (entry) => entry.parts.length === 1;
+  if (!axes.rows.hidden.length && axes.rows.entries.every(isSingle) && isSingle(axes.columns.entries[column])) {
+    const means = tokenMeans(state.kind, state.measure, head);
+    return { value: means ? means[axes.columns.entries[column].parts[0]] : NaN, atLeast: false };
+  }
+  const isBound = !signed && !values.every(Number.isNaN);
+  return { value: isBound ? sum / rows : NaN, atLeast: isBound };
+}
+
+/** Whether some tokens of a cell are not stored, because they are not among the largest keys of their rows. */
+export function lacksTokens(state, head, row, column) {
+  const tokenMatrix = matrix(state.kind, state.measure, head);
+  if (!tokenMatrix || !measureOf(state.measure).kinds[state.kind].top_k) return false;
+  const axes = axesOf(state);
+  const isCausal = kindOf(state.kind).causal;
+  return axes.rows.entries[row].parts.some((r) => axes.columns.entries[column].parts.some(
+    (c) => Number.isNaN(tokenMatrix.values[r * tokenMatrix.columns + c]) && !(isCausal && c > r),
+  ));
 }
 
 /** The mass of a row on hidden columns. */

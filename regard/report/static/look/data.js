@@ -45,6 +45,14 @@ export function matrix(kind, measure, head) {
   return { rows, columns, values: all.subarray(start, start + rows * columns) };
 }
 
+/** The stored mean of every token as a key of a head, over all queries; null while it is loading. */
+export function tokenMeans(kind, measure, head) {
+  const { means, shared, sizes } = measureOf(measure).kinds[kind];
+  const layer = shared ? 0 : head.layer;
+  const start = shared ? 0 : head.index * sizes[1];
+  return values(`${kind}/${measure}/${layer}/means`, means, layer)?.subarray(start, start + sizes[1]) ?? null;
+}
+
 /** Any other quantized list of numbers, by its name; null while it is loading. */
 export function numbers(name, stored) {
   return values(name, stored, 0);

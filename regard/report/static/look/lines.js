@@ -1,6 +1,6 @@
 // Lines from queries (left) to keys (right): the larger the value, the wider the line. A focused token is isolated.
 
-import { displayedMatrix } from "./axes.js";
+import { displayedMatrix, meanOfColumn } from "./axes.js";
 import { dark, headColor, headDash, themeColors, scale, strength } from "./color.js";
 import { measureOf, headKey } from "./data.js";
 import { state } from "./state.js";
@@ -27,8 +27,8 @@ export function drawKeyValues(painter, x, box, heads, marks) {
     if (!values) return;
     const column = x + i * (BAR / all.length + NUMBER);
     for (let c = 0; c < values.columns; c++) {
-      const value = mark ? values.values[mark.row * values.columns + c] : meanReceived(values, c);
-      drawBar(painter, column, box, c, { value, head, bar: BAR / all.length, quiet: !mark });
+      const reading = mark ? { value: values.values[mark.row * values.columns + c] } : meanOfColumn(state, head, c);
+      drawBar(painter, column, box, c, { ...reading, head, bar: BAR / all.length, quiet: !mark });
     }
   });
 }
@@ -45,7 +45,7 @@ export function drawQueryValues(painter, right, box, head, marks) {
   }
 }
 
-function drawBar(painter, x, box, c, { value, head, bar, quiet }) {
+function drawBar(painter, x, box, c, { value, atLeast, head, bar, quiet }) {
   const y = box.y + (c + 0.5) * box.pitch;
   const size = Math.abs(strength(value)) || 0;
   const thick = Math.max(3, Math.min(10, box.pitch - 8));
@@ -53,7 +53,8 @@ function drawBar(painter, x, box, c, { value, head, bar, quiet }) {
   if (!Number.isNaN(value)) painter.rect(x, y - thick / 2, Math.max(0.5, size * bar), thick, { fill: color, alpha: quiet ? 0.35 : 0.9, radius: 1.5 });
   const fill = quiet || size < 0.005 ? themeColors().soft : themeColors().ink;
   const weight = !quiet && size > 0.2 ? 700 : 400;
-  painter.text(x + bar + NUMBER - 8, y, formatNumber(value), { fill, size: Math.min(12, box.size), align: "right", weight });
+  const text = `${atLeast ? "≥ " : ""}${formatNumber(value)}`;
+  painter.text(x + bar + NUMBER - 8, y, text, { fill, size: Math.min(12, box.size), align: "right", weight });
 }
 
 /** Lines of several heads run side by side, not on top of each other. */
@@ -108,12 +109,6 @@ function strongest(head) {
 function line(head, values, row, column, strengthOf) {
   const value = values.values[row * values.columns + column];
   return { head, row, column, value, rows: values.rows, strength: Number.isNaN(value) ? 0 : strengthOf(value) };
-}
-
-/** The mean of a column over rows. */
-function meanReceived({ rows, columns, values }, column) {
-  const all = range(rows).map((row) => values[row * columns + column]).filter((value) => !Number.isNaN(value));
-  return all.length ? all.reduce((a, b) => a + b, 0) / all.length : NaN;
 }
 
 function signColor(value) {

@@ -1,6 +1,6 @@
 // The readout: what is in focus, in words and numbers.
 
-import { axesOf, entryOf, hiddenMass, maskOf, displayedMatrix, unknownOf, unknownReason } from "./axes.js";
+import { axesOf, entryOf, hiddenMass, lacksTokens, maskOf, meanOfColumn, displayedMatrix, unknownOf, unknownReason } from "./axes.js";
 import { headColor } from "./color.js";
 import { facts, measureOf, headKey } from "./data.js";
 import { byId, fill, make } from "./page.js";
@@ -49,25 +49,24 @@ function token(text) {
 function number(head, axes, row, column) {
   const values = displayedMatrix(state, head);
   const decimals = decimalsOf(state.measure, state.kind);
-  const reading = values ? valueAt(values, row, column) : { value: NaN };
+  const reading = values ? valueAt(values, head, row, column) : { value: NaN };
   const label = make("small", {}, shortName(head));
   label.style.color = headColor(headKey(head));
   const several = selectedHeads().length > 1;
   const key = several && reading.column !== undefined ? axes.columns.entries[reading.column].label : null;
   const keyLabel = key === null ? null : make("span", {}, token(key), " ");
   const mean = reading.mean ? make("small", {}, "mean ") : null;
-  const value = make("output", {}, formatNumber(reading.value, decimals));
+  const value = make("output", {}, `${reading.atLeast ? "≥ " : ""}${formatNumber(reading.value, decimals)}`);
   return make("span", { class: "value" }, several ? label : null, keyLabel, mean, value);
 }
 
-function valueAt({ rows, columns, values }, row, column) {
+function valueAt({ columns, values }, head, row, column) {
   if (row >= 0 && column >= 0) return { value: values[row * columns + column] };
   if (row >= 0) {
     const best = strongest(values.subarray(row * columns, (row + 1) * columns));
     return { value: values[row * columns + best], column: best };
   }
-  const all = Array.from({ length: rows }, (_, r) => values[r * columns + column]).filter((value) => !Number.isNaN(value));
-  return { value: all.reduce((a, b) => a + b, 0) / all.length, mean: true };
+  return { ...meanOfColumn(state, head, column), mean: true };
 }
 
 function strongestKey(row) {
@@ -88,16 +87,18 @@ function note(row, column) {
   const all = [...values.values.subarray(row * values.columns, (row + 1) * values.columns)];
   const masked = maskOf(state);
   const parts = [];
+  const stored = measureOf(state.measure).kinds[state.kind].top_k ? "stored " : "";
   if (column >= 0 && masked(row, column)) parts.push("masked: the key comes after the query");
   else if (column >= 0 && Number.isNaN(all[column])) parts.push(missingReason(unknownOf(state, head)(row, column)));
   else if (column >= 0) {
     const allowed = all.filter((value, c) => !Number.isNaN(value) && !masked(row, c));
-    parts.push(`${ordinal(1 + allowed.filter((value) => value > all[column]).length)} of ${allowed.length} keys`);
+    parts.push(`${ordinal(1 + allowed.filter((value) => value > all[column]).length)} of ${allowed.length} ${stored}keys`);
+    if (lacksTokens(state, head, row, column)) parts.push("of its stored tokens only");
   }
   if (column < 0) parts.push("largest value of the row");
-  if (column < 0 && measureOf(state.measure).normalized) parts.push(`row sum ${formatNumber(all.reduce((a, b) => a + (b || 0), 0))}`);
+  if (column < 0 && measureOf(state.measure).normalized) parts.push(`${stored}row sum ${formatNumber(all.reduce((a, b) => a + (b || 0), 0))}`);
   const mass = hiddenMass(state, head, row);
-  if (mass > 0.0005) parts.push(`${formatNumber(mass)} on hidden tokens`);
+  if (mass > 0.0005) parts.push(`${stored && "≥ "}${formatNumber(mass)} on hidden tokens`);
   return make("span", { class: "note" }, parts.join(" · "));
 }
 
