@@ -61,7 +61,7 @@ def test_the_metric_of_a_validation():
     bleu = Score("BLEU", 7.0, 6.0, 8.0, "s")
     validation = Validation(3, 2.5, 0.25, bleu, 1.0)
     assert [worker.get_metric(validation, name) for name in ("loss", "accuracy", "bleu", "chrf")] == [2.5, 25, 7, 7]
-    assert worker.get_metric(replace(validation, bleu=None), "chrf") is None
+    assert worker.get_metric(replace(validation, score=None), "chrf") is None
 
 
 def test_progress_follows_events():

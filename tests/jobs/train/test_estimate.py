@@ -40,6 +40,6 @@ def test_an_estimate_counts_what_training_stores(tmp_path: Path, names: tuple[st
     stored = measure_training_text(run)
     estimate = estimate_files(config)
     assert estimate.pairs == stored[0] < 700 + 700 / 3
-    chosen, choices = choose_missing_settings(config, stored[0], stored[1:])
+    chosen, choices = choose_missing_settings(config, stored)
     assert (estimate.config, list(estimate.choices)) == (chosen, choices)
     assert isinstance(chosen, Config) and any(choice.name == "data.vocab_size" for choice in choices)

@@ -8,6 +8,7 @@ import torch
 from regard import config as settings
 from regard.errors import ConfigError, RunError
 from regard.jobs.contamination import load_trained_sources
+from regard.jobs.tasks.translation import prepare
 from regard.jobs.train import fit as job
 from regard.jobs.train.events import Alarm, Note, TrainingFinished, ValidationFinished
 from regard.model import weights
@@ -80,7 +81,7 @@ def test_a_fine_tuned_run_stopped_before_its_first_save_begins_where_it_began(tm
     assert_same(tmp_path / "whole", tmp_path / "parted")
 
 
-@pytest.mark.parametrize("part", ["copy_init_files", "write_texts", "tokenize_corpora"])
+@pytest.mark.parametrize("part", ["fit.copy_init_files", "translation.write_texts", "translation.tokenize_corpora"])
 def test_a_kill_while_a_run_is_made_leaves_no_trace_and_no_harm(tmp_path, files, origin, monkeypatch, part):
     config = bare(files, "train.steps=3", "train.schedule=constant")
     list(job.train_run(tmp_path / "whole", config, False, never, origin))
@@ -90,7 +91,8 @@ def test_a_kill_while_a_run_is_made_leaves_no_trace_and_no_harm(tmp_path, files,
         raise KeyboardInterrupt
 
     for folder, overwrite in ((tmp_path / "whole", True), (tmp_path / "other", False)):
-        monkeypatch.setattr(job, part, killed)
+        module, _, name = part.partition(".")
+        monkeypatch.setattr({"fit": job, "translation": prepare}[module], name, killed)
         with pytest.raises(KeyboardInterrupt):
             list(job.train_run(folder, config, overwrite, never, origin))
         monkeypatch.undo()

@@ -66,7 +66,7 @@ def test_every_number_of_a_step_and_of_a_validation_is_shown(tmp_path: Path):
         assert found[tag] == [(at, pytest.approx(value)) for at, value in points]
     (text,) = events.Tensors("dev/bleu_signature")
     assert [dim.size for dim in text.tensor_proto.tensor_shape.dim] == [1]
-    assert text.step == 7 and b"tok:13a, by greedy decoding" in text.tensor_proto.string_val[0]
+    assert text.step == 7 and text.tensor_proto.string_val[0] == b"tok:13a"
 
 
 @pytest.mark.parametrize("start", [0, 3])

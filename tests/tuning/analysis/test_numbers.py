@@ -44,7 +44,7 @@ LOG = [
         step=3,
         loss=3.0,
         seconds=30.0,
-        bleu={"value": 12.0, "low": None, "high": None, "signature": "s"},
+        score={"name": "BLEU", "value": 12.0, "low": None, "high": None, "signature": "s"},
     ),
 ]
 
