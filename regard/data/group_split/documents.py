@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from regard.data.group_split.choose import choose_groups
 from regard.data.normalization import hash_source
@@ -51,7 +52,7 @@ def _split_ends(documents: Sequence[DocumentText], fractions: Mapping[str, float
     sets: dict[str, list[DocumentText]] = {name: [] for name in ("train", *fractions)}
     for document in documents:
         borders = [0, *_find_borders(document.text, list(fractions.values())), len(document.text)]
-        for name, begin, end in zip(sets, borders, borders[1:], strict=True):
+        for name, (begin, end) in zip(sets, pairwise(borders), strict=True):
             if document.text[begin:end].strip():
                 sets[name].append(replace(document, text=document.text[begin:end]))
     return sets
