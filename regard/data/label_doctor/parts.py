@@ -18,14 +18,14 @@ class PartIndex:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._by_start: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
-        for words in {_words(text) for text in texts}:
+        for words in {compared_words(text) for text in texts}:
             if len(words) >= MIN_WORDS:
                 self._by_start[words[:MIN_WORDS]].append(words)
         self._locations: dict[tuple[str, ...], str] = {}
 
     def add_longer(self, text: str, location: str) -> None:
         """Record which of the texts are a part of this one, which is longer."""
-        words = _words(text)
+        words = compared_words(text)
         for start in range(len(words) - MIN_WORDS + 1):
             for part in self._by_start.get(words[start : start + MIN_WORDS], ()):
                 if len(part) < len(words) and words[start : start + len(part)] == part:
@@ -33,10 +33,10 @@ class PartIndex:
 
     def find(self, text: str) -> str:
         """Where a longer text was read of which this one is a part; empty if there was none."""
-        return self._locations.get(_words(text), "")
+        return self._locations.get(compared_words(text), "")
 
 
-def _words(text: str) -> tuple[str, ...]:
+def compared_words(text: str) -> tuple[str, ...]:
     """The words of a text without punctuation, in lower case."""
     spaced = " ".join(split_words(text)) if is_unspaced(text) else text
     return tuple(WORD.findall(normalize_source(spaced)))

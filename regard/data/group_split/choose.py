@@ -1,0 +1,49 @@
+"""Choosing groups for dev and test: as large as wanted, with the labels in the proportions of the whole."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+from regard.errors import DataError
+
+Group = TypeVar("Group", bound=Hashable)
+Weights = Mapping[str, int]
+"""How much of each label a group has."""
+
+
+def choose_groups(
+    groups: Mapping[Group, Weights], order: Sequence[Group], fractions: Mapping[str, float], totals: Weights
+) -> dict[Group, str]:
+    """The set of each group that is held out; a set has its fraction of the total weight of every label.
+
+    Groups are taken in the order that is passed, each if it brings all of its labels closer to their targets. So large
+    groups are passed over, and rare labels stay in train.
+    """
+    chosen: dict[Group, str] = {}
+    for name, fraction in fractions.items():
+        targets = {label: fraction * total for label, total in totals.items()}
+        rest = [group for group in order if group not in chosen]
+        members = _fill(groups, rest, targets)
+        if not members and len(rest) > 1:  # a set of few texts has at least one
+            members = [min(rest, key=lambda group: sum(groups[group].values()))]
+        if not members or len(members) == len(rest):
+            raise DataError(
+                f"{len(groups)} groups of texts are too few to hold out {name}; give a file for it, or more texts"
+            )
+        chosen |= dict.fromkeys(members, name)
+    return chosen
+
+
+def _fill(groups: Mapping[Group, Weights], order: Sequence[Group], targets: Mapping[str, float]) -> list[Group]:
+    weights: Counter[str] = Counter()
+    members = []
+    for group in order:
+        if _improves(groups[group], weights, targets):
+            weights.update(groups[group])
+            members.append(group)
+    return members
+
+
+def _improves(group: Weights, weights: Counter[str], targets: Mapping[str, float]) -> bool:
+    """Whether |weight - target| of each label of a group is smaller with the group than without it."""
+    return all(2 * (targets[label] - weights[label]) > weight for label, weight in group.items())
