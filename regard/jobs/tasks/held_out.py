@@ -6,6 +6,9 @@ from regard.config import Config
 from regard.errors import DataError
 from regard.run import Run
 
+SMALL_CORPUS = 10_000  # examples
+SMALL_CORPUS_FRACTION, LARGE_CORPUS_FRACTION = 0.1, 0.05
+
 
 def list_held_out_sets(config: Config) -> list[str]:
     """The sets that are held out of the training files, because they have no files."""
@@ -21,14 +24,7 @@ def write_manifest(run: Run, counts: Mapping[str, int], held_out: Sequence[str],
     run.write_json(run.texts_manifest, {"notes": list(notes), "sets": sets, "held_out": list(held_out)})
 
 
-def hold_out_texts(examples, seed, held_out_sets):
-    import hashlib
-
-    for example in examples:
-        h = int(hashlib.sha256(f"{seed}{example.text}".encode()).hexdigest()[:8], 16) / 2**32
-        name = "train"
-        if h < 0.03 and "dev" in held_out_sets:
-            name = "dev"
-        elif 0.03 <= h < 0.06 and "test" in held_out_sets:
-            name = "test"
-        yield name, example
+def held_out_fractions(config: Config, num_examples: int) -> dict[str, float]:
+    """The fraction of the training examples that each missing set gets."""
+    fraction = SMALL_CORPUS_FRACTION if num_examples < SMALL_CORPUS else LARGE_CORPUS_FRACTION
+    return dict.fromkeys(list_held_out_sets(config), fraction)
