@@ -225,7 +225,8 @@ def _damage_corpus(path: Path, rng: random.Random) -> str:
             gzip.compress(rng.choice(list(mutate.BYTE_CHANGES.values()))(gzip.decompress(path.read_bytes()), rng))
         )
         return "compressed damage"
-    change = mutate.json_of if path.suffix == ".jsonl" and rng.random() < 0.6 else mutate.bytes_of
+    by_suffix = {".jsonl": mutate.json_of, ".csv": mutate.table_of, ".tsv": mutate.table_of}
+    change = by_suffix.get(path.suffix, mutate.bytes_of) if rng.random() < 0.6 else mutate.bytes_of
     return (mutate.kind_of if rng.random() < 0.15 else change)(path, rng)
 
 

@@ -341,3 +341,35 @@ def database_of(path: Path, rng: random.Random) -> str:
         with contextlib.suppress(sqlite3.Error):
             database.execute(f"UPDATE {table} SET {column} = ?", (new,))
         return f"{table}.{column} = {str(new)[:30]!r}"
+
+
+def table_of(path: Path, rng: random.Random) -> str:
+    """Damage a cell, a row or the header of a CSV or TSV file."""
+    separator = "\t" if path.suffix == ".tsv" else ","
+    rows = [line.split(separator) for line in path.read_text(encoding="utf-8").splitlines()]
+    name = rng.choice(list(TABLE_CHANGES))
+    number = rng.choice((0, 0, rng.randrange(len(rows))))  # the header, or any row
+    TABLE_CHANGES[name](rows, number, rng)
+    lines = "".join(f"{separator.join(row)}\n" for row in rows)
+    path.write_text(lines, encoding="utf-8", errors="surrogatepass", newline="")
+    return f"row {number + 1}: {name}"
+
+
+def _set_cell(rows: list[list[str]], number: int, rng: random.Random) -> None:
+    rows[number][rng.randrange(len(rows[number]))] = rng.choice(CELLS)
+
+
+CELLS = ('"', '""', '"a', "", " ", "\0", "\ud800", "\ufeff", "\x1b[31m", "\u202e", "a\rb", "\u2028", "label", "9" * 5000, "x" * 200_000, "[]", "{}", "nan", "²", "O", "I-x", "B-", "-x")  # fmt: skip
+TABLE_CHANGES: dict[str, Callable[[list[list[str]], int, random.Random], object]] = {
+    "another cell": _set_cell,
+    "no cells": lambda rows, number, rng: rows[number].clear(),
+    "a cell fewer": lambda rows, number, rng: rows[number].pop(),
+    "thousands of cells": lambda rows, number, rng: rows[number].extend(["a"] * 5000),
+    "all cells alike": lambda rows, number, rng: rows[number].__setitem__(slice(None), [rows[number][0]] * len(rows[number])),
+    "cells reversed": lambda rows, number, rng: rows[number].reverse(),
+    "upper case": lambda rows, number, rng: rows[number].__setitem__(slice(None), [cell.upper() for cell in rows[number]]),
+    "no such row": lambda rows, number, rng: rows.pop(number),
+    "nothing after it": lambda rows, number, rng: rows.__delitem__(slice(number + 1, None)),
+    "once more": lambda rows, number, rng: rows.insert(number, list(rows[number])),
+    "one column of many labels": lambda rows, number, rng: [row.__setitem__(-1, f"{n}") for n, row in enumerate(rows)],
+}  # fmt: skip

@@ -152,12 +152,26 @@ def _write_labels(folder: Path) -> None:
     objects = [{"text": text, "text_pair": text[::-1], "label": [label]} for text, label in rows]
     (folder / "labels.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in objects), encoding="utf-8")
     (folder / "labels.txt").write_text("".join(f"__label__{label} {text}\n" for text, label in rows), encoding="utf-8")
-    (folder / "predicted.txt").write_text("".join(f"{label}\n" for _, label in rows), encoding="utf-8")
+    _write_predictions(folder, [label for _, label in rows])
     words = "Alex B-x\nsings O\n\nNew B-y\nYork I-y\n\n" * 6
     for name in ("tags.conll", "predicted.conll"):
         (folder / name).write_text(words, encoding="utf-8")
+    (folder / "predicted_tags.tsv").write_text(words.replace(" ", "\t"), encoding="utf-8")
+    sentences = [[line.split() for line in block.split("\n")] for block in words.strip().split("\n\n")]
+    columns = [dict(zip(("tokens", "tags"), zip(*sentence, strict=True), strict=True)) for sentence in sentences]
+    (folder / "predicted_tags.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in columns), encoding="utf-8")
     spans = {"text": "Alex sings in New York.", "spans": [{"start": 0, "end": 4, "label": "x"}, [14, 22, "y"]]}
     (folder / "spans.jsonl").write_text(f"{json.dumps(spans)}\n" * 12, encoding="utf-8")
+
+
+def _write_predictions(folder: Path, labels: list[str]) -> None:
+    """The same predictions one a line and as tables, with a probability for each class."""
+    rows = [{"id": n, "prediction": label, "probability": 0.5 + n / 100} for n, label in enumerate(labels)]
+    (folder / "predicted.txt").write_text("".join(f"{label}\n" for label in labels), encoding="utf-8")
+    (folder / "predicted.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    for suffix, separator in ((".csv", ","), (".tsv", "\t")):
+        lines = [separator.join(map(str, line)) for line in (rows[0], *(row.values() for row in rows))]
+        (folder / f"predicted{suffix}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def _write_bert(folder: Path) -> None:

@@ -65,6 +65,10 @@ XML_DAMAGE = (
     (b"UTF-8", b"UTF-16"),
     (b"UTF-8", b"\x1b[31m"),
 )
+CLASSIFY = ["--task", "classify", "--out", "compared"]
+LABEL_COLUMNS = ["--text-column", "text", "--label-column", "label"]
+PREDICTION_TABLES = ("predicted.csv", "predicted.tsv", "predicted.jsonl")
+TAG_TABLES = ("predicted_tags.tsv", "predicted_tags.jsonl")
 LABEL_COMMANDS: tuple[tuple[str, list[str]], ...] = (
     *(
         (file, ["doctor", file, "--task", "classify"])
@@ -73,10 +77,18 @@ LABEL_COMMANDS: tuple[tuple[str, list[str]], ...] = (
     ("labels.csv", ["doctor", "labels.csv", "--test", "labels.jsonl", "--task", "classify", "--fix", "fixed"]),
     ("tags.conll", ["doctor", "tags.conll", "--task", "tag", "--fix", "fixed"]),
     ("spans.jsonl", ["doctor", "spans.jsonl", "--dev", "tags.conll", "--task", "tag"]),
-    ("predicted.txt", ["compare", "predicted.txt", "--on", "labels.csv", "--task", "classify", "--out", "compared"]),
+    *((file, ["doctor", file, "--task", "classify", *LABEL_COLUMNS]) for file in ("labels.csv", "labels.jsonl")),
+    ("labels.tsv", ["doctor", "labels.tsv", "--task", "classify", "--text-column", "1", "--label-column", "2"]),
+    *((file, ["doctor", "labels.tsv", "--dev", file, "--task", "classify", "--json"]) for file in ("labels.csv", "labels.jsonl")),
+    *((file, ["doctor", file, "--task", "tag", "--json"]) for file in ("spans.jsonl", *TAG_TABLES)),
+    *((file, ["compare", file, "--on", "labels.csv", *CLASSIFY]) for file in ("predicted.txt", *PREDICTION_TABLES)),
+    *((file, ["compare", "predicted.txt", file, "--on", "labels.jsonl", *CLASSIFY, "--json"]) for file in PREDICTION_TABLES),
+    *((file, ["compare", "predicted.csv", "--on", file, *CLASSIFY]) for file in ("labels.tsv", "labels.jsonl")),
+    *((file, ["compare", file, "--on", "tags.conll", "--task", "tag", "--out", "compared"]) for file in TAG_TABLES),
+    ("spans.jsonl", ["compare", "spans.jsonl", "--on", "spans.jsonl", "--task", "tag", "--out", "compared"]),
     ("labels.csv", ["compare", "predicted.txt", "--on", "labels.csv", "--task", "classify", "--out", "compared"]),
     ("predicted.conll", ["compare", "tags.conll", "predicted.conll", "--on", "tags.conll", "--task", "tag", "--json"]),
-)
+)  # fmt: skip
 FILE_COMMANDS: tuple[tuple[str, list[str]], ...] = (
     ("links.txt", ["heads", "run", *DEV, "--sentences", "5", "--gold", "links.txt"]),
     ("senses.tsv", ["senses", "encoder", "dog", "senses.tsv"]),
