@@ -12,6 +12,7 @@ import pytest
 
 from regard.data.batch import DataPosition
 from regard.errors import RunError
+from regard.files import MAX_LINE_BYTES
 from regard.metrics import Score
 from regard.training.log import Log, NullLog, read, read_steps, read_validations
 from regard.training.loop import Step
@@ -115,3 +116,15 @@ def test_a_process_that_is_not_the_main_one_writes_nothing(tmp_path: Path, monke
         log.write_validation(SCORED)
         log.flush()
     assert log.size_bytes == 0 and not list(tmp_path.iterdir())
+
+
+def test_the_last_complete_line_of_a_long_log_is_found_at_its_end(tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    write(path)
+    os.truncate(path, MAX_LINE_BYTES + 7)  # of which nothing is on the disk
+    with path.open("ab") as file:
+        file.write(b"\n{}\n{cut")
+    Log(path, 2**52).close()
+    assert path.stat().st_size == MAX_LINE_BYTES + 7 + len(b"\n{}\n")
+    Log(path, MAX_LINE_BYTES + 7 + len(b"\n{}")).close()
+    assert path.stat().st_size == MAX_LINE_BYTES + 7 + 1

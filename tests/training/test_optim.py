@@ -202,3 +202,20 @@ def test_a_budget_needs_a_clock_only_where_minutes_are_given():
     assert late.progress(0) == pytest.approx(30, abs=1)  # at least a second is left to divide by
     assert Budget(10, None).progress(0) == 0 and Budget(10, None, previous_seconds=1e9).progress(3) == 0.3
     assert Budget(None, 2.0, previous_seconds=30.0).remaining_seconds(0, 0.0) == pytest.approx(90, abs=1)
+
+
+def test_on_other_devices_adamw_is_not_fused_and_counts_its_steps_on_the_cpu():
+    matrix, vector = (torch.nn.Parameter(torch.empty(shape, device="meta")) for shape in ((3, 5), (7,)))
+    model = torch.nn.ParameterDict({"matrix": matrix, "vector": vector})
+    optimizers = optim.build_optimizers(TrainConfig(), model)
+    ((adamw, _),) = optimizers.optimizers_with_peak_lr
+    assert {group["fused"] for group in adamw.param_groups} == {False}
+    saved = {"matrix/step": torch.tensor(3.0), "matrix/exp_avg": torch.ones(3, 5), "vector/exp_avg": torch.ones(7)}
+    optimizers.restore(saved, lambda tensor, like: tensor.to(like.device))
+    found = optimizers.state_tensors()
+    assert {name: tensor.device.type for name, tensor in found.items()} == {
+        "matrix/step": "cpu",
+        "matrix/exp_avg": "meta",
+        "vector/exp_avg": "meta",
+    }
+    assert found["matrix/exp_avg"].shape == (3, 5) and adamw.state[vector].keys() == {"exp_avg"}

@@ -152,3 +152,9 @@ def test_a_vocabulary_of_ones_own_counts_for_memory_and_time():
 def test_weights_that_are_given_need_no_guided_alignment():
     assert "train.guided_alignment" in chosen(facts())
     assert "train.guided_alignment" not in chosen(facts(), limited(60, None, "train.init_from=runs/x"))
+
+
+def test_presets_are_round_numbers():
+    """A threshold is a rule of thumb: more digits would say more than is known."""
+    for preset in SIZE_PRESETS:
+        assert preset.dim % 64 == preset.ffn % 256 == preset.min_target_tokens % 100_000 == preset.min_steps % 1000 == 0
