@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from regard.metrics.labels import SPAN_MEASURES, compare_with_baseline, count_confusion, count_spans, flat_measure
+from regard.metrics.labels import (
+    SPAN_MEASURES,
+    compare_with_baseline,
+    count_confusion,
+    count_spans,
+    flat_measure,
+    statistics,
+)
+from regard.metrics.labels.paired import LabelTest
 from regard.metrics.labels.statistics import TableCounts, score_draws, score_exchanged
 
 
@@ -97,3 +105,49 @@ def test_equal_systems_differ_significantly_in_one_case_of_twenty():
         test = compare(gold, {"a": predictions(rng, gold, 0.6), "b": predictions(rng, gold, 0.6)}, "macro_f1")["b"]
         significant += np.array([test.p_bootstrap, test.p_randomized]) < 0.05
     assert (significant / 400 < 0.085).all() and (significant / 400 > 0.02).all()
+
+
+@pytest.mark.parametrize(
+    ("differing", "bootstrap", "randomized", "verdict"),
+    [
+        (0, 0.01, 0.01, "the same predictions"),
+        (4, 0.01, 0.01, "only 4 of the predictions differ, too few for a test"),
+        (5, 0.01, 0.01, "significant by both tests"),
+        (5, 0.05, 0.01, "the two tests disagree"),
+        (5, 0.01, 0.05, "the two tests disagree"),
+        (5, 0.05, 0.05, "not significant by either test"),
+    ],
+)
+def test_a_verdict_needs_differences_and_both_tests(differing, bootstrap, randomized, verdict):
+    assert LabelTest(1.0, differing, bootstrap, randomized).verdict == verdict
+
+
+def test_the_first_system_is_the_baseline_of_all_others():
+    gold = list("01" * 20)
+    worse, better = ["0"] * 40, [*gold[:-4], "1", "0", "1", "0"]
+    tests = compare(gold, {"worse": worse, "better": better, "gold": gold})
+    assert list(tests) == ["better", "gold"]
+    assert [test.difference for test in tests.values()] == pytest.approx([40, 50])
+    assert tests["gold"].num_differing == 20
+
+
+@pytest.mark.parametrize("elements", [1, 7, 100])
+def test_how_many_sums_are_in_memory_changes_nothing(elements, monkeypatch):
+    rng = np.random.default_rng(11)
+    gold, one, two = ([str(n) for n in rng.integers(3, size=17)] for _ in range(3))
+    first, other = (count_confusion(gold, labels, list("012")).counts for labels in (one, two))
+    weights, draws = rng.integers(0, 4, size=(13, 17)), rng.integers(2, size=(13, 17), dtype=bool)
+    measure = flat_measure("macro_f1", 3)
+    expected = (
+        score_draws(first, weights, measure),
+        score_exchanged(first, other, draws, measure),
+        first.leave_one_out(measure),
+    )
+    monkeypatch.setattr(statistics, "MAX_ELEMENTS", elements)
+    found = (
+        score_draws(first, weights, measure),
+        score_exchanged(first, other, draws, measure),
+        first.leave_one_out(measure),
+    )
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine == pytest.approx(theirs)
