@@ -113,7 +113,7 @@ def test_only_a_score_between_none_and_all_has_odds(value: float, inside: bool):
 @pytest.mark.parametrize("scale", [PERCENT_ERRORS, ERROR_SHARE])
 def test_only_errors_above_none_have_a_logarithm(scale):
     rare = 1 - 0.025 ** (1 / 23)
-    for share, inside in ((0.9e-12, False), (1.1e-12, True)):
+    for share, inside in ((0.9e-12, False), (1e-12, False), (1.1e-12, True)):
         low, high = scale.interval(np.array(share * scale.unit), spread(1e-12 * scale.unit * 1e4))
         expected = math.inf if inside else scale.unit * rare
         assert float(high) == pytest.approx(expected) if not inside else float(high) > 1e100
@@ -140,10 +140,10 @@ def test_sentences_of_any_size_weigh_as_their_number():
     rng = np.random.default_rng(3)
     without = 50 + rng.normal(0, 0.1, 10)
     widths = []
-    for sizes in (np.zeros(10), np.full(10, 7.0), np.array([1.0] * 9 + [30.0])):
+    for sizes in (np.zeros(10), np.full(10, 7.0), np.array([7.0] * 9 + [0.0]), np.array([1.0] * 9 + [30.0])):
         low, high = jackknife_interval(np.array(50.0), without, sizes, UNBOUNDED)
         widths.append(float(high - low))
-    assert widths[0] == widths[1] < widths[2]
+    assert widths[0] == widths[1] < widths[2] < widths[3]
     assert jackknife_interval(np.array(50.0), without[:9], np.ones(9), UNBOUNDED) is None
 
 

@@ -142,3 +142,15 @@ def test_an_interval_needs_both_of_its_bounds():
         score = Score("BLEU", 30.0, low, high, "s")
         assert str(score) == "BLEU 30.00  s" and score.format_interval() == "too few sentences"
         assert "too few sentences for an interval" in score._repr_html_()
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf, corpus_ter, corpus_rouge_l])
+def test_every_translation_needs_a_reference(metric):
+    for hypotheses, references in ((["a", "b"], ["a"]), (["a"], ["a", "b"])):
+        with pytest.raises(DataError) as error:
+            metric(hypotheses, references)
+        assert str(error.value) == (
+            f"{len(hypotheses)} translations but {len(references)} references; every translation needs one"
+        )
+    with pytest.raises(DataError, match="nothing to score: no sentences"):
+        metric([], [])

@@ -111,6 +111,9 @@ def test_labels_of_different_numbers_are_compared_by_their_means():
     assert test.p_value == 1 and test.min_p_value < 1  # all means are 2
     uneven = [("a", float(n)) for n in range(9)] + [("b", 20.0 + n) for n in range(3)]
     found = permutation_test([uneven])
+    one_differs = [(label, 0.0) for label in "aaaaaabbbbbb"] + [("c", 10.0)] * 2
+    differs = permutation_test([one_differs])
+    assert differs.p_value == differs.min_p_value < 0.05
     assert found.significant and found.p_value == found.min_p_value  # the largest gap that there could be
 
 

@@ -13,6 +13,7 @@ from regard.metrics.labels import (
 )
 from regard.metrics.labels.paired import LabelTest
 from regard.metrics.labels.statistics import TableCounts, score_draws, score_exchanged
+from regard.metrics.significance import PAIRED_TESTS, bootstrap_p_value, randomization_p_value
 
 
 def predictions(rng, gold, accuracy):
@@ -151,3 +152,26 @@ def test_how_many_sums_are_in_memory_changes_nothing(elements, monkeypatch):
     )
     for mine, theirs in zip(found, expected, strict=True):
         assert mine == pytest.approx(theirs)
+
+
+def test_p_values_are_those_of_the_same_draws():
+    rng = np.random.default_rng(13)
+    gold, one, two = ([str(n) for n in rng.integers(2, size=31)] for _ in range(3))
+    counts = {name: count_confusion(gold, labels, list("01")).counts for name, labels in (("a", one), ("b", two))}
+    measure = flat_measure("accuracy", 2)
+    test = compare_with_baseline(counts, {"a": 0, "b": 9}, measure)["b"]
+    rights = [np.array([a == b for a, b in zip(gold, labels, strict=True)], float) for labels in (one, two)]
+    draws, exchanges = (PAIRED_TESTS[kind].draw(31, 12345) for kind in ("bs", "ar"))
+    observed = 100 * (rights[1] - rights[0]).mean()
+    resampled = 100 * (draws @ (rights[1] - rights[0])) / 31
+    exchanged = 100 * ((1 - 2.0 * exchanges) @ (rights[1] - rights[0])) / 31
+    assert test.difference == pytest.approx(observed) and observed != 0
+    assert test.p_bootstrap == pytest.approx(bootstrap_p_value(abs(observed), resampled, 31))
+    assert test.p_randomized == pytest.approx(randomization_p_value(abs(observed), exchanged))
+
+
+def test_every_text_counts_once_and_a_table_has_its_columns():
+    counts = count_confusion(list("0110"), list("0100")).counts
+    assert counts.sizes.tolist() == [1, 1, 1, 1] and counts.num_counts == 4 and counts.total().tolist() == [2, 0, 1, 1]
+    table = TableCounts(np.arange(6.0).reshape(2, 3), np.ones(2))
+    assert table.num_counts == 3 and table.total().tolist() == [3, 5, 7]
