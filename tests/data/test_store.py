@@ -87,13 +87,7 @@ def test_every_id_is_below_the_limit_and_not_below_zero(tmp_path, monkeypatch, p
 
 @pytest.mark.parametrize(("size", "dtype"), [(2**16, np.uint16), (2**16 + 1, np.int32)])
 def test_ids_are_as_small_as_the_vocabulary_allows(tmp_path, size: int, dtype):
-    class Numbers:
-        vocab_size = size
-
-        def encode(self, texts):
-            return [[size - 1, 0] for _ in texts]
-
-    both = Tokenizers(Numbers(), Numbers())  # type: ignore[arg-type]
+    both = Tokenizers(Numbers(size), Numbers(size))  # type: ignore[arg-type]
     write_texts(tmp_path, "x", [Pair("a", "b")] * 3)
     write_ids(tmp_path, "x", both)
     corpus = open_corpus(tmp_path, "x", both)
@@ -125,3 +119,22 @@ def test_files_of_different_rows_pipes_and_bytes_that_are_no_text_are_refused(tm
     os.mkfifo(tmp_path / "y.source.text")
     with pytest.raises(DataError, match=r"y\.source\.text: cannot be read \(.*pipe"):
         Texts(tmp_path, "y.source")
+
+
+class Numbers:
+    """A tokenizer whose every text has the last id."""
+
+    def __init__(self, vocab_size: int):
+        self.vocab_size = vocab_size
+
+    def encode(self, texts):
+        return [[self.vocab_size - 1, 0] for _ in texts]
+
+
+def test_ids_of_another_vocabulary_are_refused(tmp_path):
+    large, small = Numbers(50), Numbers(49)
+    write_texts(tmp_path, "x", [Pair("a", "b")])
+    write_ids(tmp_path, "x", Tokenizers(large, large))
+    for side, both in (("source", Tokenizers(small, large)), ("target", Tokenizers(large, small))):
+        with pytest.raises(DataError, match=rf"x\.{side}\.ids: damaged: it holds an id beyond the vocabulary"):
+            open_corpus(tmp_path, "x", both)

@@ -391,7 +391,7 @@ def test_a_number_of_forms_that_no_language_has_is_not_believed(tmp_path, formul
     ("formula", "expected"),
     [("nplurals=99; plural=98;", [("b", "")]), ("nplurals=2; plural=7;", [("b", "B")]),
      ("nplurals=2; plural=0-3;", [("b", "A")]), ("nplurals=2; plural=n+;", [("a", "A"), ("b", "B")]),
-     ("nplurals=2; plural=1/0;", [("a", "A"), ("b", "B")])],
+     ("nplurals=2; plural=1/0;", [("a", "A"), ("b", "B")]), ("nplurals=2; plural=n==5;", [("a", "A"), ("b", "B")])],
 )  # fmt: skip
 def test_a_form_that_is_not_there_is_the_nearest_and_a_broken_formula_is_that_of_english(tmp_path, formula, expected):
     header = f'msgid ""\nmsgstr "Plural-Forms: {formula}\\n"\n\n'

@@ -215,3 +215,9 @@ def test_columns_under_another_name_and_pipes_are_told(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.tsv")
     with pytest.raises(FormatError, match=r"pipe.tsv: a pipe or a device, which cannot be read twice"):
         list(read_pairs([tmp_path / "pipe.tsv"]))
+
+
+def test_blank_lines_of_json_are_passed_over_and_counted(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('\n  \n{"source": "a", "target": "b"}\n\t\n')
+    assert list(read_pairs([path])) == [Pair("a", "b", f"{path}:3")]

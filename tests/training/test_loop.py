@@ -1,6 +1,7 @@
 """The loop is that of a PyTorch tutorial, and what is saved goes on as if it had never stopped."""
 
 import copy
+import math
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from regard.run import Run
 from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.distributed.fsdp import FSDPCheckpoints
-from regard.training.loop import Step, TrainingLoop
+from regard.training.loop import Step, TrainingLoop, require_finite
 from regard.training.schedule import cosine
 from tests.training.loops import STEPS, make_loop, write_corpus
 
@@ -232,3 +233,22 @@ def test_of_two_processes_each_takes_its_half_of_the_batches_and_scales_for_the_
     single = make_loop(corpus, settings())
     single._backward(single.loss_module, batches)
     assert step.grad_norm == pytest.approx(2 * single._clip_gradients())
+
+
+def test_dropout_differs_between_steps_and_processes(corpus, monkeypatch):
+    seeds = []
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    loop = make_loop(corpus, settings())
+    seeds.clear()
+    for rank in range(3):
+        processes = RecordingProcess(3)
+        processes.rank = rank
+        take(replace(loop, processes=processes), 4)
+    assert len(set(seeds)) == len(seeds) == 12 and all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
+
+
+def test_every_number_of_a_step_must_be_finite():
+    require_finite(3, 1.0, -2.0)
+    for values in ((math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0), (1.0, -math.inf)):
+        with pytest.raises(DivergedError, match="no longer a finite number at step 3"):
+            require_finite(3, *values)

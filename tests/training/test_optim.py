@@ -219,3 +219,16 @@ def test_on_other_devices_adamw_is_not_fused_and_counts_its_steps_on_the_cpu():
         "vector/exp_avg": "meta",
     }
     assert found["matrix/exp_avg"].shape == (3, 5) and adamw.state[vector].keys() == {"exp_avg"}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_without_warmup_the_first_step_is_at_the_peak(name: str):
+    assert SCHEDULES[name](0)(1, 0.0) == SCHEDULES[name](1)(1, 0.0) == 1
+    assert SCHEDULES[name](0)(2, 0.0) == SCHEDULES[name](1)(2, 0.0)
+
+
+def test_on_a_cpu_muon_is_our_own_and_decays_nothing_unless_told():
+    p = torch.nn.Parameter(torch.ones(3, 2))
+    assert Muon([p], lr=0.1).defaults == {"lr": 0.1, "momentum": 0.95, "weight_decay": 0.0, "ns_steps": 5}
+    optimizers = optim.build_optimizers(TrainConfig(optimizer="muon"), make_loss_module().model)
+    assert [type(one) for one, _ in optimizers.optimizers_with_peak_lr] == [torch.optim.AdamW, Muon]

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Doctor, DoctorSettings, PairStream
+from regard.data.doctor.doctor import _DatasetCheck, _Direction
 from regard.data.doctor.examination import select_line_files
+from regard.data.doctor.profile import CorpusProfile
 from regard.display.views.doctor import format_diagnosis
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import Pair, read_pairs
@@ -385,3 +387,44 @@ def test_people_read_one_line_a_finding_and_programs_json():
 def test_settings_that_cannot_be_are_refused(given, message: str):
     with pytest.raises(ConfigError, match=message):
         DoctorSettings(**given)
+
+
+def test_settings_may_be_at_their_limits():
+    DoctorSettings(max_chars=1, ratio=1.001, examples=0)
+    for bad in ({"max_chars": 0}, {"ratio": 1.0}, {"examples": -1}):
+        with pytest.raises(ConfigError, match=f"{next(iter(bad))}="):
+            DoctorSettings(**bad)
+
+
+@pytest.mark.parametrize(
+    ("expected", "detected", "found"),
+    [
+        (("en", "fr"), ("en", "fr"), (False, False)),
+        (("en", "fr"), ("de", "fr"), (True, False)),
+        (("en", "fr"), ("en", "de"), (False, True)),
+        (("en", "fr"), ("fr", "en"), (True, True)),
+        (("", "fr"), ("de", "fr"), (False, False)),
+        (("en", "fr"), ("", ""), (False, False)),
+    ],
+)
+def test_directions_contradict_each_other_where_both_are_known(expected, detected, found):
+    one, two = _Direction(*expected), _Direction(*detected)
+    assert one.contradicts(two) == two.contradicts(one) == found
+    assert one.swapped() == _Direction(*expected[::-1])
+
+
+@pytest.mark.parametrize(
+    ("detected", "direction", "swapped"),
+    [
+        (("en", "fr"), ("en", "fr"), False),
+        (("de", "fr"), ("de", "fr"), False),
+        (("en", "de"), ("en", "de"), False),
+        (("fr", "en"), ("fr", "en"), True),
+        (("de", "en"), ("de", "en"), False),
+        (("", ""), ("en", "fr"), False),
+    ],
+)
+def test_each_side_is_checked_against_the_language_that_it_has(detected, direction, swapped: bool):
+    profile = CorpusProfile(*detected, 1.0, 0.0)
+    check = _DatasetCheck("train", PairStream(list), profile, _Direction("en", "fr"), DoctorSettings())
+    assert check.direction == _Direction(*direction) and check.swapped is swapped

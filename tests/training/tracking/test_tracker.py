@@ -137,6 +137,7 @@ def test_final_scores_have_tags_of_their_own(tmp_path: Path):
         "dev/final_chrf": [(7, 55.0)],
     }
     (text,) = events.Tensors("test/final_scores")
+    assert events.SummaryMetadata("test/final_scores").plugin_data.plugin_name == "text"
     assert text.tensor_proto.string_val[0].decode() == f"- {scores['bleu']}\n- {scores['chrf']}"
 
 
