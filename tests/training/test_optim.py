@@ -200,6 +200,7 @@ def test_newton_and_schulz_apply_a_quintic_to_singular_values():
 def test_a_budget_needs_a_clock_only_where_minutes_are_given():
     late = Budget(None, 0.5, previous_seconds=30.0, reserved_seconds=100.0)
     assert late.progress(0) == pytest.approx(30, abs=1)  # at least a second is left to divide by
+    assert (Budget(10, None).previous_seconds, Budget(10, None).reserved_seconds) == (0, 0)
     assert Budget(10, None).progress(0) == 0 and Budget(10, None, previous_seconds=1e9).progress(3) == 0.3
     assert Budget(None, 2.0, previous_seconds=30.0).remaining_seconds(0, 0.0) == pytest.approx(90, abs=1)
 

@@ -17,7 +17,7 @@ from regard.data.doctor.language_id import AnyLanguage, ExpectedLanguage
 FINE = "A sentence of words."
 FOUND = {
     "blank": ["", " \t\u00a0"],
-    "metadata": ["<p>", " <p> ", "<url>x</url>", "</x>", "<x y='1'>", "<TITLE>x</TITLE> ", "<!-- x -->"],
+    "metadata": ["<p>", "<BR>", " <p> ", "<url>x</url>", "</x>", "<x y='1'>", "<TITLE>x</TITLE> ", "<!-- x -->"],
     "wordless": ["?!", "_"],
     "separator": ["a\u2028b", "a\rb", "a\x85b", "a\x1cb"],
     "control": ["a\x00b", "a\x1bb", "a\x7fb", "a\x9fb", "a\x08b", "a\x1fb"],

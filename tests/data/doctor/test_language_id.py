@@ -272,12 +272,15 @@ def test_a_language_needs_a_probability_and_six_words(monkeypatch, probability: 
         ([("fr", 0.95), ("en", 0.02)], "fr"),
         ([("fr", 0.95), ("en", 0.021)], ""),
         ([("fr", 0.95), ("de", 0.05)], "fr"),
+        ([("fr", 0.92), ("de", 0.03), ("it", 0.02), ("en", 0.03)], ""),
         ([("ru", 0.95)], ""),  # not of this script
         ([], ""),
     ],
 )
 def test_the_model_accuses_with_certainty_only(monkeypatch, languages, found: str):
-    monkeypatch.setattr(language_id, "rank_languages", lambda text, count: [Language(*one) for one in languages])
+    monkeypatch.setattr(
+        language_id, "rank_languages", lambda text, count: [Language(*one) for one in languages][:count]
+    )
     english = ExpectedLanguage("en")
     assert english._detect_by_model("x", "latin") == found
     for count, is_asked in ((7, False), (8, True)):

@@ -292,9 +292,9 @@ def test_marks_end_sentences_by_what_is_around_them(code: str, row: str):
 
 
 RULES = SentenceRules(
-    continued=frozenset({"mr", "z.b", "a.b.c"}),
+    continued=frozenset({"mr", "z.b", "a.b.c", "a.b.c.d"}),
     numbered=frozenset({"no"}),
-    closing=frozenset({"etc", "u.s.w", "p.m"}),
+    closing=frozenset({"etc", "u.s.w", "p.m", "q.r.s.t"}),
     suffixes=("str",),
 )
 
@@ -318,6 +318,7 @@ RULES = SentenceRules(
         ("strand", "7", False),
         ("", "x", False),
         ("etc", "X", False),
+        ("a. b. c. d", "x", False),  # four words
     ],
 )
 def test_an_abbreviation_goes_on_by_up_to_three_words(before: str, after: str, is_continued: bool):
@@ -334,6 +335,7 @@ def test_an_abbreviation_goes_on_by_up_to_three_words(before: str, after: str, i
         ("u. s. w x", False),
         ("at 3 p. m", True),
         ("etc and", False),
+        ("q. r. s. t", False),  # four words
         ("", False),
         ("mr", False),
     ],
@@ -349,3 +351,9 @@ def test_a_language_without_rules_has_those_of_all_that_use_full_stops():
     assert unknown.continued >= rules_for("en").continued | rules_for("de").continued
     assert not rules_for("th").periods and not rules_for("lo").periods and rules_for("zh").periods
     assert rules_for("hy").marks == ":" and rules_for("de").ordinals and not rules_for("en").ordinals
+
+
+def test_a_tag_that_closes_itself_encloses_nothing():
+    assert list(splitter._protected_spans("<b/>x</b>")) == [(0, 4), (5, 9)]
+    assert list(splitter._protected_spans("<b>x</b>")) == [(0, 3), (4, 8), (0, 8)]
+    assert list(splitter._protected_spans("<b><i>x</b>")) == [(0, 3), (3, 6), (7, 11), (0, 11)]
