@@ -137,13 +137,13 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> TagScheme:
     prefixes: Counter[str] = Counter()
     starts: Counter[str] = Counter()
     for tags in sentences:
-        previous = (OUTSIDE, "")
+        previous_type = ""
         for tag in tags:
             prefix, tag_type = split_tag(tag)
             prefixes[PLAIN if prefix == OUTSIDE != tag else prefix] += 1
-            if prefix in ("B", "I") and (previous[0] == OUTSIDE or previous[1] != tag_type):
+            if prefix in ("B", "I") and previous_type != tag_type:
                 starts[prefix] += 1
-            previous = (prefix, tag_type)
+            previous_type = tag_type  # empty outside of spans
     marked = sum(prefixes[prefix] for prefix in "BIES")
     if prefixes[PLAIN] > marked:
         return TagScheme(PLAIN)

@@ -67,16 +67,15 @@ class PoEntry:
 class PluralForms:
     """The number of plural forms of a language, and which of them are used for one and for many."""
 
-    count: int = 2
-    one: int = 0
-    many: int = 1
+    count: int
+    one: int
+    many: int
 
 
 class PoCatalog:
     """A PO file: its unchanged lines, and their entries."""
 
     def __init__(self, path: Path):
-        self.path = path
         raw = files.read_document(path)
         require_text(raw, path, "a catalog of gettext, which is text")
         self.bom = BOM if raw.startswith(BOM) else b""
@@ -99,7 +98,7 @@ class PoCatalog:
         """The forms that the header declares, or those that the entry has."""
         match = PLURAL_FORMS.search(self.header_field("Plural-Forms"))
         if match is None or not 0 < int(match[1]) < 100:
-            count = max(len(entry.targets), 1)
+            count = len(entry.targets)
             return PluralForms(count, 0, min(1, count - 1))
         count = int(match[1])
         one, many = (min(max(_plural_form(match[2], number), 0), count - 1) for number in (1, 5))
@@ -187,7 +186,7 @@ class PoDocument:
                 edits += self._edits(entry, complete)
                 edits += self._note_edits(entry, "; ".join(entry_notes))
         for first, stop, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
-            line_end = "\r" if lines[min(first, len(lines) - 1)].endswith("\r") else ""
+            line_end = "\r" if lines[first].endswith("\r") else ""
             lines[first:stop] = [line + line_end for line in new]
         files.write(out, self._catalog.bom + "\n".join(lines).encode(self._catalog.charset))
 

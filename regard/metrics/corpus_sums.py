@@ -56,7 +56,7 @@ def score_sums(metric: SacreMetric, sums: FloatArray) -> FloatArray:
 
 def bleu_of_sums(sums: FloatArray, order: int = 4) -> FloatArray:
     """BLEU with exponential smoothing: the k-th order without a match counts as 1 / 2^k matches."""
-    hypothesis_length, reference_length = np.floor(sums[..., 0]), np.floor(sums[..., 1])
+    hypothesis_length, reference_length = sums[..., 0], sums[..., 1]
     matches, totals = sums[..., 2 : 2 + order], np.maximum(sums[..., 2 + order :], 1e-300)
     empty = matches == 0
     smoothed = np.where(empty, 0.5 ** np.cumsum(empty, axis=-1), matches)

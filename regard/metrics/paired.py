@@ -28,5 +28,5 @@ def bleu_difference(
     leave_one_out = score_sums(metric, first.sum(axis=0) - first) - score_sums(metric, second.sum(axis=0) - second)
     interval = jackknife_interval(np.array(value), leave_one_out, first[:, SIZE_COLUMN], UNBOUNDED)
     if interval is not None:
-        interval = Interval(np.clip(interval.low, -100, 100), np.clip(interval.high, -100, 100))
+        interval = Interval(np.maximum(interval.low, -100), np.minimum(interval.high, 100))
     return make_score("BLEU difference", value, interval, f"paired|{metric.get_signature()}", UNBOUNDED)

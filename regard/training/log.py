@@ -27,8 +27,7 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        self._file.flush()
-        return self._file.tell()
+        return self._file.tell()  # which writes what is buffered
 
     def write_step(self, step: Step) -> None:
         fields = asdict(step) | {"data_position": [step.data_position.epoch, step.data_position.batch]}

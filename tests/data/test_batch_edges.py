@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.batch import Batch, batches_by_length, collate
+from regard.data.batch import Batch, _bucket_by_length, batches_by_length, collate
 from regard.data.tokenizer import PAD
 from tests.data.test_batch import corpus, len_of, make, rows
 
@@ -56,3 +56,24 @@ def test_a_sample_is_spread_over_the_corpus_and_never_larger_than_asked(corpus, 
         assert len(group) * max(batch.source.shape[1], batch.target_in.shape[1]) <= 211 or len(group) == 1
         texts = [corpus[1].target.decode(ids) for ids in batch.target_out.tolist()]
         assert texts == [corpus[0].target[int(i)] for i in group]
+
+
+def plain_buckets(lengths: list[tuple[int, int]], max_tokens: int) -> list[list[int]]:
+    """By the longer side, then by the source: a pair begins a new batch where the old one would be too large."""
+    buckets: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: (max(lengths[row]), lengths[row][0])):
+        if not buckets or (len(buckets[-1]) + 1) * max(lengths[row]) > max_tokens:
+            buckets.append([])
+        buckets[-1].append(row)
+    return buckets
+
+
+@pytest.mark.parametrize("max_tokens", [1, 12, 24, 60])
+def test_batches_are_filled_to_the_last_token(max_tokens: int):
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(1, 7, (2, 53))
+    found = _bucket_by_length(np.arange(53), lengths, max_tokens, None)
+    expected = plain_buckets([tuple(column) for column in lengths.T.tolist()], max_tokens)
+    assert [bucket.tolist() for bucket in found] == expected
+    full = [bucket for bucket in expected if len(bucket) * lengths[:, bucket].max() == max_tokens]
+    assert max_tokens == 1 or full  # some fill it exactly

@@ -2,8 +2,10 @@
 
 import pytest
 
-from regard.data.normalization import normalize_source
+from regard.data import split
+from regard.data.normalization import hash_source, normalize_source
 from regard.data.split import HeldOutSources, hold_out
+from regard.errors import DataError
 from regard.formats import Pair
 
 
@@ -80,3 +82,32 @@ def test_what_was_seen_before_is_held_out_last():
     chosen = [pair.source for pair in found["dev"] + found["test"]]
     assert len(chosen) == 40 and len(set(chosen) - seen) == 30  # all that is new, and ten of the rest
     assert hold_out(sources, 1, True, True) == hold_out(sources, 1, True, True, set(sources))
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+@pytest.mark.parametrize("most", [2, 5])
+def test_the_sources_of_the_smallest_hashes_are_held_out(monkeypatch, chunk: int, most: int):
+    monkeypatch.setattr(split, "CHUNK", chunk)
+    monkeypatch.setattr(split, "MAX_HELD_OUT", most)
+    sources = [f"source {n % 300}" for n in range(307)]
+    seen = set(sources[::2])
+    key = {source: (source in seen, hash_source(source, 3) >> 1) for source in sources}
+    order = [key[source][1] for source in sorted(set(sources), key=key.__getitem__)]
+    held = hold_out(sources, 3, True, True, seen)
+    size = min(most, int(307 * 0.02))
+    assert held == HeldOutSources(frozenset(order[:size]), frozenset(order[size : 2 * size]), 3)
+    assert hold_out(sources, 3, False, True, seen).dev == frozenset()
+
+
+def test_three_sources_are_enough_and_two_are_not():
+    held = hold_out(["a", "b", "c"], 1, True, True)
+    assert len(held.dev) == len(held.test) == 1 and not held.dev & held.test
+    assert len(hold_out(map(str, range(99)), 1, True, True).dev) == 1  # 2 % of 99
+    assert len(hold_out(map(str, range(100)), 1, True, True).dev) == 2
+    many = [str(n % 9) for n in range(1000)]  # a third of all sources at most
+    assert len(hold_out(many, 1, True, True).dev) == 3
+    with pytest.raises(DataError) as error:
+        hold_out(["a", "b", "b", "A"], 1, True, True)
+    assert str(error.value) == (
+        "4 pairs with 2 different sources are too few to split dev and test off; add --dev, or more pairs"
+    )

@@ -14,6 +14,7 @@ from regard.data.text_statistics import (
     DEFAULT_MIN_LENGTH_RATIO,
     RATIO_RANGE,
     TextStatistics,
+    _min_ratio,
     collect_characters,
     length_ratio,
     measure_texts,
@@ -174,3 +175,12 @@ def test_a_vocabulary_covers_the_characters_that_it_has():
 )
 def test_a_blank_between_sentences_is_that_of_their_language(blank: str, left: str, right: str, found: str):
     assert fit_blank(blank, left, right) == found
+
+
+@pytest.mark.parametrize("median", [0.5, 1.0, 3.0])
+def test_the_least_ratio_stays_within_shares_of_any_median(median: float):
+    for lowest in (0.0, 0.34, 0.36, 0.5, 0.79, 0.81):
+        ratios = sorted([lowest * median] * 3 + [median] * 997)
+        assert _min_ratio(ratios) == pytest.approx(min(max(lowest, 0.35), 0.8) * median)
+    ratios = sorted([0.5 * median] * 2 + [0.6 * median] * 3 + [median] * 995)
+    assert _min_ratio(ratios) == pytest.approx(0.6 * median)  # the third of a thousand

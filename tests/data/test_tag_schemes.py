@@ -1,10 +1,14 @@
 """Schemes of tags are told apart, and a sentence that breaks its scheme is found."""
 
+import itertools
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.tag_schemes import (
+    PLAIN,
     TagScheme,
     detect_scheme,
     find_spans,
@@ -78,3 +82,74 @@ def test_plain_tags_are_no_spans():
 def test_a_sentence_is_whole_where_every_tag_may_follow_the_one_before(name: str, tags: list[str]):
     scheme = TagScheme(name)
     assert (scheme.find_break(tags) == "") == all(map(scheme.allows, ["O", *tags], [*tags, "O"]))
+
+
+TAGS = ("O", "B-x", "I-x", "E-x", "S-x", "B-y", "I-y", "E-y", "S-y")
+LETTERS = dict(zip(TAGS, "OBIESbies", strict=True))
+"""A letter for each tag, so that sentences are strings."""
+
+
+def all_sentences(tags: tuple[str, ...], length: int):
+    return [sentence for n in range(length + 1) for sentence in itertools.product(tags, repeat=n)]
+
+
+def spell(tags) -> str:
+    return "".join(LETTERS[tag] for tag in tags)
+
+
+def spans_of(pattern: str, tags) -> list[tuple[str, int, int]]:
+    matches = re.finditer(pattern, spell(tags))
+    return [("x" if match[0].isupper() else "y", match.start(), match.end()) for match in matches]
+
+
+def test_spans_are_those_of_conlleval_in_every_sentence():
+    """A span begins with B or S, after the end of another, or with another type; it goes on until one of these."""
+    for tags in all_sentences(TAGS, 4):
+        expected: list[list[object]] = []
+        before = "O"
+        for position, tag in enumerate(tags):
+            if tag != "O":
+                if tag[0] in "BS" or before[0] in "OES" or before[1:] != tag[1:]:
+                    expected.append([tag[2:], position, position])
+                expected[-1][2] = position + 1
+            before = tag
+        assert [list(span) for span in find_spans(tags)] == expected, tags
+
+
+def test_spans_to_the_letter_are_those_of_a_pattern():
+    for tags in all_sentences(TAGS, 4):
+        assert find_valid_spans(tags, "BIO") == spans_of("BI*|bi*", tags), tags
+        assert find_valid_spans(tags, "BIOES") == spans_of("S|s|BI*E|bi*e", tags), tags
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "whole"),
+    [
+        ("BIO", ("O", "B-x", "I-x", "B-y", "I-y"), "(?:O|BI*|bi*)*"),
+        ("IOB1", ("O", "B-x", "I-x", "B-y", "I-y"), "(?:O|IB?(?:I|B)*|ib?(?:i|b)*)*"),
+        ("BIOES", TAGS, "(?:O|S|s|BI*E|bi*e)*"),
+    ],
+)
+def test_a_sentence_is_whole_where_its_pattern_is(name: str, tags: tuple[str, ...], whole: str):
+    for sentence in all_sentences(tags, 4):
+        found = TagScheme(name).find_break(sentence)
+        assert (not found) == bool(re.fullmatch(whole, spell(sentence))), (sentence, found)
+    assert TagScheme(PLAIN).find_break(["NOUN", "I-x", "B-a,B-b"]) == ""
+
+
+def test_most_spans_decide_about_a_scheme():
+    for sentences, name in (
+        (["I-x O B-x"], "BIO"),  # as many of both
+        (["I-x O I-x O B-x"], "IOB1"),
+        (["B-x I-x I-x I-x"], "BIO"),  # what goes on begins nothing
+        (["I-x B-x B-x B-x"], "IOB1"),  # nor does what follows its own type
+        (["I-x", "I-x", "B-y"], "IOB1"),  # every sentence begins anew
+        (["I-x I-y B-x"], "IOB1"),
+        (["NOUN B-x"], "BIO"),
+        (["NOUN VERB B-x"], "plain"),
+        (["O O O O B-x"], "BIO"),
+        (["B-x I-x S-x"], "BIOES"),
+        (["B-x L-x"], "BIOES"),
+        (["O O"], "BIO"),
+    ):
+        assert detect_scheme([sentence.split() for sentence in sentences]).name == name, sentences

@@ -1,5 +1,7 @@
 """Text and ids."""
 
+import math
+import re
 import subprocess
 import sys
 
@@ -98,3 +100,25 @@ def test_a_model_with_a_token_that_is_not_utf8_is_refused(tokenizer: Tokenizer):
     for damaged in (raw.replace(token, b"\xaa" * len(token)), raw[:99], b""):
         with pytest.raises(DataError):
             Tokenizer(damaged)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_token_is_split_where_its_rarer_half_is_most_probable(kind: str):
+    texts = ["banana bandana ban ana an na nan ba ab aba banal canal", "anna nab cab can"] * 30
+    tokenizer = train_tokenizer(texts, 300, kind)
+    names = dict(enumerate(tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))))
+    known = {name: i for i, name in names.items() if i > 3 and not re.fullmatch("<0x..>", name)}
+    scores = {name: tokenizer._processor.get_score(i) for name, i in known.items()}
+    compared = 0
+    for i, (left, right) in tokenizer._token_halves.items():
+        name = names[i]
+        assert names[left] + names[right] == name
+        cuts = [(name[:n], name[n:]) for n in range(1, len(name)) if name[:n] in known and name[n:] in known]
+        best = max(min(scores[one], scores[two]) for one, two in cuts)
+        assert min(scores[names[left]], scores[names[right]]) == best
+        compared += len(cuts) > 1
+    assert compared > 0
+    splittable = {
+        i for name, i in known.items() if any(name[:n] in known and name[n:] in known for n in range(1, len(name)))
+    }
+    assert set(tokenizer._token_halves) == {i for i in splittable if scores[names[i]] > -math.inf}

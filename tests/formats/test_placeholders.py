@@ -178,3 +178,54 @@ def test_a_text_carries_its_own_placeholders(text, flags):
     """Whatever is found in a text is found in it again: copying is never a loss."""
     reason = check_translation(text, text, flags)
     assert reason == "" or reason.startswith("its braces do not match")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "expected"),
+    [
+        ("%s", (), ("printf", "%s", "%1$s", True)),
+        ("%s", ("python-format",), ("printf", "%s", "%1s", True)),
+        ("%ld", (), ("printf", "%ld", "%1$ld", True)),
+        ("%2$s", (), ("printf", "%2$s", "%2$s", False)),
+        ("%(a)-5d", (), ("printf", "%(a)-5d", "%(a)d", False)),
+        ("%Y", (), ("printf", "%Y", "%Y", False)),
+        ("%%", (), ("percent", "%%", "%%", False)),
+        ("%ab%", (), ("percent_name", "%ab%", "%ab%", False)),
+        ("%1", (), ("number", "%1", "%1", False)),
+        ("{}", (), ("brace", "{}", "{0}", True)),
+        ("{!r}", (), ("brace", "{!r}", "{0!r}", True)),
+        ("{a}", (), ("brace", "{a}", "{a}", False)),
+        ("{{ a }}", (), ("template", "{{ a }}", "{{ a }}", False)),
+        ("<b>", (), ("tag", "<b>", "<b>", False)),
+        ("<https://www.x.org/fr/a/>", (), ("url", "<https://www.x.org/fr/a/>", "//x.org/a", False)),
+        ('<a href="https://x.org/fr/">', (), ("tag", '<a href="https://x.org/fr/">', '<a href="//x.org">', False)),
+        ("https://x.org/", (), ("url", "https://x.org/", "//x.org", False)),
+        (":ref:`words <to>`", (), ("role", ":ref:`to`", ":ref:`to`", False)),
+        (":func:`!len`", (), ("role", ":func:`!len`", ":func:`len`", False)),
+        (":dfn:`words`", (), ("role", ":dfn:`words`", ":dfn:", False)),
+        ("&File", (), ("accelerator", "&F", "&", False)),
+        (":name", (), ("colon", ":name", ":name", False)),
+        ("@name", (), ("at", "@name", "@name", False)),
+        ("$name", (), ("dollar", "$name", "$name", False)),
+        ("{n, number}", (), ("message", "{n, number}", "{n, number}", False)),
+        ("{n, select, other {x}}", (), ("message", "{n, select, …}", "{n, select}", False)),
+    ],
+)
+def test_a_placeholder_has_a_kind_a_text_and_a_key(text: str, flags: tuple[str, ...], expected):
+    (found,) = iter_placeholders(text, flags)
+    assert (found.kind, found.text, found.key, found.is_unnumbered) == expected
+    assert found.is_weak == (found.kind in ("percent_name", "number", "colon", "at", "dollar", "accelerator"))
+
+
+def test_arguments_are_counted_in_their_order():
+    keys = [found.key for found in iter_placeholders("%s %*d {} %1$s {} %.*f {x}")]
+    assert keys == ["%1$s", "%3$d", "{0}", "%1$s", "{1}", "%5$f", "{x}"]
+    assert list(iter_placeholders("1:sup:`er`")) == []
+    nested = [found.key for found in iter_placeholders("{n, plural, one {%s {a}} other {%s {b}}} {c}")]
+    assert nested == ["{n, plural}", "%1$s", "{a}", "{b}", "{c}"]
+
+
+@pytest.mark.parametrize("depth", [20, 21])
+def test_braces_are_so_deep_at_most(depth: int):
+    text = "{n, select, other " + "{" * (depth - 1) + "x" + "}" * (depth - 1) + "}"
+    assert any(found.kind == "message" for found in iter_placeholders(text)) == (depth == 20)

@@ -327,3 +327,138 @@ def test_another_reader_reads_the_same(tmp_path_factory, rows):
     document.fill([target for _, target in rows])
     document.write(path)
     assert [(entry.msgid, entry.msgstr) for entry in polib.pofile(str(path))] == rows
+
+
+def filled(tmp_path, content: str, translations, notes=None) -> str:
+    document = open_document(written(tmp_path, content))
+    document.fill(translations)
+    if notes is not None:
+        document.annotate(notes)
+    document.write(tmp_path / "out.po")
+    return (tmp_path / "out.po").read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("#, c-format", "#, fuzzy, c-format"),
+        ("#,c-format,  no-wrap", "#, fuzzy, c-format,  no-wrap"),
+        ("  #, c-format  ", "#, fuzzy, c-format"),
+        ("#,", "#, fuzzy"),
+        ("#, fuzzy, c-format", "#, fuzzy, c-format"),
+        ("#,fuzzy", "#,fuzzy"),
+        ("#, c-format\n#, no-wrap", "#, fuzzy, c-format\n#, no-wrap"),
+        ("#= c-format", "#= c-format\n#, fuzzy"),
+        ("# said", "# said\n#, fuzzy"),
+        ('#| msgid "old"', '#, fuzzy\n#| msgid "old"'),
+    ],
+)
+def test_what_is_filled_is_fuzzy_beside_its_other_flags(tmp_path, flags: str, expected: str):
+    entry = '\nmsgid "a"\nmsgstr "{}"\n'
+    assert filled(tmp_path, HEADER + "\n" + flags + entry.format(""), ["A"]) == (
+        HEADER + "\n" + expected + entry.format("A")
+    )
+
+
+def test_flags_are_read_without_blanks_and_empty_ones_are_none(tmp_path):
+    path = written(tmp_path, '#,fuzzy ,, c-format , \n#= python-format\nmsgid "a"\nmsgstr "b"\n')
+    (entry,) = PoCatalog(path).entries
+    assert entry.flags == ("fuzzy", "c-format", "python-format") and entry.flags_line == 0
+    assert (entry.first_line, entry.line, entry.comments_line, entry.msgstr_lines) == (2, 3, 0, {0: (3, 4)})
+
+
+@pytest.mark.parametrize("forms", [1, 2, 3])
+def test_without_a_formula_the_forms_are_those_that_the_entry_has(tmp_path, forms: int):
+    lines = "".join(f'msgstr[{n}] ""\n' for n in range(forms))
+    content = f'msgid "a"\nmsgid_plural "b"\n{lines}'
+    document = open_document(written(tmp_path, content))
+    assert [s.source for s in document.segments] == (["b"] if forms == 1 else ["a", "b"])
+    found = filled(tmp_path, content, ["B"] if forms == 1 else ["A", "B"])
+    expected = ["B"] if forms == 1 else ["A", *["B"] * (forms - 1)]
+    assert found == '#, fuzzy\nmsgid "a"\nmsgid_plural "b"\n' + "".join(
+        f'msgstr[{n}] "{text}"\n' for n, text in enumerate(expected)
+    )
+
+
+@pytest.mark.parametrize("formula", ["nplurals=0; plural=0;", "nplurals=100; plural=0;", "nplurals=x; plural=0;"])
+def test_a_number_of_forms_that_no_language_has_is_not_believed(tmp_path, formula: str):
+    header = f'msgid ""\nmsgstr "Plural-Forms: {formula}\\n"\n\n'
+    content = header + 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] "B"\n'
+    assert pairs(written(tmp_path, content)) == [("a", "A"), ("b", "B")]
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [("nplurals=99; plural=98;", [("b", "")]), ("nplurals=2; plural=7;", [("b", "B")]),
+     ("nplurals=2; plural=0-3;", [("b", "A")]), ("nplurals=2; plural=n+;", [("a", "A"), ("b", "B")]),
+     ("nplurals=2; plural=1/0;", [("a", "A"), ("b", "B")]), ("nplurals=2; plural=n==5;", [("a", "A"), ("b", "B")])],
+)  # fmt: skip
+def test_a_form_that_is_not_there_is_the_nearest_and_a_broken_formula_is_that_of_english(tmp_path, formula, expected):
+    header = f'msgid ""\nmsgstr "Plural-Forms: {formula}\\n"\n\n'
+    content = header + 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] "B"\nmsgid "c"\nmsgstr "C"\n'
+    assert pairs(written(tmp_path, content)) == [pair for pair in expected if pair[1]] + [("c", "C")]
+
+
+def test_a_note_comes_before_all_comments_and_once(tmp_path):
+    content = (
+        '# said\n#, c-format\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n\nmsgid "c"\nmsgstr ""\n'
+        'msgid "d"\nmsgstr ""\n'
+    )
+    found = filled(tmp_path, content, ["A", "B", "C", None], ["x", "x", "y", "z"])
+    assert found == (
+        '# regard: x\n# said\n#, fuzzy, c-format\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] "B"\n\n'
+        '# regard: y\n#, fuzzy\nmsgid "c"\nmsgstr "C"\nmsgid "d"\nmsgstr ""\n'
+    )
+    assert "# regard: x; y\n" in filled(tmp_path, content, ["A", "B", None, None], ["x", "y", "", ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a", 'msgstr "a"'),
+        ("a\n", 'msgstr "a\\n"'),
+        ("a\nb", 'msgstr ""\n"a\\n"\n"b"'),
+        ("\x01" + "1", 'msgstr "\\0011"'),
+        ('\x7f\t"', 'msgstr "\\177\\t\\""'),
+        ("\x1f ", 'msgstr "\\037 "'),
+    ],
+)
+def test_a_text_is_broken_after_its_line_feeds_and_escaped(tmp_path, text: str, lines: str):
+    assert filled(tmp_path, 'msgid "a"\nmsgstr ""\n', [text]) == f'#, fuzzy\nmsgid "a"\n{lines}\n'
+
+
+@pytest.mark.parametrize(("escape", "char"), [("x7F", "\x7f"), ("177", "\x7f"), ("x4", "\x04"), ("0", "\0")])
+def test_an_escape_is_a_character_of_ascii(tmp_path, escape: str, char: str):
+    assert pairs(written(tmp_path, f'msgid "a"\nmsgstr "\\{escape}"\n')) == [("a", char)]
+    for bad in ("x80", "200", "x", "8", "q"):
+        with pytest.raises(FormatError, match=rf"x\.po:2: \\{bad} is not an escape of a character"):
+            pairs(written(tmp_path, f'msgid "a"\nmsgstr "\\{bad}"\n'))
+
+
+def test_the_fields_of_a_header_are_found_by_name(tmp_path):
+    catalog = PoCatalog(written(tmp_path, 'msgid ""\nmsgstr "A: b: c \\nLANGUAGE : fr\\nX\\n"\n'))
+    assert [catalog.header_field(name) for name in ("a", "Language", "x", "y")] == ["b: c", "fr", "", ""]
+    assert catalog.header_line == 1
+    lone = PoCatalog(written(tmp_path, '\n\nmsgctxt "c"\nmsgid ""\nmsgstr "Language: fr\\n"\n'))
+    assert lone.header_field("Language") == "" and not lone.entries[0].is_header
+
+
+def test_an_entry_without_its_translation_is_named_by_its_line(tmp_path):
+    for content, line, of_line in (
+        ('msgid "a"\nmsgstr "b"\n\nmsgid "c"\n', 5, 4),
+        ('#, fuzzy\nmsgctxt "c"\n', 3, 2),
+    ):
+        with pytest.raises(FormatError) as error:
+            pairs(written(tmp_path, content))
+        assert str(error.value).endswith(
+            f"x.po:{line}: the entry of line {of_line} has no msgstr. `msgfmt --check` shows the line too."
+        )
+
+
+def test_comments_of_an_obsolete_entry_are_not_those_of_the_next(tmp_path):
+    content = '# gone\n#, fuzzy\n#| msgid "z"\n#~ msgid "x"\n#~ msgstr "y"\nmsgid "a"\nmsgstr ""\n'
+    found = filled(tmp_path, content, ["A"], ["n"])
+    assert found.endswith('#~ msgstr "y"\n# regard: n\n#, fuzzy\nmsgid "a"\nmsgstr "A"\n')
+    assert filled(tmp_path, '# alone\n\nmsgid "a"\nmsgstr ""\n', ["A"], ["n"]) == (
+        '# alone\n\n# regard: n\n#, fuzzy\nmsgid "a"\nmsgstr "A"\n'
+    )

@@ -215,3 +215,27 @@ def test_columns_under_another_name_and_pipes_are_told(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.tsv")
     with pytest.raises(FormatError, match=r"pipe.tsv: a pipe or a device, which cannot be read twice"):
         list(read_pairs([tmp_path / "pipe.tsv"]))
+
+
+def test_blank_lines_of_json_are_passed_over_and_counted(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('\n  \n{"source": "a", "target": "b"}\n\t\n')
+    assert list(read_pairs([path])) == [Pair("a", "b", f"{path}:3")]
+
+
+def test_both_languages_must_be_among_the_keys(tmp_path: Path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"en": "a", "fr": "b", "de": "c"}\n')
+    assert [(p.source, p.target) for p in read_pairs([path], "fr", "de")] == [("b", "c")]
+    for source, target in (("it", "de"), ("en", "it"), ("", "de"), ("en", "")):
+        with pytest.raises(FormatError, match=r"x\.jsonl:1: .*'en', 'fr', 'de'"):
+            list(read_pairs([path], source, target))
+
+
+@pytest.mark.parametrize("codes", [("", ""), ("en", ""), ("", "fr"), ("en", "fr")])
+def test_a_folder_of_texts_asks_for_both_languages(tmp_path: Path, codes: tuple[str, str]):
+    (tmp_path / "notes.md").write_text("a\n")
+    with pytest.raises(FormatError) as error:
+        read_pairs([tmp_path], *codes)
+    hint = f"{tmp_path} is a folder: set data.source and data.target to pair its text files by their suffixes"
+    assert (hint in str(error.value)) == (not all(codes))

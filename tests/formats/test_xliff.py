@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from regard.errors import FormatError
-from regard.formats import Pair, check_translation, markup, open_document, read_pairs
+from regard.formats import Pair, check_translation, markup, open_document, read_pairs, xliff
 
 WORDS = st.text(
     st.characters(exclude_categories=["Cs"]).filter(lambda char: not markup.FORBIDDEN_CHARACTERS.match(char)),
@@ -350,3 +350,114 @@ def test_any_text_goes_in_and_comes_back(tmp_path_factory, rows, encoding, moder
 def test_documents_that_could_not_be_written_again_are_refused(tmp_path, raw, message):
     with pytest.raises(FormatError, match=message):
         open_document(put(tmp_path, raw))
+
+
+# small parts
+
+
+def plain_indent(raw: bytes, position: int) -> bytes:
+    """By characters: back over blanks to a line end, which belongs to it, or else nothing."""
+    start = position
+    while start and raw[start - 1 : start] in b" \t":
+        start -= 1
+    if not start or raw[start - 1 : start] != b"\n":
+        return b""
+    start -= 2 if raw[start - 2 : start] == b"\r\n" else 1
+    return raw[start:position]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\n<a>", b"<a>", b" <a>", b"<x>\n  <a>", b"<x>\r\n\t<a>", b"<x> <a>", b"\r\n<a>", b"x\ny\n\n <a>"]
+)
+def test_a_tag_that_begins_its_line_is_indented_as_it_is(raw: bytes):
+    for position in range(raw.index(b"<a>") + 1):
+        assert xliff._indent(raw, position) == plain_indent(raw, position)
+
+
+NAMES = st.sampled_from(["state", "id", "xml:lang", "a"])
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(NAMES, st.sampled_from("\"'")), unique_by=lambda one: one[0]),
+    st.dictionaries(NAMES, WORDS.filter(lambda text: text.isprintable()), max_size=3),
+    st.sampled_from([">", " >", "/>", " />", "\n>"]),
+)
+def test_attributes_are_set_and_the_others_stay(existing, attributes, end):
+    tag = "<t" + "".join(f" {name} = {quote}old{quote}" for name, quote in existing) + end
+    found = xliff._set_attributes(tag.encode(), attributes).decode()
+    element = etree.fromstring(found if end.endswith("/>") else f"{found}</t>")
+    lang = "{http://www.w3.org/XML/1998/namespace}lang"
+    expected = dict.fromkeys((name for name, _ in existing), "old") | attributes
+    assert dict(element.attrib) == {lang if name == "xml:lang" else name: value for name, value in expected.items()}
+    assert found.endswith(end)
+
+
+def test_a_split_unit_is_filled_segment_by_segment(tmp_path):
+    def split(*contents: str) -> str:
+        sources = "".join(f'<mrk mtype="seg" mid="{n}">s{n}</mrk>' for n in range(len(contents)))
+        return "<seg-source>" + sources + "</seg-source>"
+
+    targets = '<target state="new"><mrk mid="0" mtype="seg"/><mrk mtype="seg" mid="1" ></mrk></target>'
+    content = old(unit("s0 s1", split("", "") + targets))
+    document = open_document(put(tmp_path, content), "en", "fr")
+    assert [(s.source, s.location.rpartition(":")[2]) for s in document.segments] == [("s0", "5"), ("s1", "5")]
+    found = filled(tmp_path, content, ["A", "B & C"], "en", "fr")
+    assert found == content.replace(
+        targets,
+        '<target state="needs-review-translation"><mrk mid="0" mtype="seg">A</mrk>'
+        '<mrk mtype="seg" mid="1" >B &amp; C</mrk></target>',
+    )
+    one = filled(tmp_path, content, [None, "B"], "en", "fr")
+    assert '<mrk mid="0" mtype="seg"/><mrk mtype="seg" mid="1" >B</mrk></target>' in one
+    other = old(unit("s0 s1", split("", "") + '<target><mrk mtype="seg" mid="0"/></target>'))
+    assert [s.source for s in open_document(put(tmp_path, other)).segments] == ["s0 s1"]  # they do not match
+    assert [s.source for s in open_document(put(tmp_path, old(unit("s0 s1", split("", ""))))).segments] == ["s0 s1"]
+
+
+@pytest.mark.parametrize("make", [old, new])
+def test_the_language_that_is_written_is_that_of_the_request_and_only_where_it_is_missing(tmp_path, make):
+    one = unit("a") if make is old else segment("a")
+    attributes = ('source-language="en"', "target-language") if make is old else ('srcLang="en"', "trgLang")
+    content = make(one, one, languages=attributes[0])
+    found = filled(tmp_path, content, ["A", None], "en", "fr-CA")
+    element = etree.fromstring(found.encode())
+    node = element[0] if make is old else element
+    assert node.get(attributes[1]) == "fr-CA" and found.count("fr-CA") == 1
+    assert filled(tmp_path, content, [None, None], "en", "fr-CA") == content
+    declared = make(one, languages=f'{attributes[0]} {attributes[1]}="fr"')
+    assert "fr-CA" not in filled(tmp_path, declared, ["A"], "en", "fr-CA")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "context"),
+    [(' resname="r" name="n"', "r"), (' name="n"', "n"), ("", "1"), (' resname=""', "1")],
+)
+def test_a_unit_is_known_by_its_most_telling_name(tmp_path, attributes: str, context: str):
+    (found,) = open_document(put(tmp_path, old(unit("a", "", attributes)))).segments
+    assert (found.source, found.context, found.location.rpartition(":")[2]) == ("a", context, "5")
+
+
+def test_a_target_that_is_blank_or_said_to_be_new_is_filled(tmp_path):
+    targets = {
+        "<target/>": True,
+        "<target> </target>": True,
+        "<target>x</target>": False,
+        '<target state="new">x</target>': True,
+        '<target state="needs-translation">x</target>': True,
+        '<target state="final"></target>': True,
+        '<target state="needs-review-translation">x</target>': False,
+        '<target><mrk mtype="x"> </mrk></target>': True,
+        "<target><g> </g></target>": False,
+    }
+    for target, is_open in targets.items():
+        document = open_document(put(tmp_path, old(unit("a", target))))
+        assert bool(document.segments) == is_open, target
+    assert not open_document(put(tmp_path, old(unit(" ", "<target/>")))).segments
+    initial = segment("a", "<target>x</target>", ' state="initial"')
+    assert len(open_document(put(tmp_path, new(initial, segment("b", "<target>y</target>"))), "en", "fr").segments) == 1
+
+
+def test_insertions_at_one_place_are_joined_in_order_and_each_edit_counts_once():
+    edits = [(5, 5, b"x"), (2, 3, b"a"), (5, 5, b"y"), (5, 5, b"x"), (0, 0, b"")]
+    assert xliff.merge_insertions(edits) == [(0, 0, b""), (2, 3, b"a"), (5, 5, b"xy")]

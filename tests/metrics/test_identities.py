@@ -258,3 +258,15 @@ def test_a_margin_is_half_of_the_interval():
     assert str(score) == "BLEU 30.00 ± 1.50 [28.00, 31.00]  s"
     assert corpus_bleu(["a b c d"], ["a b c d"]).value == 100
     assert sentence_bleu("a b", "a b") == pytest.approx(100)  # orders that a short sentence lacks are not counted
+
+
+@pytest.mark.parametrize("selected", [0, 1, 2])
+def test_a_difference_is_as_significant_from_either_side(selected: int):
+    rng = np.random.default_rng(11)
+    base = rng.normal(50, 5, 53)
+    systems = [linear_statistics(base + shift + rng.normal(0, 4, 53)) for shift in (0.0, 1.0, 2.0)]
+    for other in range(3):
+        mine, theirs = compare_with_selected(TER(), systems, selected), compare_with_selected(TER(), systems, other)
+        for one, two in zip(mine, theirs, strict=True):
+            assert one[other] == two[selected] and one[selected] == 1
+            assert other == selected or 0 < one[other] < 1

@@ -1,10 +1,24 @@
 """Intervals hold the truth as often as they say, within the possible range, and not for too few sentences."""
 
+import math
+
 import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from regard.metrics import Score, corpus_bleu, corpus_chrf, corpus_rouge_l, corpus_ter, token_accuracy
-from regard.metrics.intervals import MIN_SENTENCES
+from regard.metrics.corpus_sums import corpus_interval, sentence_statistics
+from regard.metrics.intervals import (
+    ERROR_SHARE,
+    MIN_SENTENCES,
+    PERCENT,
+    PERCENT_ERRORS,
+    UNBOUNDED,
+    Spread,
+    jackknife_interval,
+)
 from tests.metrics.simulation import coverage, populations
 
 POPULATIONS = list(populations())
@@ -67,3 +81,72 @@ def test_the_jackknife_of_a_mean_is_students_interval():
     low, high = ratio_interval(values, np.ones(11), UNBOUNDED)
     theirs = stats.t.interval(0.95, 10, values.mean(), stats.sem(values))
     assert (low, high) == pytest.approx(theirs, abs=0.02) and low <= theirs[0] and high >= theirs[1]
+
+
+def spread(error: float, n: int = 23) -> Spread:
+    return Spread(np.array(error), 2.07, np.array(0.0), n)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(PERCENT, 100.0), (PERCENT_ERRORS, 100.0), (ERROR_SHARE, 1.0)])
+def test_a_billionth_of_the_unit_is_variation_and_less_is_none(scale, unit: float):
+    threshold = 1e-9 * unit
+    for error, varies in ((threshold, True), (0.999 * threshold, False), (0.0, False)):
+        assert bool(spread(error).is_zero(unit)) == (not varies)
+        low, high = scale.interval(np.array(0.5 * unit), spread(error))
+        rare = 1 - 0.025 ** (1 / 23)
+        expected = 2 * 2.07 * error if varies else unit * rare * (1 if unit == 100 and scale is PERCENT else 1.5)
+        assert float(high - low) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("value", "inside"), [(0.0, False), (0.9e-10, False), (1.5e-10, True), (100 - 1.5e-10, True), (100.0, False)]
+)
+def test_only_a_score_between_none_and_all_has_odds(value: float, inside: bool):
+    low, high = PERCENT.interval(np.array(value), spread(1.0))
+    rare = 1 - 0.025 ** (1 / 23)
+    if inside:
+        assert (float(low), float(high)) == pytest.approx((0, 100))
+    else:
+        assert (float(low), float(high)) == pytest.approx((value * (1 - rare), value + (100 - value) * rare))
+
+
+@pytest.mark.parametrize("scale", [PERCENT_ERRORS, ERROR_SHARE])
+def test_only_errors_above_none_have_a_logarithm(scale):
+    rare = 1 - 0.025 ** (1 / 23)
+    for share, inside in ((0.9e-12, False), (1e-12, False), (1.1e-12, True)):
+        low, high = scale.interval(np.array(share * scale.unit), spread(1e-12 * scale.unit * 1e4))
+        expected = math.inf if inside else scale.unit * rare
+        assert float(high) == pytest.approx(expected) if not inside else float(high) > 1e100
+        assert float(low) == pytest.approx(0, abs=1e-10)
+
+
+@pytest.mark.parametrize("metric", [BLEU(force=True), CHRF(), TER()], ids=lambda metric: type(metric).__name__)
+def test_an_interval_is_that_of_scores_without_each_sentence(metric):
+    references = [" ".join(WORDS[n % 4 : 6 + n % 5]) for n in range(13)]
+    hypotheses = [reference.replace("the", "a", n % 3).replace("mat", "") for n, reference in enumerate(references)]
+    statistics = sentence_statistics(metric, hypotheses, references)
+    without = [
+        metric.corpus_score(hypotheses[:n] + hypotheses[n + 1 :], [references[:n] + references[n + 1 :]]).score
+        for n in range(13)
+    ]
+    value = np.array(metric.corpus_score(hypotheses, [references]).score)
+    expected = jackknife_interval(value, np.array(without), statistics[:, 1], PERCENT)
+    found = corpus_interval(metric, statistics, PERCENT)
+    assert (float(found.low), float(found.high)) == pytest.approx((float(expected.low), float(expected.high)))
+
+
+def test_sentences_of_any_size_weigh_as_their_number():
+    """Ten equal sizes, even none, are ten sentences; one that is far longer leaves fewer."""
+    rng = np.random.default_rng(3)
+    without = 50 + rng.normal(0, 0.1, 10)
+    widths = []
+    for sizes in (np.zeros(10), np.full(10, 7.0), np.array([7.0] * 9 + [0.0]), np.array([1.0] * 9 + [30.0])):
+        low, high = jackknife_interval(np.array(50.0), without, sizes, UNBOUNDED)
+        widths.append(float(high - low))
+    assert widths[0] == widths[1] < widths[2] < widths[3]
+    assert jackknife_interval(np.array(50.0), without[:9], np.ones(9), UNBOUNDED) is None
+
+
+def test_scores_that_do_not_vary_have_no_skewness():
+    low, high = jackknife_interval(np.array(5.0), np.full(11, 5.0), np.ones(11), UNBOUNDED)
+    assert (float(low), float(high)) == (5, 5)

@@ -20,6 +20,7 @@ from regard.metrics import (
     token_accuracy,
 )
 from regard.metrics.rouge import lcs_length
+from regard.metrics.score import Score
 
 REFERENCES = [f"Le chat numéro {i} dort sur le tapis rouge , n'est-ce pas?" for i in range(37)]
 HYPOTHESES = [r.replace("dort", "mange") if i % 3 else r.replace("rouge", "") for i, r in enumerate(REFERENCES)]
@@ -134,3 +135,22 @@ def test_accuracy_is_a_ratio_of_sums():
     assert uneven.value == pytest.approx(1100 / 36) and uneven.low < uneven.value < uneven.high
     with pytest.raises(DataError, match="2 counts of correct tokens for 1 sentences"):
         token_accuracy([1, 2], [3])
+
+
+def test_an_interval_needs_both_of_its_bounds():
+    for low, high in ((None, 31.0), (28.0, None), (None, None)):
+        score = Score("BLEU", 30.0, low, high, "s")
+        assert str(score) == "BLEU 30.00  s" and score.format_interval() == "too few sentences"
+        assert "too few sentences for an interval" in score._repr_html_()
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf, corpus_ter, corpus_rouge_l])
+def test_every_translation_needs_a_reference(metric):
+    for hypotheses, references in ((["a", "b"], ["a"]), (["a"], ["a", "b"])):
+        with pytest.raises(DataError) as error:
+            metric(hypotheses, references)
+        assert str(error.value) == (
+            f"{len(hypotheses)} translations but {len(references)} references; every translation needs one"
+        )
+    with pytest.raises(DataError, match="nothing to score: no sentences"):
+        metric([], [])

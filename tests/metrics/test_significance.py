@@ -14,7 +14,14 @@ from sacrebleu.metrics.bleu import BLEU
 
 from regard.errors import DataError
 from regard.metrics import paired_tests
-from regard.metrics.significance import PAIRED_TESTS
+from regard.metrics.intervals import widen_for_sample_size
+from regard.metrics.significance import (
+    CHUNK,
+    PAIRED_TESTS,
+    bootstrap_p_value,
+    randomization_p_value,
+    sum_draws,
+)
 from tests.metrics.simulation import equal_systems
 
 WORDS = (
@@ -140,3 +147,48 @@ def test_equal_systems_differ_once_in_twenty():
 def test_equal_systems_differ_once_in_twenty_on_any_number_of_sentences(num_sentences: int):
     sizes = null_sizes(num_sentences, 2000)
     assert 0.035 < sizes["bs"] < 0.065 and 0.035 < sizes["ar"] < 0.065
+
+
+@pytest.mark.parametrize("kind", ["bs", "ar"])
+def test_a_difference_is_that_of_the_scores_and_only_the_first_system_has_none(kind: str):
+    tests = paired_tests(SYSTEMS, REFERENCES, kind, ("bleu", "ter"))
+    for metric in ("bleu", "ter"):
+        first = tests["first"][metric]
+        assert (first.p, first.difference, first.num_differing, first.adjusted_p) == (None, 0.0, 0, None)
+        for name in ("second", "third"):
+            test = tests[name][metric]
+            assert test.difference == pytest.approx(test.score - first.score) and test.difference != 0
+            differing = sum(a != b for a, b in zip(SYSTEMS["first"], SYSTEMS[name], strict=True))
+            assert test.num_differing == differing and test.adjusted_p >= test.p
+        ps = sorted((tests[name][metric].p, tests[name][metric].adjusted_p) for name in ("second", "third"))
+        assert ps[0][1] == pytest.approx(min(1, 2 * ps[0][0])) and ps[1][1] == max(ps[0][1], ps[1][0])
+    pair = paired_tests({"a": SYSTEMS["first"], "b": SYSTEMS["third"]}, REFERENCES, kind, ("bleu",))
+    assert pair["b"]["bleu"].adjusted_p is None and pair["b"].keys() == {"bleu"}
+    assert tests["second"]["bleu"].metric == "BLEU" and tests["second"]["ter"].metric == "TER"
+
+
+def test_sums_of_draws_are_those_of_their_sentences():
+    rng = np.random.default_rng(3)
+    for draws in (1, CHUNK, CHUNK + 1, 2 * CHUNK + 7):
+        weights, statistics = rng.integers(0, 3, (draws, 5)).astype(np.uint16), rng.normal(size=(5, 3))
+        expected = np.array([sum(w * row for w, row in zip(line, statistics, strict=True)) for line in weights])
+        assert sum_draws(weights, statistics) == pytest.approx(expected)
+
+
+def test_bootstrapped_corpora_have_as_many_sentences_and_exchanges_half():
+    draws = PAIRED_TESTS["bs"].draw(37, 7)
+    assert draws.shape == (1000, 37) and (draws.sum(axis=1) == 37).all()
+    assert (PAIRED_TESTS["bs"].draw(37, 7) == draws).all() and (PAIRED_TESTS["bs"].draw(37, 8) != draws).any()
+    exchanges = PAIRED_TESTS["ar"].draw(37, 7)
+    assert exchanges.shape == (10_000, 37) and exchanges.mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_tie_speaks_for_chance():
+    differences = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    assert randomization_p_value(2.0, differences) == pytest.approx(3 / 6)
+    assert randomization_p_value(2.0 + 1e-10, differences) == pytest.approx(3 / 6)  # equal but for rounding
+    assert randomization_p_value(2.1, differences) == pytest.approx(1 / 6)
+    wide = widen_for_sample_size(11)
+    for shift in (0.0, 5.0):  # the mean of the draws is that of equal systems
+        assert bootstrap_p_value(2.0 * wide, differences + shift, 11) == pytest.approx(3 / 6)
+        assert bootstrap_p_value(2.0 * wide + 1e-6, differences + shift, 11) == pytest.approx(1 / 6)

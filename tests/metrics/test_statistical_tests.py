@@ -9,7 +9,11 @@ import pytest
 from scipy import stats
 
 from regard.metrics.statistical_tests import (
+    SIGNIFICANCE_LEVEL,
+    PermutationTestResult,
+    SpearmanTestResult,
     holm_correction,
+    holm_steps,
     permutation_test,
     spearman_correlation,
     spearman_test,
@@ -100,3 +104,40 @@ def test_holms_p_values_grow_with_the_number_of_tests():
 def test_a_constant_has_no_rank_correlation():
     assert math.isnan(spearman_correlation([1.0, 2.0], [3.0, 3.0])) and math.isnan(spearman_correlation([1.0], [2.0]))
     assert spearman_correlation(np.arange(7.0), -(np.arange(7.0) ** 3)) == pytest.approx(-1)
+
+
+def test_labels_of_different_numbers_are_compared_by_their_means():
+    test = permutation_test([[("a", 1.0), ("a", 3.0), ("b", 2.0), ("c", 0.0), ("c", 4.0), ("c", 2.0)]])
+    assert test.p_value == 1 and test.min_p_value < 1  # all means are 2
+    uneven = [("a", float(n)) for n in range(9)] + [("b", 20.0 + n) for n in range(3)]
+    found = permutation_test([uneven])
+    one_differs = [(label, 0.0) for label in "aaaaaabbbbbb"] + [("c", 10.0)] * 2
+    differs = permutation_test([one_differs])
+    assert differs.p_value == differs.min_p_value < 0.05
+    assert found.significant and found.p_value == found.min_p_value  # the largest gap that there could be
+
+
+def test_a_p_value_at_the_level_is_not_below_it():
+    assert not PermutationTestResult(SIGNIFICANCE_LEVEL, SIGNIFICANCE_LEVEL).significant
+    assert not PermutationTestResult(SIGNIFICANCE_LEVEL, SIGNIFICANCE_LEVEL).can_reach_significance
+    assert not SpearmanTestResult(0.5, SIGNIFICANCE_LEVEL).significant
+    below = SIGNIFICANCE_LEVEL - 1e-9
+    assert (
+        PermutationTestResult(below, below).significant and PermutationTestResult(below, below).can_reach_significance
+    )
+    assert SpearmanTestResult(0.5, below).significant and SIGNIFICANCE_LEVEL == 0.05
+
+
+def test_tukeys_test_pools_unequal_samples():
+    samples = [[24.1, 24.9, 23.8, 24.4], [25.0, 26.1], [24.0, 24.2, 25.1, 20.0, 23.0], [7.0]]
+    with_single = tukey_p_value(samples[:3], 0, 1)
+    theirs = stats.tukey_hsd(*samples[:3]).pvalue
+    assert with_single == pytest.approx(theirs[0, 1], abs=0.01)
+    assert tukey_p_value(samples[:3], 1, 2) == pytest.approx(theirs[1, 2], abs=0.01)
+    assert 0 < tukey_p_value(samples, 0, 3) < 0.01  # one value has no spread of its own
+
+
+def test_holms_steps_say_their_factors():
+    steps = holm_steps({"a": 0.02, "b": 0.011, "c": 0.5})
+    assert list(steps) == ["b", "a", "c"] and [step.factor for step in steps.values()] == [3, 2, 1]
+    assert [step.p_value for step in steps.values()] == pytest.approx([0.033, 0.04, 0.5])

@@ -202,3 +202,39 @@ def test_every_tokenization_of_sacrebleu_is_taken(name: str):
     assert make_bleu_metric(False, name)(["a b c d e"], ["a b c d e"]).value == pytest.approx(100)
     with pytest.raises(DataError, match="takes no file"):
         parse_tokenization(f"{name}:x")
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "sentence"),
+    [
+        ("13a", "ja", ""),
+        ("zh", "zh", "the target language is zh: BLEU, TER and ROUGE-L count Chinese characters and other words (zh)"),
+        ("char", "th", "the target language is th: BLEU, TER and ROUGE-L count characters (char)"),
+        ("char", "dz", "the target language is dz: BLEU, TER and ROUGE-L count characters (char)"),
+        ("ja-mecab", "ja", "the target language is ja: BLEU, TER and ROUGE-L count words of MeCab (ja-mecab)"),
+        ("ko-mecab", "ko", "the target language is ko: BLEU counts words of MeCab (ko-mecab)"),
+        (
+            "char",
+            "ko",
+            "the target language is ko: BLEU counts characters (char); "
+            "pip install '.[ko]' in Regard's source folder for words",
+        ),
+    ],
+)
+def test_a_tokenization_is_told_in_a_sentence(name: str, language: str, sentence: str):
+    assert Tokenization(name, language=language).describe() == sentence
+
+
+def test_blanks_at_the_end_are_no_tokens(tmp_path: Path):
+    model = tmp_path / "model"
+    model.write_bytes(train_tokenizer(["a b c"] * 30, 270, "bpe").model)
+    for tokenization in (Tokenization("flores200", model), Tokenization("char"), Tokenization()):
+        assert tokenization.split("a b c \n") == tokenization.split("a b c") != tokenization.split("a b")
+
+
+def test_the_name_of_a_score_says_how_it_was_split():
+    lines = ["a b c d e"] * 2
+    assert make_bleu_metric(True, "none")(lines, lines).name == "BLEU[lowercased, tokens none]"
+    assert make_bleu_metric(False)(lines, lines, Tokenization("char")).name == "BLEU[cased, tokens char]"
+    assert make_bleu_metric(True, "none")(["A b C d e"] * 2, lines).value == pytest.approx(100)
+    assert make_bleu_metric(False, "none")(["A b C d e"] * 2, lines).value < 50

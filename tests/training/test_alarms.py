@@ -7,7 +7,7 @@ from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizer import EOS, Tokenizers, train_tokenizer
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.training.alarms import ThroughputMonitor, TrainingMonitor, had_steps_to_learn
+from regard.training.alarms import ThroughputMonitor, TrainingHistory, TrainingMonitor, had_steps_to_learn
 from regard.training.validate import Validation
 
 
@@ -99,3 +99,11 @@ def test_the_unigram_line_is_its_formula(tmp_path):
     token_ids = [t for ids in joint.encode(["a b a", "c"]) for t in [*ids, EOS]]
     expected = -np.mean([np.log(counts[t] / counts.sum()) for t in token_ids])
     assert unigram_loss(corpora[0].target_ids, corpora[1].target_ids, joint.vocab_size) == pytest.approx(expected)
+
+
+def test_an_alarm_is_about_the_newest_validation():
+    history = TrainingHistory([validation(100, 3.0), validation(200, 2.0)], [3.0, 2.0], 6.0, True)
+    assert history.latest.step == 200
+    training_monitor = monitor()
+    assert training_monitor.update(validation(300, 4.0), 5.0) == []
+    assert len(training_monitor.update(validation(400, 6.1), 5.0)) == 1

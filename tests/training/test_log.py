@@ -12,8 +12,9 @@ import pytest
 
 from regard.data.batch import DataPosition
 from regard.errors import RunError
+from regard.files import MAX_LINE_BYTES
 from regard.metrics import Score
-from regard.training.log import Log, read, read_steps, read_validations
+from regard.training.log import Log, NullLog, read, read_steps, read_validations
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
@@ -93,3 +94,37 @@ def test_a_loss_that_is_not_finite_is_read(tmp_path: Path):
         log.write_validation(replace(UNSCORED, loss=math.nan))
     step, validation = read(tmp_path / "log.jsonl")
     assert step.loss == math.inf and math.isnan(validation.loss)
+
+
+def test_what_is_written_is_on_the_disk_when_it_is_asked_for(tmp_path: Path):
+    path = tmp_path / "new" / "log.jsonl"
+    with closing(Log(path)) as log:
+        log.write_step(STEP)
+        log.flush()
+        assert list(read(path)) == [STEP]
+        log.write_step(MUON)
+        assert log.size_bytes == path.stat().st_size > 0 and list(read(path)) == [STEP, MUON]
+    with closing(Log(path, path.stat().st_size)) as resumed:
+        resumed.write_validation(UNSCORED)
+    assert list(read(path)) == [STEP, MUON, UNSCORED]
+
+
+def test_a_process_that_is_not_the_main_one_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with closing(NullLog()) as log:
+        log.write_step(STEP)
+        log.write_validation(SCORED)
+        log.flush()
+    assert log.size_bytes == 0 and not list(tmp_path.iterdir())
+
+
+def test_the_last_complete_line_of_a_long_log_is_found_at_its_end(tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    write(path)
+    os.truncate(path, MAX_LINE_BYTES + 7)  # of which nothing is on the disk
+    with path.open("ab") as file:
+        file.write(b"\n{}\n{cut")
+    Log(path, 2**52).close()
+    assert path.stat().st_size == MAX_LINE_BYTES + 7 + len(b"\n{}\n")
+    Log(path, MAX_LINE_BYTES + 7 + len(b"\n{}")).close()
+    assert path.stat().st_size == MAX_LINE_BYTES + 7 + 1

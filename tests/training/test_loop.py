@@ -1,6 +1,7 @@
 """The loop is that of a PyTorch tutorial, and what is saved goes on as if it had never stopped."""
 
 import copy
+import math
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -17,8 +18,9 @@ from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
 from regard.run import Run
 from regard.training.checkpoint import CheckpointManager, TrainingState
+from regard.training.distributed.ddp import SingleProcess
 from regard.training.distributed.fsdp import FSDPCheckpoints
-from regard.training.loop import Step, TrainingLoop
+from regard.training.loop import Step, TrainingLoop, require_finite
 from regard.training.schedule import cosine
 from tests.training.loops import STEPS, make_loop, write_corpus
 
@@ -199,3 +201,54 @@ def test_a_sharded_model_is_saved_whole_and_loaded_into_its_shards(corpus, tmp_p
     assert [step.loss for step in found] == [step.loss for step in expected]
     for one, two in zip(loops[0].loss_module.parameters(), loops[1].loss_module.parameters(), strict=True):
         assert torch.equal(one, two)
+
+
+class RecordingProcess(SingleProcess):
+    """Two processes of which the other one is silent: gradients are not averaged, and sums are its own."""
+
+    def __init__(self, world_size: int):
+        super().__init__(torch.device("cpu"))
+        self.world_size = world_size
+        self.last: list[bool] = []
+
+    def sync_gradients(self, loss_module, last):
+        self.last.append(last)
+        return super().sync_gradients(loss_module, last)
+
+
+def test_gradients_are_exchanged_with_the_last_batch_of_a_step(corpus):
+    processes = RecordingProcess(1)
+    take(replace(make_loop(corpus, settings(accumulate_batches=3)), processes=processes), 2)
+    assert processes.last == [False, False, True] * 2
+
+
+def test_of_two_processes_each_takes_its_half_of_the_batches_and_scales_for_the_mean(corpus):
+    """DDP would average gradients over both: each is twice as large, and dropout differs between the two."""
+    alone, pair = make_loop(corpus, settings(accumulate_batches=2)), make_loop(corpus, settings())
+    processes = RecordingProcess(2)
+    batches = [batch for _, batch in islice(pair.batches.iterate_from(DataPosition(), 0, 2), 2) if batch is not None]
+    step = take(replace(pair, processes=processes), 1)[0]
+    assert processes.last == [True] and step.tokens == batches[0].num_tokens
+    assert step.data_position == take(alone, 1)[0].data_position
+    single = make_loop(corpus, settings())
+    single._backward(single.loss_module, batches)
+    assert step.grad_norm == pytest.approx(2 * single._clip_gradients())
+
+
+def test_dropout_differs_between_steps_and_processes(corpus, monkeypatch):
+    seeds = []
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    loop = make_loop(corpus, settings())
+    seeds.clear()
+    for rank in range(3):
+        processes = RecordingProcess(3)
+        processes.rank = rank
+        take(replace(loop, processes=processes), 4)
+    assert len(set(seeds)) == len(seeds) == 12 and all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds)
+
+
+def test_every_number_of_a_step_must_be_finite():
+    require_finite(3, 1.0, -2.0)
+    for values in ((math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0), (1.0, -math.inf)):
+        with pytest.raises(DivergedError, match="no longer a finite number at step 3"):
+            require_finite(3, *values)

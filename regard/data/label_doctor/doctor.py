@@ -171,8 +171,9 @@ class _Split:
         for label in self.class_counts:
             by_name["".join(label.split()).casefold()].append(label)
         for labels in by_name.values():
-            for label in sorted(labels, key=lambda one: -self.class_counts[one])[1:]:
-                self._add_class("similar_classes", label, f"{label!r} and {labels[0]!r}")
+            frequent, *others = sorted(labels, key=lambda one: -self.class_counts[one])
+            for label in others:
+                self._add_class("similar_classes", label, f"{label!r} and {frequent!r}")
         for label, count in self.class_counts.items():
             if count < MIN_CLASS_TEXTS:
                 self._add_class("tiny_class", label, f"{label!r}: {count}")

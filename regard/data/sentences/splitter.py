@@ -89,7 +89,7 @@ class _Line:
     def is_protected(self, position: int) -> bool:
         """Whether a position is inside of a span, not at one of its ends."""
         index = bisect_left(self.protected, (position,)) - 1
-        return index >= 0 and self.protected[index][0] < position < self.protected[index][1]
+        return index >= 0 and position < self.protected[index][1]  # it begins before
 
 
 _PATTERNS: dict[str, re.Pattern[str]] = {}

@@ -61,5 +61,4 @@ def _score(title: str, measure: Measure, counts: TableCounts, mode: str) -> Scor
 
 
 def _percent(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    denominator = np.asarray(denominator, dtype=np.float64)
     return 100 * np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator != 0)

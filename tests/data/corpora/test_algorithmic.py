@@ -160,3 +160,15 @@ def test_impossible_orders_are_refused() -> None:
     with pytest.raises(DataError, match="unknown task 'add'"):
         generate("add", 5, 0)  # type: ignore[arg-type]
     assert list(islice(algorithmic.generate("copy", 0, 0), 1)) == []
+
+
+def test_names_are_as_short_as_they_can_be() -> None:
+    assert alphabet(1, "ab") == ["a"] and alphabet(2, "ab") == ["a", "b"]
+    assert alphabet(3, "ab") == ["aa", "ab", "ba"] and alphabet(5, "ab") == ["aaa", "aab", "aba", "abb", "baa"]
+
+
+def test_what_is_left_of_a_space_comes_in_no_order() -> None:
+    """Of one length the second half is drawn from what remains, which is shuffled."""
+    sources = [pair.source for pair in generate("copy", 243, 4, min_length=5, max_length=5, symbols=3)]
+    last = sources[130:]
+    assert last != sorted(last) and last != sorted(last, reverse=True) and len(set(sources)) == 243

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Doctor, DoctorSettings, PairStream
-from regard.data.doctor.examination import select_line_files
+from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Doctor, DoctorSettings, PairStream, overlap
+from regard.data.doctor.doctor import _DatasetCheck, _Direction
+from regard.data.doctor.examination import FindingTally, select_line_files
+from regard.data.doctor.profile import CorpusProfile
 from regard.display.views.doctor import format_diagnosis
 from regard.errors import ConfigError, DataError, FormatError
 from regard.formats import Pair, read_pairs
@@ -385,3 +387,91 @@ def test_people_read_one_line_a_finding_and_programs_json():
 def test_settings_that_cannot_be_are_refused(given, message: str):
     with pytest.raises(ConfigError, match=message):
         DoctorSettings(**given)
+
+
+def test_settings_may_be_at_their_limits():
+    DoctorSettings(max_chars=1, ratio=1.001, examples=0)
+    for bad in ({"max_chars": 0}, {"ratio": 1.0}, {"examples": -1}):
+        with pytest.raises(ConfigError, match=f"{next(iter(bad))}="):
+            DoctorSettings(**bad)
+
+
+@pytest.mark.parametrize(
+    ("expected", "detected", "found"),
+    [
+        (("en", "fr"), ("en", "fr"), (False, False)),
+        (("en", "fr"), ("de", "fr"), (True, False)),
+        (("en", "fr"), ("en", "de"), (False, True)),
+        (("en", "fr"), ("fr", "en"), (True, True)),
+        (("", "fr"), ("de", "fr"), (False, False)),
+        (("en", "fr"), ("", ""), (False, False)),
+    ],
+)
+def test_directions_contradict_each_other_where_both_are_known(expected, detected, found):
+    one, two = _Direction(*expected), _Direction(*detected)
+    assert one.contradicts(two) == two.contradicts(one) == found
+    assert one.swapped() == _Direction(*expected[::-1])
+
+
+@pytest.mark.parametrize(
+    ("detected", "direction", "swapped"),
+    [
+        (("en", "fr"), ("en", "fr"), False),
+        (("de", "fr"), ("de", "fr"), False),
+        (("en", "de"), ("en", "de"), False),
+        (("fr", "en"), ("fr", "en"), True),
+        (("de", "en"), ("de", "en"), False),
+        (("", ""), ("en", "fr"), False),
+    ],
+)
+def test_each_side_is_checked_against_the_language_that_it_has(detected, direction, swapped: bool):
+    profile = CorpusProfile(*detected, 1.0, 0.0)
+    check = _DatasetCheck("train", PairStream(list), profile, _Direction("en", "fr"), DoctorSettings())
+    assert check.direction == _Direction(*direction) and check.swapped is swapped
+
+
+def test_examples_are_the_first_ones_with_their_details():
+    tally = FindingTally(3, {"blank": lambda source, target: f"{source}-{target}"})
+    for n in range(5):
+        tally.add("blank", Pair(f"s{n}", f"t{n}", f"f:{n}"))
+    tally.add("same", Pair("a", "a", "f:9"))
+    findings = tally.build_findings("dev", DoctorSettings(), {"pairs": 7, "files": 2})
+    assert [(f.kind.name, f.split, f.count, f.total) for f in findings] == [
+        ("blank", "dev", 5, 7),
+        ("same", "dev", 1, 7),
+    ]
+    assert findings[0].action is Action.DROPPED and findings[1].action is Action.NOTED
+    assert [(e.note, e.source, e.target, e.detail) for e in findings[0].examples] == [
+        (f"f:{n}", f"s{n}", f"t{n}", f"s{n}-t{n}") for n in range(3)
+    ]
+    assert [e.detail for e in findings[1].examples] == [""]
+
+
+@pytest.mark.parametrize(("length", "clipped"), [(79, False), (80, False), (81, True)])
+def test_what_is_near_is_told_in_eighty_characters(length: int, clipped: bool):
+    text = "".join(chr(97 + n % 26) for n in range(length))
+    found = overlap._clip(text)
+    assert found == (text[:79] + "…" if clipped else text)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_how_many_pairs_are_compared_at_once_changes_nothing(monkeypatch, size: int):
+    base = "The quick brown fox jumps over the lazy dog and then it sleeps for a while near the old river"
+    train = [Pair(f"{base} {n // 2}", f"cible numéro {n}", f"f:{n}") for n in range(8)]
+    train += [Pair(text, "x", "g:1") for text in ("Alpha beta gamma.", "Entirely other words, you see?")]
+    monkeypatch.setattr(overlap, "BUFFER_SIZE", size)
+    settings = DoctorSettings(examples=2)
+    shared = overlap.Overlap({"dev": [Pair(f"{base} 99", "y")], "test": []})
+    finder = overlap.RepeatFinder(settings, shared)
+    for number, pair in enumerate(train):
+        finder.add(pair, number)
+    found = finder.find()
+    finder.close()
+    assert found["variant"].indices.first(9) == [1, 3, 5, 7] and len(found["duplicate"].indices) == 0
+    assert found["near_overlap"].indices.first(20) == list(range(8))
+    assert found["near_overlap"].details == {n: f"dev has “{overlap._clip(f'{base} 99'.lower())}”" for n in range(2)}
+    assert found["near_duplicate"].indices.first(20) == [2, 4, 6] and len(found["near_duplicate"].details) == 3
+    assert found["near_duplicate"].details[2].startswith("earlier: “the quick brown fox")
+    assert shared.is_near_train(f"{base} 99", "") and not shared.is_in_train(f"{base} 99", "")
+    assert shared.describe_near_train(f"{base} 99", "") == f"train has “{overlap._clip(f'{base} 0')}” (f:0)"
+    assert shared.is_in_dev(f"{base.upper()} 99", "") and not shared.is_in_dev(base, "")

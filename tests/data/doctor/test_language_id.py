@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from regard.data.doctor import Action, Diagnosis, Doctor, DoctorSettings, PairStream
-from regard.data.doctor.language_id import expect_language, identify_language, known_code
+from regard.data.doctor import Action, Diagnosis, Doctor, DoctorSettings, PairStream, language_id
+from regard.data.doctor.language_id import ExpectedLanguage, expect_language, identify_language, known_code
 from regard.data.doctor.languages import FUNCTION_WORDS
 from regard.errors import DataError
 from regard.formats import Pair
 from regard.languages import are_variants
+from regard.languages.identify import LanguageProbability as Language
 from regard.languages.scripts import SCRIPT_BLOCKS, scripts_of
 
 SENTENCES = {
@@ -190,3 +191,103 @@ def test_the_tables_are_sound():
         low_high = SCRIPT_BLOCKS[scripts_of(code)[0]]
         assert known_code(code) == code
         assert all(any(low <= ord(c) <= high for low, high in low_high) for word in words for c in word), code
+
+
+FRENCH = sorted(
+    word
+    for word in FUNCTION_WORDS["fr"]
+    if not any(word in FUNCTION_WORDS[code] for code in FUNCTION_WORDS.keys() - {"fr"})
+)
+ENGLISH = sorted(
+    word
+    for word in FUNCTION_WORDS["en"]
+    if not any(word in FUNCTION_WORDS[code] for code in FUNCTION_WORDS.keys() - {"en"})
+)
+NONSENSE = [f"zq{a}{b}" for a in "bcdfgh" for b in "kmnpqr"]
+
+
+@pytest.mark.parametrize(
+    ("french", "english", "others", "is_found"),
+    [
+        (4, 0, 2, True),
+        (4, 0, 1, False),  # five words
+        (3, 0, 3, False),  # three function words
+        (4, 0, 8, True),  # a third of all words
+        (4, 0, 9, False),
+        (4, 1, 3, True),  # a fourth of the evidence speaks against it
+        (4, 2, 3, False),
+        (7, 2, 3, False),
+        (8, 2, 3, True),
+    ],
+)
+def test_function_words_of_another_language_are_evidence_from_a_threshold_on(french, english, others, is_found: bool):
+    words = [*FRENCH[:french], *ENGLISH[:english], *NONSENSE[:others]]
+    assert ExpectedLanguage("en")._detect_by_words(" ".join(words).upper()) == ("fr" if is_found else "")
+    repeated = " ".join([*words, *words])
+    assert ExpectedLanguage("en")._detect_by_words(repeated) == ("fr" if is_found else "")  # each word counts once
+
+
+@pytest.mark.parametrize(
+    ("cyrillic", "latin", "found"),
+    [("бвгджзкл", "", True), ("бвгджзк", "", False), ("бвгджзкл", "q", True), ("бвгджзкл", "qx", False),
+     ("бвгджзклмн", "qx", True), ("бвгджзклмн", "qxz", False)],
+)  # fmt: skip
+def test_letters_of_another_script_are_evidence_from_a_threshold_on(cyrillic: str, latin: str, found: bool):
+    """Eight distinct letters, and a fifth of them at most of the expected script."""
+    text = " ".join([cyrillic, cyrillic, latin]).strip()
+    assert bool(ExpectedLanguage("en").detect_other_language(text)) is found
+
+
+def test_a_quarter_of_expected_words_or_two_that_no_other_language_has_end_the_question(monkeypatch):
+    monkeypatch.setattr(language_id, "_dominant_script", lambda text: ("cyrillic", 99))
+    monkeypatch.setattr(language_id, "_name_language", lambda text, script: "ru")
+    english = ExpectedLanguage("en")
+    shared = sorted(english._expected_words - english._distinctive_words)
+    for words, is_asked in (
+        ([*shared[:1], *NONSENSE[:3]], True),  # a quarter, not more
+        ([*shared[:1], *NONSENSE[:2]], False),
+        ([*shared[:2], *NONSENSE[:6]], True),
+        ([*ENGLISH[:1], *NONSENSE[:20]], True),
+        ([*ENGLISH[:2], *NONSENSE[:20]], False),
+    ):
+        assert (english.detect_other_language(" ".join(words)) == "ru") is is_asked, words
+
+
+@pytest.mark.parametrize(("probability", "expected"), [(0.7, "fr"), (0.69, ""), (1.0, "fr")])
+def test_a_language_needs_a_probability_and_six_words(monkeypatch, probability: float, expected: str):
+    monkeypatch.setattr(language_id, "rank_languages", lambda text, count: [Language("fr", probability)])
+    assert language_id.identify_language(" ".join(NONSENSE[:6])) == expected
+    assert language_id.identify_language(" ".join(NONSENSE[:5])) is None
+    assert language_id.identify_language(" ".join(NONSENSE[:5] * 2)) is None
+    assert language_id.identify_language("日本") is None and language_id.identify_language("東京日本") == ""
+    monkeypatch.setattr(language_id, "rank_languages", lambda text, count: [])
+    assert language_id.identify_language(" ".join(NONSENSE[:6])) == ""
+
+
+@pytest.mark.parametrize(
+    ("languages", "found"),
+    [
+        ([("fr", 0.9)], "fr"),
+        ([("fr", 0.89)], ""),
+        ([("fr", 0.95), ("en", 0.02)], "fr"),
+        ([("fr", 0.95), ("en", 0.021)], ""),
+        ([("fr", 0.95), ("de", 0.05)], "fr"),
+        ([("fr", 0.92), ("de", 0.03), ("it", 0.02), ("en", 0.03)], ""),
+        ([("ru", 0.95)], ""),  # not of this script
+        ([], ""),
+    ],
+)
+def test_the_model_accuses_with_certainty_only(monkeypatch, languages, found: str):
+    monkeypatch.setattr(
+        language_id, "rank_languages", lambda text, count: [Language(*one) for one in languages][:count]
+    )
+    english = ExpectedLanguage("en")
+    assert english._detect_by_model("x", "latin") == found
+    for count, is_asked in ((7, False), (8, True)):
+        assert english._detect_in_sentence(" ".join(NONSENSE[:count]), "latin") == (found if is_asked else "")
+        assert english.detect_other_language(" ".join(NONSENSE[:count])) == (found if is_asked else "")
+    capitals = " ".join([*NONSENSE[:7], NONSENSE[8].title()])
+    assert english._detect_in_sentence(capitals, "latin") == ""  # a name
+    for ours, is_asked in ((1, True), (2, False)):
+        text = " ".join([*ENGLISH[:ours], *NONSENSE[: 8 - ours]])
+        assert english._detect_in_sentence(text, "latin") == (found if is_asked else "")

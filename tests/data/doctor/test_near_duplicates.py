@@ -102,3 +102,34 @@ def test_the_held_out_text_that_is_near_is_found():
 def test_the_threshold_is_met_exactly():
     one, two = "abcdefghij", "abcdefghik"  # 6 of 8 n-grams in common
     assert compute_similarity(one, two) == MIN_SIMILARITY and are_near(one, two)
+
+
+BASE = "the quick brown fox jumps over the lazy dog and sleeps near the old river"
+NEAR = BASE.replace("lazy", "late")
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_as_many_equal_minima_as_are_needed_make_a_candidate(monkeypatch: pytest.MonkeyPatch, missing: int):
+    sketches = near_duplicates.sketch_texts([BASE, NEAR])
+    equal = int((sketches[0] == sketches[1]).sum())
+    bytes_equal = int(((sketches[0] & 255) == (sketches[1] & 255)).sum())
+    assert near_duplicates.are_near(BASE, NEAR) and equal < near_duplicates.NUM_HASHES
+    monkeypatch.setattr(near_duplicates, "MIN_EQUAL", equal + missing)
+    index = near_duplicates.HeldOutIndex([BASE])
+    assert index.find([NEAR], sketches[1:]) == [None if missing else 0]
+    monkeypatch.setattr(near_duplicates, "MIN_EQUAL", bytes_equal + missing)
+    finder = near_duplicates.NearDuplicateFinder()
+    finder.add([BASE, NEAR], sketches, [3, 7])
+    found = [(near.index, near.earlier_index, near.earlier_text) for near in finder.find()]
+    finder.close()
+    assert found == ([] if missing else [(7, 3, BASE)])
+
+
+def test_of_texts_that_are_equally_near_the_first_one_is_told():
+    finder = near_duplicates.NearDuplicateFinder()
+    texts = [BASE, BASE, "entirely other words", BASE]
+    finder.add(texts[:2], near_duplicates.sketch_texts(texts[:2]), [2, 3])
+    finder.add(texts[2:], near_duplicates.sketch_texts(texts[2:]), [5, 8])
+    found = [(near.index, near.earlier_index) for near in finder.find()]
+    finder.close()
+    assert found == [(3, 2), (8, 2)]

@@ -4,6 +4,7 @@ import pytest
 
 from regard.data.doctor import Action
 from regard.data.label_doctor import LABEL_KINDS, LabelDoctor, LabelStream, view_labeled_text, view_tagged_sentence
+from regard.data.label_doctor.parts import PartIndex
 from regard.data.tag_schemes import TagScheme
 from regard.errors import ConfigError
 from regard.formats.labeled import LabeledText, TaggedSentence
@@ -127,3 +128,121 @@ def test_every_kind_can_be_found():
         *("single_class", "unseen_class", "blank", "unlabeled", "overlap", "part", "similar_classes", "tiny_class"),
         *("missing_class", "dominant_class", "broken_tags", "contradiction", "duplicate"),
     }
+
+
+def details(diagnosis) -> dict[tuple[str, str], list[tuple[str, str, str, str]]]:
+    return {
+        (f.split, f.kind.name): [(e.note, e.source, e.target, e.detail) for e in f.examples] for f in diagnosis.findings
+    }
+
+
+def test_what_is_dropped_is_counted_once_and_what_is_noted_goes_on():
+    rows = [*CLEAN, (" ", ""), ("", "x"), CLEAN[3], (CLEAN[3][0], "y"), (CLEAN[3][0], "x")]
+    diagnosis = examine(rows)
+    assert details(diagnosis) == {
+        ("train", "blank"): [("f:21", " ", "", ""), ("f:22", "", "x", "")],
+        ("train", "contradiction"): [("f:24", CLEAN[3][0], "y", "earlier: x")],
+        ("train", "duplicate"): [("f:23", CLEAN[3][0], "x", ""), ("f:25", CLEAN[3][0], "x", "")],
+    }
+    assert [f.total for f in diagnosis.findings] == [25] * 3
+    assert sorted(n for n in range(25) if n in diagnosis.dropped_pairs["train"]) == [20, 21]
+    kept = details(examine(rows, keep=["blank"]))
+    assert kept["train", "unlabeled"] == [("f:21", " ", "", "")] and len(kept["train", "blank"]) == 2
+
+
+def test_broken_tags_can_be_dropped_and_say_what_breaks_them():
+    sentences = [(f"word{n} Alex", "O B-x") for n in range(7)] + [("a b", "O I-x")]
+    views = [
+        view_tagged_sentence(TaggedSentence(tuple(words.split()), tuple(tags.split()), f"f:{n}"), TagScheme("BIO"))
+        for n, (words, tags) in enumerate(sentences, start=1)
+    ]
+    stream_of_tags = LabelStream(lambda: views, "BIO")
+    assert details(LabelDoctor().examine(stream_of_tags)) == {
+        ("train", "broken_tags"): [("f:8", "a b", "x", "I-x after O at word 2")]
+    }
+    dropped = LabelDoctor(drop=frozenset({"broken_tags"})).examine(stream_of_tags)
+    assert (dropped.pairs_read, dropped.pairs_kept) == (8, 7) and 7 in dropped.dropped_pairs["train"]
+
+
+def test_of_similar_classes_the_rarer_one_is_named_first():
+    rows = [(f"text {n} of a kind", "X x") for n in range(5)] + [(f"another text {n}", "xX") for n in range(7)]
+    assert details(examine(rows))["train", "similar_classes"] == [("f:1", "text 0 of a kind", "X x", "'X x' and 'xX'")]
+
+
+@pytest.mark.parametrize(("count", "is_tiny"), [(4, True), (5, False)])
+def test_five_texts_are_enough_for_a_class(count: int, is_tiny: bool):
+    rows = CLEAN + [(f"more text {n} of it", "z") for n in range(count)]
+    expected = {("train", "tiny_class"): [("f:21", "more text 0 of it", "z", f"'z': {count}")]} if is_tiny else {}
+    assert details(examine(rows)) == expected
+
+
+@pytest.mark.parametrize(("count", "is_dominant"), [(90, False), (91, True)])
+def test_a_class_of_more_than_nine_tenths_dominates(count: int, is_dominant: bool):
+    rows = [(f"text {n}", "x" if n < count else "y") for n in range(100)]
+    found_kinds = details(examine(rows))
+    assert ("train", "dominant_class") in found_kinds or not is_dominant
+    assert found_kinds.get(("train", "dominant_class")) == ([("f:1", "text 0", "x", "'x'")] if is_dominant else None)
+
+
+def test_no_text_has_no_class_and_one_class_is_refused():
+    assert examine([]).findings == () and examine([]).splits[0].description == "0 classes"
+    one = examine([(f"text {n}", "x") for n in range(9)])
+    assert details(one) == {("train", "single_class"): [("f:1", "text 0", "x", "'x'")]}
+    assert one.refused_findings[0].total == 1 and one.splits[0].description == "1 class"
+
+
+def test_examples_are_few_and_counts_are_whole():
+    rows = CLEAN + [(f"more text {n}", f"label {n}") for n in range(9)] + [CLEAN[0]] * 9
+    diagnosis = LabelDoctor(examples=3).examine(stream(rows), stream([("some dev text here", "q")] * 9))
+    counts = {(f.split, f.kind.name): (f.count, len(f.examples)) for f in diagnosis.findings}
+    assert counts == {
+        ("train", "duplicate"): (9, 3),
+        ("train", "tiny_class"): (9, 3),
+        ("dev", "unseen_class"): (1, 1),
+        ("dev", "missing_class"): (11, 3),
+        ("dev", "duplicate"): (8, 3),
+    }
+    shown = details(diagnosis)
+    assert shown["dev", "unseen_class"] == [("f:1", "some dev text here", "q", "'q': 9 texts")]
+    assert [one[3] for one in shown["dev", "missing_class"]] == ["'y'", "'x'", "'label 0'"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "text"),
+    [
+        ("B-x B-y", "BIO", "2 types of spans, tagged by BIO"),
+        ("B-x O", "IOB1", "1 type of spans, tagged by IOB1"),
+        ("NOUN VERB", "plain", "2 tags"),
+    ],
+)
+def test_a_split_says_how_it_is_tagged(tags: str, scheme: str, text: str):
+    views = [view_tagged_sentence(TaggedSentence(("a", "b"), tuple(tags.split())), TagScheme(scheme))]
+    assert LabelDoctor().examine(LabelStream(lambda: views, scheme)).splits[0].description == text
+
+
+def test_a_pair_is_one_text_and_labels_are_a_set():
+    view = view_labeled_text(LabeledText("a", ("y", "x", "y"), "b", "f:1"))
+    assert (view.text, view.classes, view.answer, view.location) == ("a\tb", ("x", "y"), ("x", "y"), "f:1")
+    assert view_labeled_text(LabeledText("", ("x",), "")).text == "" and not view.broken_tags
+
+
+@pytest.mark.parametrize(
+    ("part", "longer", "is_part"),
+    [
+        ("a b c", "a b c d", True),
+        ("a b c", "z a b c", True),
+        ("a b c", "a b c", False),
+        ("a b", "a b c", False),
+        ("a b c d", "a b c e a b c d f", True),
+        ("a b d", "a b c d", False),
+        ("A, b; C!", "x a b c", True),
+    ],
+)
+def test_a_part_has_three_words_in_order_and_is_shorter(part: str, longer: str, is_part: bool):
+    index = PartIndex([part, "", "other words here"])
+    index.add_longer("nothing of it at all", "g:1")
+    index.add_longer(longer, "f:1")
+    index.add_longer(f"{longer} again", "f:2")
+    if is_part:
+        assert index.find(part) == "f:1"
+    assert (index.find(part) == "f:1") == is_part and index.find("other words here") == ""

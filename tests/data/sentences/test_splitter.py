@@ -6,6 +6,7 @@ import pytest
 
 from regard.data.sentences import Sentence, base_language, rules_for, split_sentences, splitter
 from regard.data.sentences.abbreviations import ALIASES, LANGUAGES
+from regard.data.sentences.rules import SentenceRules
 
 TABLE = {
     "en": """
@@ -225,3 +226,134 @@ def test_the_table_is_consistent():
     assert set(TABLE) - {"", "ur"} <= LANGUAGES.keys()
     for language in LANGUAGES:  # what always continues a sentence would never be asked whether it closes one
         assert rules_for(language).continued & rules_for(language).closing == frozenset(), language
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(a)(b) c", "<b>x</b><i>y. Z</i>", "(a <b>c) d</b> e", "<b>(x)</b>", "{a}{b} `c`_ (d", "", "<b>x <i>y</b> z</i>"],
+)
+def test_a_position_is_protected_inside_of_any_span(text: str):
+    spans = list(splitter._protected_spans(text))
+    line = splitter._Line(text)
+    for position in range(len(text) + 1):
+        assert line.is_protected(position) == any(first < position < last for first, last in spans), position
+    assert all(one[1] <= two[0] for one, two in itertools.pairwise(line.protected))
+
+
+@pytest.mark.parametrize(
+    ("blank", "left", "right", "expected"),
+    [
+        ("", "a", "b", " "),
+        (" ", "a", "b", " "),
+        ("", "。", "b", ""),
+        (" ", "a。", "b", ""),
+        (" ", "。a", "b", " "),
+        ("\t", "a。", "b", "\t"),
+        ("  ", "a", "b", "  "),
+        ("", "", "b", ""),
+        (" ", "a", "", " "),
+        ("", "a", "", ""),
+    ],
+)
+def test_a_blank_fits_the_language_before_it(blank: str, left: str, right: str, expected: str):
+    assert splitter.fit_blank(blank, left, right) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "row"),
+    [
+        ("ja", "値は３．５です．|次は１２．"),
+        ("ja", "本当!？|はい。"),
+        ("ja", "行く?|はい!|そう。"),
+        ("ja", "OK?はい。"),
+        ("en", "What?Yes."),
+        ("am", "ሰላም፡፡|ደህና።"),
+        ("am", "ሰላም፡፡!ደህና።"),
+        ("am", "ሰላም፡፡…ደህና።"),
+        ("am", "ሰላም!፡፡|ደህና።"),
+        ("th", "สวัสดี. ลาก่อน."),
+        ("lo", "ສະບາຍດີ. ລາກ່ອນ."),
+        ("en", "He lives (in Rome.) He left."),
+        ("en", "(He left.) |She stayed."),
+        ("en", "Well... |So it is."),
+        ("en", "Well... so it is. |Yes."),
+        ("en", "Well... I know. |Yes."),
+        ("en", "Well… |Indeed."),
+        ("es", "vino. |¿qué? |No."),
+        ("ja", "「行く。」と言った。|「はい。」|カナだ。"),
+        ("en", "He came . |She left ."),
+        ("en", "1. First. |2. Second."),
+        ("en", "A. First one. |B. Second one."),
+    ],
+)
+def test_marks_end_sentences_by_what_is_around_them(code: str, row: str):
+    sentences = split_sentences(row.replace("|", ""), rules_for(code))
+    assert [sentence.text + sentence.blank for sentence in sentences] == row.split("|")
+
+
+RULES = SentenceRules(
+    continued=frozenset({"mr", "z.b", "a.b.c", "a.b.c.d"}),
+    numbered=frozenset({"no"}),
+    closing=frozenset({"etc", "u.s.w", "p.m", "q.r.s.t"}),
+    suffixes=("str",),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_continued"),
+    [
+        ("said Mr", "Smith", True),
+        ("(Mr", "Smith", True),
+        ("said", "Smith", False),
+        ("z. B", "so", True),
+        ("so z", "B. ist", True),  # what follows completes it
+        ("so z", "B.", True),
+        ("so z", "C. ist", False),
+        ("so z", "", False),
+        ("a. b. c", "x", True),
+        ("q a. b. c", "x", True),
+        ("x u.s", "w. Y", True),
+        ("Hauptstr", "7", True),
+        ("str", "7", True),
+        ("strand", "7", False),
+        ("", "x", False),
+        ("etc", "X", False),
+        ("a. b. c. d", "x", False),  # four words
+    ],
+)
+def test_an_abbreviation_goes_on_by_up_to_three_words(before: str, after: str, is_continued: bool):
+    assert RULES.is_continued(before, after) is is_continued
+
+
+@pytest.mark.parametrize(
+    ("before", "is_closing"),
+    [
+        ("and etc", True),
+        ("ETC", True),
+        ("u. s. w", True),
+        ("x u. s. w", True),
+        ("u. s. w x", False),
+        ("at 3 p. m", True),
+        ("etc and", False),
+        ("q. r. s. t", False),  # four words
+        ("", False),
+        ("mr", False),
+    ],
+)
+def test_an_abbreviation_may_close_a_sentence(before: str, is_closing: bool):
+    assert RULES.is_closing(before) is is_closing
+    assert RULES.is_numbered("No.") and RULES.is_numbered("(no") and not RULES.is_numbered("nob")
+
+
+def test_a_language_without_rules_has_those_of_all_that_use_full_stops():
+    unknown = rules_for("xx")
+    assert unknown == rules_for("") and unknown.periods and unknown.marks == ""
+    assert unknown.continued >= rules_for("en").continued | rules_for("de").continued
+    assert not rules_for("th").periods and not rules_for("lo").periods and rules_for("zh").periods
+    assert rules_for("hy").marks == ":" and rules_for("de").ordinals and not rules_for("en").ordinals
+
+
+def test_a_tag_that_closes_itself_encloses_nothing():
+    assert list(splitter._protected_spans("<b/>x</b>")) == [(0, 4), (5, 9)]
+    assert list(splitter._protected_spans("<b>x</b>")) == [(0, 3), (4, 8), (0, 8)]
+    assert list(splitter._protected_spans("<b><i>x</b>")) == [(0, 3), (3, 6), (7, 11), (0, 11)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from regard.errors import FormatError
 from regard.formats.labeled import ColumnNames, LabeledText, read_labeled_texts, write_labeled_texts
+from regard.formats.labeled.columns import SAMPLE_ROWS
 
 ROWS = [("a b, c", "x"), ('he said "no"', "y"), ("two\nlines", "x"), ("naïve 日本", "z z")]
 
@@ -127,3 +128,71 @@ def test_what_is_written_is_read(tmp_path_factory, examples):
 def test_compressed_files_are_read(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"text,label\na,x\n"))
     assert read(tmp_path / "a.csv.gz") == [("a", ("x",))]
+
+
+def test_long_tables_are_read_to_their_end_and_short_rows_are_counted(tmp_path):
+    rows = [(f"text {n}", f"class{n % 7}", "more") for n in range(SAMPLE_ROWS + 7)]
+    path = write_csv(tmp_path / "a.csv", [("text", "label", "more"), *rows])
+    assert read(path) == [(text, (label,)) for text, label, _ in rows]
+    path = write_csv(tmp_path / "b.csv", [("text", "label", "more"), ("a", "x"), ("b",)])
+    with pytest.raises(FormatError) as error:
+        read(path)
+    assert str(error.value) == f"{path}:3: has 1 columns; expected 3, as in the first row"
+    path = write_csv(tmp_path / "c.csv", [("text", "label")])
+    assert read(path) == []
+
+
+def test_texts_are_stripped_and_labels_are_not(tmp_path):
+    path = write_csv(tmp_path / "a.csv", [("text", "text_pair", "label"), (" a ", " b ", " x "), ("c", "d", " ")])
+    found = [(e.text, e.text_pair, e.labels) for e in read_labeled_texts([path])]
+    assert found == [("a", "b", (" x ",)), ("c", "d", ())]
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"premise": " a ", "hypothesis": " b ", "label": ["x", " "]}\n')
+    assert list(read_labeled_texts([path])) == [LabeledText("a", ("x",), "b", f"{path}:1")]
+    path.write_text('{"premise": "a", "hypothesis": null, "label": "x"}\n')
+    with pytest.raises(FormatError, match=r"a\.jsonl:1: 'hypothesis' is NoneType; expected a text"):
+        read(path)
+
+
+def test_blank_lines_of_fasttext_are_passed_over_and_counted(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("\n  \n__label__x  a   b __label__c\n__label__y\n")
+    assert list(read_labeled_texts([path])) == [
+        LabeledText("a b __label__c", ("x",), None, f"{path}:3"),
+        LabeledText("", ("y",), None, f"{path}:4"),
+    ]
+    path.write_text("\n\n")
+    with pytest.raises(FormatError, match="has no labels"):
+        read(path)
+
+
+def test_folders_that_are_hidden_are_no_classes_and_those_inside_a_class_are(tmp_path):
+    for name in (".git/1.txt", "b/x/2.txt", "b/1.txt.gz", "a/3.txt", "4.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        content = f" {name}\n\n".encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    found = [(e.text, e.labels, e.location) for e in read_labeled_texts([tmp_path])]
+    assert found == [
+        ("a/3.txt", ("a",), f"{tmp_path}/a/3.txt:1"),
+        ("b/1.txt.gz", ("b",), f"{tmp_path}/b/1.txt.gz:1"),
+        ("b/x/2.txt", ("b",), f"{tmp_path}/b/x/2.txt:1"),
+    ]
+
+
+def test_files_follow_one_another_and_a_line_has_a_limit(tmp_path):
+    one, two = write_csv(tmp_path / "a.csv", [("text", "label"), ("a", "x")]), tmp_path / "b.txt"
+    two.write_text("__label__y " + "b" * 50 + "\n")
+    assert [e.labels for e in read_labeled_texts([two, str(one)])] == [("y",), ("x",)]
+    for path in (one, two):
+        with pytest.raises(FormatError, match=r":1: line 1 has more than 5 bytes"):
+            list(read_labeled_texts([path], max_line_bytes=5))
+
+
+def test_several_labels_are_written_as_a_list_and_none_as_an_empty_one(tmp_path):
+    path = tmp_path / "a.jsonl"
+    examples = [LabeledText("é", ("x",)), LabeledText("b", ("x", "y"), "c"), LabeledText("d", ())]
+    write_labeled_texts(path, examples)
+    assert path.read_text(encoding="utf-8") == (
+        '{"text": "é", "label": "x"}\n{"text": "b", "text_pair": "c", "labels": ["x", "y"]}\n'
+        '{"text": "d", "labels": []}\n'
+    )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from regard.errors import FormatError
 from regard.formats.labeled import TaggedSentence, read_tagged_sentences, write_tagged_sentences
+from regard.formats.labeled.spans import Span, tag_spans
 
 
 def read(path):
@@ -92,3 +93,81 @@ def test_what_is_written_is_read(tmp_path_factory, sentences):
     columns = [tuple(zip(*sentence, strict=True)) for sentence in sentences]
     write_tagged_sentences(path, [TaggedSentence(words, tags) for words, tags in columns])
     assert read(path) == columns
+
+
+SPANS = st.lists(st.integers(0, 12), max_size=6, unique=True).map(sorted)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text("ab .", min_size=12, max_size=12), SPANS, st.randoms())
+def test_words_of_spans_are_those_between_all_bounds(text, bounds, random):
+    """By characters: a word ends at a blank, at a mark, and at the bounds of spans; its tag is that of its span."""
+    spans = [Span(start, end, f"l{start}") for start, end in zip(bounds[::2], bounds[1::2], strict=False)]
+    expected, begun = [], set()
+    for position, char in enumerate(text):
+        span = next((s for s in spans if s.start <= position < s.end), None)
+        if char == " ":
+            continue
+        before = text[position - 1] if position else " "
+        if before in " ." or char == "." or position in bounds[: 2 * len(spans)]:
+            tag = "O" if span is None else f"{'I' if span in begun else 'B'}-{span.label}"
+            expected.append(["", tag])
+        begun.add(span)
+        expected[-1][0] += char
+    random.shuffle(spans)
+    found = tag_spans(text, spans, "here")
+    assert [list(pair) for pair in zip(found.words, found.tags, strict=True)] == expected and found.location == "here"
+
+
+@pytest.mark.parametrize("bounds", [(0, 0), (2, 1), (-1, 1), (0, 6), (5, 6)])
+def test_a_span_has_characters_inside_of_its_text(bounds):
+    with pytest.raises(FormatError, match=rf"here: the span {bounds[0]}-{bounds[1]} is not inside the text of 5 char"):
+        tag_spans("ab cd", [Span(*bounds, "x")], "here")
+    assert tag_spans("ab cd", [Span(0, 5, "x")], "here").tags == ("B-x", "I-x")
+    with pytest.raises(FormatError, match="the span 2-5 overlaps with an earlier one"):
+        tag_spans("ab cd", [Span(2, 5, "x"), Span(0, 3, "y")], "here")
+    assert tag_spans("ab cd", [Span(3, 5, "x"), Span(0, 3, "y")], "here").tags == ("B-y", "B-x")
+
+
+@pytest.mark.parametrize(
+    "item", [[0, 1, 2], ["0", 1, "x"], [0, 1, "x", 3], {"start": 0, "end": 1}, {"end": 1, "label": "x"}, 7]
+)
+def test_what_is_no_span_is_shown(tmp_path, item):
+    with pytest.raises(FormatError) as error:
+        read(write_json(tmp_path / "a.jsonl", {"text": "ab", "spans": [item]}))
+    assert str(error.value).endswith(
+        f"a.jsonl:1: {str(item)[:60]} is not a span; expected start, end (numbers) and label (a text)"
+    )
+
+
+def test_keys_may_have_other_names_and_lists_come_before_spans(tmp_path):
+    path = write_json(
+        tmp_path / "a.jsonl",
+        {"words": ["a"], "labels": ["B-x"], "text": "b", "spans": []},
+        {"tokens": ["c"], "pos_tags": ["N"]},
+        {"text": "d", "entities": [{"start": 0, "end": 1, "label": "y"}]},
+        {"tokens": [], "tags": []},
+    )
+    assert read(path) == [(("a",), ("B-x",)), (("c",), ("N",)), (("d",), ("B-y",)), ((), ())]
+    for row in ({"text": 3, "spans": []}, {"tokens": ["a"], "spans": []}):
+        with pytest.raises(FormatError, match="expected the keys tokens and tags, or text and spans; it has: '"):
+            read(write_json(tmp_path / "b.jsonl", row))
+    for row in ({"tokens": "ab", "tags": ["x", "y"]}, {"tokens": ["a"], "tags": "x"}, {"tokens": [1], "tags": ["x"]}):
+        with pytest.raises(FormatError, match="words and tags must be lists of texts"):
+            read(write_json(tmp_path / "b.jsonl", row))
+
+
+def test_columns_of_any_width_have_the_word_first_and_the_tag_last(tmp_path):
+    (tmp_path / "a.tsv").write_text("# a b c\nx\ty z\tB-q \n# \tu\tO\n\n-DOCSTART- O\nv O")
+    found = list(read_tagged_sentences([tmp_path / "a.tsv"]))
+    assert [(s.words, s.tags, s.location.rpartition(":")[2]) for s in found] == [
+        (("x", "# "), ("B-q", "O"), "2"),
+        (("v",), ("O",), "6"),
+    ]
+    for line in ("x\t ", "x"):
+        (tmp_path / "b.txt").write_text(f"a O\n{line}\n")
+        with pytest.raises(FormatError) as error:
+            read(tmp_path / "b.txt")
+        assert str(error.value).endswith(
+            f"b.txt:2: expected a word and a tag, separated by a tab or a space, got {line!r}"
+        )

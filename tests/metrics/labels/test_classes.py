@@ -1,13 +1,16 @@
 """Scores of classes equal scikit-learn's; their intervals are those of leaving out each text."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError
+from regard.metrics.intervals import PERCENT, Spread, jackknife_interval
 from regard.metrics.labels import CLASS_MEASURES, count_confusion, flat_measure, score_classes
-from regard.metrics.labels.classes import class_f1, class_precision, class_recall
+from regard.metrics.labels.classes import SignedPercentScale, class_f1, class_precision, class_recall
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (extra `tune`)")
 GOLD, PREDICTED = list("0001122221"), list("0011122020")
@@ -115,3 +118,28 @@ def test_intervals_hold_the_truth_in_95_of_100_cases(name):
         score = score_classes(confusion)[name]
         hits += score.low <= truth <= score.high
     assert 0.93 <= hits / trials <= 0.97
+
+
+@pytest.mark.parametrize("value", [-90.0, -3.0, 0.0, 40.0, 99.0])
+def test_signed_percents_are_symmetric_around_zero(value):
+    """Half of the distance from -100 is a percentage, with half of the error."""
+    spread = Spread(np.array(2.0), 2.1, np.array(0.0), 23)
+    low, high = SignedPercentScale().interval(np.array(value), spread)
+    other_low, other_high = SignedPercentScale().interval(np.array(-value), spread)
+    assert (float(low), float(high)) == pytest.approx((-float(other_high), -float(other_low)))
+    half_low, half_high = PERCENT.interval(np.array((value + 100) / 2), replace(spread, standard_error=np.array(1.0)))
+    assert (float(low), float(high)) == pytest.approx((2 * half_low - 100, 2 * half_high - 100))
+    assert -100 < low < value < high < 100
+
+
+@pytest.mark.parametrize("name", CLASS_MEASURES)
+def test_a_score_has_the_interval_of_its_measure(name):
+    gold, predicted = GOLD * 3, PREDICTED * 3
+    confusion = count_confusion(gold, predicted)
+    score, measure = score_classes(confusion)[name], flat_measure(name, 3)
+    scale = SignedPercentScale() if name in ("mcc", "kappa") else PERCENT
+    value = np.array(float(measure(confusion.counts.total())))
+    low, high = jackknife_interval(value, confusion.counts.leave_one_out(measure), np.ones(30), scale)
+    assert (score.value, score.low, score.high) == pytest.approx((float(value), float(low), float(high)))
+    over = "|over:gold-or-predicted" if name == "macro_f1" else ""
+    assert score.signature == f"unit:text|classes:3|n:30{over}|ci:jackknife-t,logit"

@@ -1,10 +1,12 @@
 """Scores of spans equal those of CoNLL's script: on golden sentences, and on the published systems of WNUT 2017."""
 
+import numpy as np
 import pytest
 
 from regard.data.tag_schemes import find_spans, find_valid_spans
 from regard.errors import DataError
 from regard.formats.labeled import read_tagged_sentences
+from regard.metrics.intervals import PERCENT, jackknife_interval
 from regard.metrics.labels import count_spans, score_spans
 
 GOLDEN = [
@@ -64,3 +66,28 @@ def test_published_systems_have_their_published_scores(corpora, name):
     }
     strict = f1(gold, predicted, lambda tags: find_valid_spans(tags, "BIO"))
     assert round(strict, 2) == STRICT.get(name, round(scores["f1"].value, 2))
+
+
+def test_scores_and_intervals_are_those_of_leaving_out_each_sentence():
+    rng = np.random.default_rng(3)
+    gold = [[("x", n, n + 1) for n in range(rng.integers(0, 5))] for _ in range(13)]
+    predicted = [[span for span in [*spans, ("y", 9, 11)] if rng.random() < 0.6] for spans in gold]
+
+    def percent(name, without=None):
+        kept = [n for n in range(13) if n != without]
+        right = sum(len({*gold[n]} & {*predicted[n]}) for n in kept)
+        ours, theirs = (sum(len(side[n]) for n in kept) for side in (gold, predicted))
+        return 100 * {"f1": 2 * right / (ours + theirs), "precision": right / theirs, "recall": right / ours}[name]
+
+    sizes = np.array([len(one) + len(two) for one, two in zip(gold, predicted, strict=True)], dtype=float)
+    for name, score in score_spans(count_spans(gold, predicted), "strict").items():
+        without = np.array([percent(name, n) for n in range(13)])
+        low, high = jackknife_interval(np.array(percent(name)), without, sizes, PERCENT)
+        assert score.value == pytest.approx(percent(name))
+        assert (score.low, score.high) == pytest.approx((float(low), float(high)))
+        assert score.signature == f"unit:span|average:micro|mode:strict|sentences:13|{PERCENT.signature}"
+
+
+def test_a_span_that_is_listed_twice_is_right_once():
+    ((right, gold, predicted),) = count_spans([[("x", 0, 1)]], [[("x", 0, 1), ("x", 0, 1)]]).table
+    assert (right, gold, predicted) == (1, 1, 2)

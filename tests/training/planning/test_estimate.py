@@ -6,7 +6,15 @@ from regard import config as settings
 from regard.config import Config
 from regard.display.views.plan import describe_time
 from regard.training.planning.cost import MeanLengths
-from regard.training.planning.estimate import estimate_training, format_epochs, format_minutes
+from regard.training.planning.estimate import (
+    BATCH_OVERHEAD_SECONDS,
+    LAYER_OVERHEAD_SECONDS,
+    NON_PADDING_RATIO,
+    estimate_training,
+    format_epochs,
+    format_minutes,
+    matmul_efficiency,
+)
 
 LENGTHS = MeanLengths(13.0, 17.0)
 
@@ -72,3 +80,55 @@ def test_a_part_of_an_epoch_is_not_none():
         "12.3",
     ]
     assert "about 0 minutes" not in "\n".join(cost("train.steps=1").lines())
+
+
+def test_a_batch_is_as_wide_as_its_longer_side():
+    for lengths in (MeanLengths(13.0, 17.0), MeanLengths(17.0, 13.0)):
+        config = settings.override(Config(), ["train.steps=100", "train.batch_tokens=1009"])
+        found = estimate_training(config, 29_000, lengths, 6000, 1e11)
+        pairs_per_step = NON_PADDING_RATIO * 1009 / 17
+        assert found.steps_per_epoch == pytest.approx(29_000 / pairs_per_step)
+        assert found.tokens_per_second * found.seconds_per_step == pytest.approx(pairs_per_step * lengths.target)
+
+
+def test_a_step_takes_its_operations_and_an_overhead_for_each_layer():
+    """At no operations per second all the time is theirs; at endless ones, the overhead's."""
+    changes = ["train.steps=100", "model.encoder_layers=3", "model.decoder_layers=7", "train.accumulate_batches=5"]
+    endless, slow = cost(*changes, rate=1e30), cost(*changes, rate=1.0)
+    assert endless.seconds_per_step == pytest.approx(5 * (BATCH_OVERHEAD_SECONDS + 10 * LAYER_OVERHEAD_SECONDS))
+    pairs = 29_000 / slow.steps_per_epoch
+    operations = pairs * slow.flops_per_pair / matmul_efficiency(Config().model.dim)
+    assert slow.seconds_per_step == pytest.approx(operations)
+    assert cost("train.steps=100", "model.layers=5").seconds_per_step > cost("train.steps=100").seconds_per_step
+
+
+def test_efficiency_grows_with_every_doubling_of_the_width():
+    found = [matmul_efficiency(width) for width in (64, 128, 256, 512, 1024)]
+    assert found == pytest.approx([0.61, 0.61, 0.725, 0.84, 0.9])
+
+
+def test_every_number_is_told():
+    lines = cost("train.steps=100", "model.tie_embeddings=false").lines()
+    one = cost("train.steps=100", "model.tie_embeddings=false")
+    p = one.parameter_counts
+    assert lines[0] == (
+        f"parameters: {p.total:,} (embeddings {p.embeddings:,}, positions {p.positions:,}, encoder {p.encoder:,}, "
+        f"decoder {p.decoder:,}, output {p.output:,})"
+    )
+    assert lines[1] == f"compute: {one.flops_per_pair / 1e9:.2f} GFLOP to train on a pair once"
+    assert lines[2] == f"memory: about {one.memory_bytes / 1024 / 1024:,.0f} MB"
+    assert lines[3].startswith(f"speed: about {one.tokens_per_second:,.0f} target tokens per second, ")
+    assert lines[3].endswith(f"{one.seconds_per_step:.2f} s per step") and " for 100 steps, " in lines[4]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [(0.74, "less than a minute"), (0.75, "about 1 minute"), (1.5, "about 2 minutes"), (89.9, "about 90 minutes"),
+     (90, "about 1.5 hours"), (2879, "about 48.0 hours"), (2880, "about 2.0 days"), (4320, "about 3.0 days")],
+)  # fmt: skip
+def test_the_unit_of_a_time_changes_at_a_threshold(minutes: float, text: str):
+    assert format_minutes(minutes) == text
+
+
+def test_epochs_below_one_keep_two_digits():
+    assert [format_epochs(x) for x in (0.1234, 0.9499, 0.95, 1.26)] == ["0.12", "0.95", "0.9", "1.3"]

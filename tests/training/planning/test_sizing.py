@@ -7,7 +7,8 @@ import pytest
 from regard import config as settings
 from regard.config import Config
 from regard.jobs.tasks.translation.task import TASK
-from regard.training.planning.sizing import SIZE_PRESETS, SizingInputs
+from regard.training.planning.cost import MeanLengths
+from regard.training.planning.sizing import DEFAULT_BATCH_TOKENS, SIZE_PRESETS, SizingInputs
 
 
 def facts(pairs: int = 29_000, rate: float = 1.2e11, memory: int = 0) -> SizingInputs:
@@ -103,3 +104,60 @@ def test_the_printed_config_file_leaves_open_what_is_chosen(capsys):
     inputs = SizingInputs(30_000, 900_000, 900_000, 1e11)
     chosen = {choice.name for choice in TASK.suggest_settings(inputs, printed)}
     assert chosen == {choice.name for choice in TASK.suggest_settings(inputs, Config())} == CHOSEN_SETTINGS
+
+
+def test_a_preset_is_the_model_of_its_numbers():
+    for preset in SIZE_PRESETS:
+        model = preset.model_config()
+        assert (model.dim, model.layers, model.heads, model.ffn) == (
+            preset.dim,
+            preset.layers,
+            preset.heads,
+            preset.ffn,
+        )
+        found = chosen(SizingInputs(10**6, 1, round(3.5 * preset.min_target_tokens), 1e30), limited(None, 10**6))
+        assert [found[f"model.{name}"] for name in ("dim", "layers", "heads", "ffn")] == [
+            preset.dim, preset.layers, preset.heads, preset.ffn
+        ]  # fmt: skip
+
+
+def test_what_is_not_known_of_a_machine_limits_nothing():
+    inputs = SizingInputs(29_000, 92 * 29_000, 97 * 29_000, 1.2e11)
+    assert (inputs.available_memory, inputs.processes) == (0, 1)
+    assert chosen(inputs)["train.batch_tokens"] == DEFAULT_BATCH_TOKENS
+    assert inputs.mean_lengths == MeanLengths(92 / 3.5 + 1, 97 / 3.5 + 1)  # EOS included
+    assert inputs.target_tokens == round(97 * 29_000 / 3.5)
+
+
+@pytest.mark.parametrize(("epochs", "dropout"), [(14, 0.1), (15, 0.2), (39, 0.2), (40, 0.3)])
+def test_epochs_at_the_threshold_are_many(epochs: int, dropout: float):
+    assert chosen(SizingInputs(2, 7, 7, 1e11), limited(None, epochs))["model.dropout"] == dropout  # one step each
+
+
+def test_reasons_name_what_they_follow_from():
+    inputs = SizingInputs(5_000, 350_000, 350_000, 1e11)
+    reasons = {choice.name: choice.reason for choice in TASK.suggest_settings(inputs, limited(None, 3_000))}
+    assert reasons["data.vocab_size"] == "5,000 pairs"
+    assert reasons["model.dim"] == reasons["model.ffn"] == "about 100,000 target tokens, and 3,000 steps"
+    assert reasons["train.learning_rate"] == "width 128" and reasons["train.warmup"] == "about 3,000 steps"
+    assert "small batches learn faster" in reasons["train.batch_tokens"]
+
+
+def test_a_vocabulary_of_ones_own_counts_for_memory_and_time():
+    """The larger one leaves less memory for a batch."""
+    inputs = facts(memory=700_000_000)
+    small, large = (
+        chosen(inputs, limited(None, 9, "model.dim=128", f"data.vocab_size={size}")) for size in (1000, 30_000)
+    )
+    assert small["train.batch_tokens"] > large["train.batch_tokens"]
+
+
+def test_weights_that_are_given_need_no_guided_alignment():
+    assert "train.guided_alignment" in chosen(facts())
+    assert "train.guided_alignment" not in chosen(facts(), limited(60, None, "train.init_from=runs/x"))
+
+
+def test_presets_are_round_numbers():
+    """A threshold is a rule of thumb: more digits would say more than is known."""
+    for preset in SIZE_PRESETS:
+        assert preset.dim % 64 == preset.ffn % 256 == preset.min_target_tokens % 100_000 == preset.min_steps % 1000 == 0

@@ -1,6 +1,7 @@
 """What TensorBoard reads is what the log has."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from regard.run import Run  # noqa: E402
 from regard.training.checkpoint import TrainingState  # noqa: E402
 from regard.training.loop import Step  # noqa: E402
 from regard.training.optim import build_optimizers  # noqa: E402
-from regard.training.tracking.histograms import BINS  # noqa: E402
+from regard.training.tracking.histograms import BINS, HistogramRecorder  # noqa: E402
 from regard.training.tracking.tensorboard import open_tracker  # noqa: E402
 from regard.training.tracking.tracker import (  # noqa: E402
     FILE_PREFIX,
@@ -117,3 +118,40 @@ def test_a_tracker_whose_package_is_missing_is_refused():
     require_installed(["tensorboard"])
     with pytest.raises(ConfigError, match=r"train.track=nothing needs the package nothing.*'\.\[track\]'"):
         require_installed(["tensorboard", "nothing"])
+
+
+def test_final_scores_have_tags_of_their_own(tmp_path: Path):
+    model = make_loss_module().model
+    tracker = open_tracker(Run(tmp_path), TrainConfig(), build_optimizers(TrainConfig(), model), TrainingState())
+    scores = {"bleu": Score("BLEU", 31.0, 30.0, 32.0, "tok:13a"), "chrf": Score("chrF2", 55.0, None, None, "nc:6")}
+    evaluation = SimpleNamespace(scores=scores, loss=2.5)
+    tracker.write_evaluation(7, "test", evaluation)  # type: ignore[arg-type]
+    tracker.write_evaluation(7, "dev", SimpleNamespace(scores=scores, loss=None))  # type: ignore[arg-type]
+    tracker.close()
+    events = read(Run(tmp_path).tensorboard)
+    assert {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]} == {
+        "test/final_bleu": [(7, 31.0)],
+        "test/final_chrf": [(7, 55.0)],
+        "test/final_loss": [(7, 2.5)],
+        "dev/final_bleu": [(7, 31.0)],
+        "dev/final_chrf": [(7, 55.0)],
+    }
+    (text,) = events.Tensors("test/final_scores")
+    assert events.SummaryMetadata("test/final_scores").plugin_data.plugin_name == "text"
+    assert text.tensor_proto.string_val[0].decode() == f"- {scores['bleu']}\n- {scores['chrf']}"
+
+
+def test_a_parameter_without_a_gradient_has_no_histogram_of_it():
+    model = make_loss_module().model
+    optimizers = build_optimizers(TrainConfig(), model)
+    recorder = HistogramRecorder(optimizers, 1, 0)
+    frozen, *others = model.parameters()
+    for p in others:
+        p.grad = torch.ones_like(p)
+    optimizers.step(1.0)
+    names = {name for name, _ in model.named_parameters()}
+    found = recorder.pop_histograms(1)
+    assert {tag for tag in found if tag.startswith("weights/")} == {f"weights/{name}" for name in names}
+    assert {tag for tag in found if tag.startswith("gradients/")} == {
+        f"gradients/{name}" for name, p in model.named_parameters() if p is not frozen
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -73,3 +74,39 @@ def test_a_grammar_that_dries_up_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(english_french, "draft_pair", lambda generator: only)
     with pytest.raises(DataError, match="no new sentence in 50000 drafts after 1"):
         list(generate(2, 0))
+
+
+def test_a_table_has_a_header_for_all_entries_up_to_the_next() -> None:
+    table = "\n a : b c; d\n  e\nf: g\n"
+    assert list(lexicon._entries(table)) == [("a", ["b", "c"]), ("a", ["d"]), ("a", ["e"]), ("f", ["g"])]
+
+
+def test_words_count_without_case_and_once_for_each_language() -> None:
+    (pair,) = generate(1, 3)
+    changed = replace(pair, source="The Table", target="La Table")
+    assert english_french._vocabulary(changed) == {"the", "table", "fr la", "fr table"}
+
+
+def test_patience_ends_after_so_many_drafts_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = list(generate(2, 3))
+    drafts = [pairs[0], None, pairs[0], pairs[1], None, None, pairs[0], None]
+    left = iter(drafts)
+    monkeypatch.setattr(english_french, "_PATIENCE", 3)
+    monkeypatch.setattr(english_french, "draft_pair", lambda generator: next(left))
+    stream = english_french._stream(1)
+    assert [next(stream), next(stream)] == pairs
+    with pytest.raises(DataError, match="no new sentence in 3 drafts after 2; ask for fewer pairs"):
+        next(stream)
+    assert len(list(left)) == 1
+
+
+@pytest.mark.parametrize("sizes", [(-1, 1, 1, 0), (1, -1, 1, 0), (1, 1, -1, 0), (1, 1, 1, -1)])
+def test_no_size_is_negative_and_reserved_words_need_training(sizes: tuple[int, int, int, int]) -> None:
+    with pytest.raises(DataError, match="none may be negative"):
+        split(*sizes, seed=1)
+    with pytest.raises(DataError, match="needs training pairs"):
+        split(0, 1, 1, 1, seed=1)
+    empty = split(0, 0, 0, 0, seed=1)
+    assert (empty.train, empty.dev, empty.test, empty.compositional) == ([], [], [], [])
+    with pytest.raises(DataError, match="cannot generate -1 pairs"):
+        generate(-1, 1)
