@@ -8,6 +8,7 @@ import torch
 from regard.data.tokenizer import EOS
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, filler_tokens, trim_loop
+from regard.decode.stepper import Hypothesis
 from regard.errors import ConfigError
 from tests.decode.test_search import Chain, Counted, chain, looper
 
@@ -110,3 +111,23 @@ def test_the_size_of_a_beam_and_of_its_list():
     for nbest in (0, 4):
         with pytest.raises(ConfigError, match="nbest"):
             BeamSearch(3, nbest=nbest)
+
+
+def test_what_is_searched_unless_anything_is_asked_for():
+    """The settings that the documents promise."""
+    assert Limits() == Limits(factor=2.0, extra=16, loop_repeats=4)
+    assert BeamSearch() == BeamSearch(size=5, alpha=1.0, nbest=1, limits=Limits())
+    assert SamplingSearch() == SamplingSearch(temperature=1.0, top_k=0, top_p=1.0, seed=1, limits=Limits())
+    assert GreedySearch() == GreedySearch(Limits(), scored=True)
+    assert MAX_CYCLE_LENGTH == 8
+
+
+def test_a_number_on_the_border_of_two_tokens_draws_the_second():
+    """Every token has the interval from the sum of the ones before, included, to its own, excluded."""
+    uniforms = torch.tensor([i / 4 - below for i in range(5) for below in (2**-53, 0)][1:-1], dtype=torch.double)
+    drawn = SamplingSearch().draw(torch.zeros(8, 4), uniforms).tolist()
+    assert drawn[::2] == drawn[1::2] and sorted(drawn[::2]) == [0, 1, 2, 3]
+
+
+def test_an_untold_hypothesis_was_not_cut():
+    assert Hypothesis((4, 5), -1.0) == Hypothesis((4, 5), -1.0, truncated=False)

@@ -181,3 +181,44 @@ def test_a_language_model_is_decoded_step_by_step(name: str, ids):
         batch.select(stay)
         for t in range(5, text.shape[1]):
             assert_close(batch.step(text[stay, t]), whole[stay, t])
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_those_who_stay_are_the_same_however_often_the_others_change(model: EncoderDecoder, ids, width: int):
+    """Every sentence enters, is decoded for a while and leaves; columns that nobody uses any more are dropped."""
+    plan = [([3, 11], 4, [1]), ([7], 3, [1]), ([5, 2], 2, [0, 2]), ([], 2, [1]), ([3], 5, [])]
+    sources: list[torch.Tensor] = []
+    targets: list[torch.Tensor] = []
+    done: list[int] = []
+    with torch.no_grad():
+        batch = IncrementalDecoder(model).new_batch(width)
+        for lengths, steps, stay in plan:
+            if lengths:
+                batch.admit(padded := padded_rows(lengths))
+                sources += [row[row != PAD][None] for row in padded]
+                targets += [ids(width, 19) for _ in lengths]
+                done += [0] * len(lengths)
+            wholes = [logits(model, x.expand(width, -1), y) for x, y in zip(sources, targets, strict=True)]
+            for _ in range(steps):
+                found = batch.step(torch.cat([y[:, t] for y, t in zip(targets, done, strict=True)]))
+                assert_close(found, torch.cat([whole[:, t] for whole, t in zip(wholes, done, strict=True)]))
+                done = [t + 1 for t in done]
+            assert len(batch) == len(sources)
+            batch.select(torch.tensor([i * width + beam for i in stay for beam in range(width)], dtype=torch.long))
+            sources, targets, done = ([kept[i] for i in stay] for kept in (sources, targets, done))
+
+
+def test_who_enters_late_needs_no_more_positions_than_its_own(ids):
+    """Columns before its start are not part of it: a scheme with a limit does not count them."""
+    model = make_language_model("bias")
+    early, late = ids(1, 20), ids(1, 29)
+    whole = model.output(model(late))
+    with torch.no_grad():
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(early[:, :0])
+        for t in range(20):
+            batch.step(early[:, t])
+        batch.admit(late[:, :0])
+        batch.select(torch.tensor([1]))
+        for t in range(29):
+            assert_close(batch.step(late[:, t]), whole[:, t])
