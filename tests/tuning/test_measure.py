@@ -130,6 +130,13 @@ def test_patience_that_has_run_out_shows_that_nothing_is_learned(patience: int, 
     assert summarize_run(run, None, 5.0).diagnosis == diagnosis
 
 
+@pytest.mark.parametrize("patience", [1, 2])
+def test_a_run_without_validations_has_not_lost_patience(patience: int, tmp_path: Path):
+    run = trained(tmp_path, None, [])
+    write_text(run.config, dump(Config(train={"steps": 5000, "patience": patience, "validation_sentences": 0})))
+    assert not summarize_run(run, None, 5.0).had_steps_to_learn
+
+
 def check(loss: float, shuffled: float | None = 9.0, distinct: float = 0.9) -> Validation:
     return Validation(100, loss, 0.3, None, 1.0, shuffled, distinct)
 

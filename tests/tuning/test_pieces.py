@@ -1,5 +1,6 @@
 """Pieces of a worker, of results and of evidence, each without the others."""
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,6 +104,16 @@ def test_owners_of_this_machine_and_of_others():
     assert is_dead(f"{host}|999999999|1|x") and not is_dead(f"{host}|1|{claims._read_process_stat(1)[1]}|x")
     assert claims._read_process_stat(999999999) == ("", "") and claims._read_process_stat(int(pid)) == ("R", started)
     assert not is_paused(new_owner()) and not is_paused(f"elsewhere|{pid}|{started}|x")
+
+
+def test_a_machine_is_its_name_its_boot_and_its_processes():
+    """Two containers of one name are not one machine; on Linux the system says which is which."""
+    host = claims.get_host_id().split("/")
+    assert host[0] == socket.gethostname() and claims.get_host_id() == "/".join(host)
+    known = [Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")]
+    parts = [known[0].read_text().strip()] if known[0].exists() else []
+    parts += [str(known[1].readlink())] if known[1].exists() else []
+    assert host[1:] == parts
 
 
 def test_a_worker_that_is_stopped_gives_its_trial_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
