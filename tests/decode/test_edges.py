@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from regard.data.tokenizer import EOS
+from regard.data.tokenizer import BOS, EOS
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, filler_tokens, trim_loop
 from regard.decode.stepper import Hypothesis
 from regard.errors import ConfigError
-from tests.decode.test_search import Chain, Counted, chain, looper
+from tests.decode.test_search import Chain, Counted, Spelled, V, chain, looper
 
 
 @pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
@@ -131,3 +131,15 @@ def test_a_number_on_the_border_of_two_tokens_draws_the_second():
 
 def test_an_untold_hypothesis_was_not_cut():
     assert Hypothesis((4, 5), -1.0) == Hypothesis((4, 5), -1.0, truncated=False)
+
+
+def test_a_spelling_that_is_merged_leaves_its_place_to_a_worse_text():
+    """4 and 5 are two spellings of one text, both better than the empty one; two texts are asked for."""
+    tables = torch.full((1, V, V), 1e-4)
+    tables[0, BOS, 4], tables[0, BOS, EOS], tables[0, BOS, 5] = 0.5, 0.3, 0.2
+    tables[0, 4:6, EOS] = 1.0
+    stepper = Spelled(tables.log())
+    (found,) = BeamSearch(2, nbest=2).search(stepper)
+    assert [(h.ids, h.truncated) for h in found] == [((4,), False), ((), False)]
+    (apart,) = BeamSearch(2, nbest=2).search(Chain(tables.log()))
+    assert [h.ids for h in apart] == [(4,), (5,)]
