@@ -143,3 +143,27 @@ def test_a_spelling_that_is_merged_leaves_its_place_to_a_worse_text():
     assert [(h.ids, h.truncated) for h in found] == [((4,), False), ((), False)]
     (apart,) = BeamSearch(2, nbest=2).search(Chain(tables.log()))
     assert [h.ids for h in apart] == [(4,), (5,)]
+
+
+@pytest.mark.parametrize("room", [1, 1000])
+@pytest.mark.parametrize("kind", [GreedySearch, BeamSearch, SamplingSearch])
+def test_every_output_has_the_maximum_length_of_its_own_source(kind, room: int):
+    never = chain(4)
+    never.tables[:, :, EOS] = -math.inf
+    stepper = Chain(never.tables, room=room)
+    stepper.source_lengths = torch.tensor([5, 1, 7, 2])
+    found = kind(limits=Limits(factor=1.5, extra=3, loop_repeats=99)).search(stepper)
+    assert [len(results[0].ids) for results in found] == [7 + 3, 1 + 3, 10 + 3, 3 + 3]
+    stepper = Chain(never.tables, room=room)
+    stepper.source_lengths, stepper.max_output_length = torch.tensor([5, 1, 7, 2]), 6
+    found = kind(limits=Limits(factor=1.5, extra=3, loop_repeats=99)).search(stepper)
+    assert [len(results[0].ids) for results in found] == [6, 4, 6, 6]
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(BeamSearch, "alpha"), (SamplingSearch, "temperature"), (SamplingSearch, "top_p")]
+)
+def test_settings_are_finite(kind, name: str, number: float):
+    with pytest.raises(ConfigError, match=name):
+        kind(**{name: number})
