@@ -19,6 +19,7 @@ def test_limits_that_users_are_told_of():
     )
     assert (roles.NUM_PROBES, roles.PROBE_LENGTH, roles.BASELINE_SENTENCES) == (12, 11, 64)
     assert (embeddings.NUM_PERMUTATIONS, attribution.NUM_PERMUTATIONS, faithfulness.NUM_PERMUTATIONS) == (999, 7, 7)
+    assert faithfulness.MAX_PROBABILITIES == 2**24  # of which fewer permutations follow for many tokens
     assert (planted.SENTENCE_LENGTH, planted.NUM_SENTENCES, planted.PATTERN_WEIGHT) == (17, 40, 0.85)
 
 

@@ -9,6 +9,7 @@ from regard.data.tokenizer import PAD
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import record
 from regard.runtime import attention as runtime_attention
+from regard.runtime import linears as runtime_linears
 from regard.runtime import source_cache
 from regard.runtime.attention import (
     MIN_UNFUSED_ROWS,
@@ -135,6 +136,24 @@ def test_live_feed_forward_keeps_its_dropout_in_training():
     torch.manual_seed(3)
     assert_close(first, module(x))
     assert not torch.allclose(LiveLinears().feed_forward(module, x), first)
+
+
+@pytest.mark.parametrize(
+    ("activation", "training", "dropout", "in_place"),
+    [
+        ("relu", True, 0.0, True),
+        ("relu", False, 0.5, True),
+        ("relu", False, 0.0, True),
+        ("relu", True, 0.5, False),
+        ("gelu", False, 0.0, False),
+    ],
+)
+def test_relu_without_dropout_is_computed_in_place(activation, training, dropout, in_place, monkeypatch):
+    module = make(activation=activation, activation_dropout=dropout).encoder.layers[0].feed_forward.train(training)
+    calls = []
+    monkeypatch.setattr(runtime_linears, "feed_forward_relu", lambda x, *weights: calls.append(len(weights)))
+    LiveLinears().feed_forward(module, torch.randn(7, 22, dtype=torch.double))
+    assert calls == ([4] if in_place else [])
 
 
 def attention(**options: object) -> Attention:

@@ -42,6 +42,10 @@ def test_of_few_heads_each_is_a_stage(examples):
     heads = [head for site in attention_sites(few) for head in site.heads]
     for stages in (prune_by_gates(few, examples, heads, keep=3), prune_by_importance(few, examples, keep=3)):
         assert [stage.num_heads for stage in stages] == [4, 3]
+    six = model_of(config_of({"kind": "none"}, heads=2, layers=1))
+    heads = [head for site in attention_sites(six) for head in site.heads]
+    for stages in (prune_by_gates(six, examples, heads, keep=3), prune_by_importance(six, examples, keep=3)):
+        assert [stage.num_heads for stage in stages] == [6, 5, 4, 3]
 
 
 def test_the_first_stage_has_the_loss_of_the_whole_model(model, examples):
