@@ -63,6 +63,17 @@ def test_a_harmless_url_is_shown_whole():
         assert storage.redact_password(url) == url
 
 
+def test_a_message_keeps_all_but_the_secret():
+    url = "postgresql://me:hunter2@host/db?sslmode=require"
+    shown = "postgresql://me@host/db?sslmode=require"
+    for text in ("cannot reach {}: refused", "{}", "{} or {}"):
+        assert storage.redact_message(text.format(url, url), url) == text.format(shown, shown)
+    assert storage.redact_message("the password hunter2 of me at host is wrong", url) == (
+        "the password … of me at host is wrong"
+    )
+    assert storage.redact_message(f"{shown} is closed", url) == f"{shown} is closed"
+
+
 def test_the_folder_of_a_storage_is_not_created(tmp_path: Path):
     study = study_of(sets=SETS, storage=f"sqlite:///{tmp_path}/missing/study.db")
     with pytest.raises(RunError, match="its folder does not exist; create it first"):
