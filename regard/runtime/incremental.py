@@ -96,7 +96,7 @@ class DecodingBatch:
         self._kv_caches = [KVCache(layer.self_attn, self._like) for layer in decoder.layers]
         self._capacity = 0  # columns that are reserved
         self._length = 0  # columns that are filled
-        self._start = torch.zeros(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
+        self._start = torch.empty(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
         self._starts_at_zero = True  # whether all rows start at the first column
         self._source_cache = decoder.new_source_cache()
 
