@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
     from regard.api.studies import write_report as write_report
+    from regard.api.tagging import tag_stream as tag_stream
     from regard.api.training import demo as demo
     from regard.api.training import train as train
     from regard.api.training import training_events as training_events
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
+    from regard.tasks.tag.tagger import Entity as Entity
+    from regard.tasks.tag.tagger import TaggedText as TaggedText
     from regard.tasks.translate.translator import Translation as Translation
     from regard.tuning.compare import Comparison as Comparison
 
@@ -86,6 +89,7 @@ _MODULES = {
     "regard.api.runs": ("TrainedRun", "open_run"),
     "regard.api.scoring": ("compare", "compare_predictions", "evaluate"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
+    "regard.api.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
     "regard.api.translation": ("translate_file", "translate_stream"),
     "regard.data.doctor": ("Diagnosis",),
@@ -116,6 +120,7 @@ _MODULES = {
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
+    "regard.tasks.tag.tagger": ("Entity", "TaggedText"),
     "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),
 }

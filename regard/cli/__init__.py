@@ -27,6 +27,7 @@ from regard.cli import (
     report,
     senses,
     settings,
+    tag,
     train,
     translate,
     tune,
@@ -42,7 +43,7 @@ from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (demo.demo, train.train, estimate.estimate),
-    "Use": (translate.translate, evaluate.evaluate, compare.compare),
+    "Use": (translate.translate, tag.tag, evaluate.evaluate, compare.compare),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Studies": (tune.tune, report.report),
     "Data": (doctor.doctor, corpus.corpus),

@@ -218,8 +218,7 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparat
     data = task.open_data(run, config)
     require_memory(config, data.vocab_size)
     if config.train.init_from:
-        with torch.device("meta"):  # shapes are enough
-            notes += describe_initial_weights(task.build_model(config, data), run)
+        notes += describe_initial_weights(task.build_model(config, data), run)
     return Preparation((*notes, *data.notes), tuple(choices), time.perf_counter() - start_time)
 
 
