@@ -27,7 +27,7 @@ FinishReason = Literal["eos", "stop", "length"]
 """The end of the document, a stop string, or the maximum number of tokens."""
 
 
-class TextTokenizer(Protocol):
+class PromptTokenizer(Protocol):
     """What a language model needs of its tokenizer."""
 
     bos_id: int
@@ -129,7 +129,7 @@ class _ContinuationBatch:
     def __init__(
         self,
         decoder: IncrementalDecoder,
-        tokenizer: TextTokenizer,
+        tokenizer: PromptTokenizer,
         continuations: Sequence[_Continuation],
         options: GenerationOptions,
     ):
@@ -187,7 +187,7 @@ class LanguageModel:
     def __init__(
         self,
         model: DecoderOnly,
-        tokenizer: TextTokenizer,
+        tokenizer: PromptTokenizer,
         max_length: int,
         prepared_decoder: IncrementalDecoder | None = None,
     ):
