@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.api.attention import SentenceAttention as SentenceAttention
+    from regard.api.classification import ClassificationModel as ClassificationModel
+    from regard.api.classification import classify_stream as classify_stream
     from regard.api.corpora import corpus as corpus
     from regard.api.corpora import doctor as doctor
     from regard.api.inspecting import heads as heads
@@ -74,11 +76,13 @@ if TYPE_CHECKING:
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
+    from regard.tasks.classify.classifier import Classification as Classification
     from regard.tasks.translate.translator import Translation as Translation
     from regard.tuning.compare import Comparison as Comparison
 
 _MODULES = {
     "regard.api.attention": ("SentenceAttention",),
+    "regard.api.classification": ("ClassificationModel", "classify_stream"),
     "regard.api.corpora": ("corpus", "doctor"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
@@ -116,6 +120,7 @@ _MODULES = {
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
+    "regard.tasks.classify.classifier": ("Classification",),
     "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),
 }

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import io
 import itertools
 import json
 import math
@@ -11,11 +10,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from regard.cli import output
+from regard.cli.lines import LINE_ENDS, open_output, prompt, read_input
 from regard.cli.options import (
     ADVANCED,
     ALPHA,
@@ -32,7 +32,7 @@ from regard.cli.options import (
     flag,
     option,
 )
-from regard.errors import ConfigError, FormatError
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.decode import Search
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate.translator import Translation
 
-LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 NBEST = option(
     SEARCH,
     "NUMBER",
@@ -137,9 +136,9 @@ def translate(
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
-    _prompt(file)
+    prompt(file)
     name = "standard input" if file is None else str(file)
-    lines = translate_stream(run, _read_input(file), name=name, **options)
+    lines = translate_stream(run, read_input(file), name=name, **options)
     _print_splitting(run, split_sentences)
     format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
     with _open_issue_log(out, issues) as log:
@@ -156,12 +155,6 @@ def _check_outputs(out: Path | None, issues: Path | None, file: Path | None) -> 
     for name, other in {"the input": file, "--out": out}.items():
         if issues and other and not is_stream(issues) and os.path.realpath(issues) == os.path.realpath(other):
             raise ConfigError(f"--issues {issues}: is also {name}, and would replace it; choose another file")
-
-
-def _prompt(file: Path | None) -> None:
-    """Say what a terminal waits for."""
-    if file is None and sys.stdin.isatty():
-        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
 
 
 def _track_lines(
@@ -183,7 +176,7 @@ def _write_rows(
 ) -> int:
     """Write the translations of each line as soon as they are known; returns the number of lines."""
     number = 0
-    with _open_output(out) as sink:
+    with open_output(out) as sink:
         for number, candidates in enumerate(lines, start=1):
             sink.writelines(format_rows(candidates, number))
             sink.flush()
@@ -265,7 +258,7 @@ def _count_lines(file: Path | None, out: Path | None) -> int:
     """The number of lines of a file; 0 if it can be read only once, or if its translation appears on the terminal."""
     if file is None or not file.is_file() or (out is None and sys.stdout.isatty()):
         return 0
-    return sum(1 for _ in _read_input(file))
+    return sum(1 for _ in read_input(file))
 
 
 def _output_rows(candidates: "list[Translation]", number: int, numbered: bool, scored: bool) -> Iterator[str]:
@@ -287,38 +280,3 @@ def _json_rows(candidates: "list[Translation]", number: int) -> Iterator[str]:
         for candidate in candidates
     ]
     yield json.dumps({"line": number, "translations": translations}, ensure_ascii=False) + "\n"
-
-
-def _read_input(file: Path | None) -> Iterator[str]:
-    from regard.formats import read_lines
-
-    return read_lines(file, streams=True) if file is not None else _decode_stdin(sys.stdin.buffer)
-
-
-def _limit_lines(raw: IO[bytes]) -> Iterator[bytes]:
-    from regard.files import LineTooLongError, iter_lines
-
-    try:
-        yield from iter_lines(raw)
-    except LineTooLongError as error:
-        raise FormatError(f"standard input:{error.number}: {error}, which no sentence has") from None
-
-
-def _decode_stdin(raw: IO[bytes]) -> Iterator[str]:
-    from regard.formats.text import decode_line
-
-    for number, line in enumerate(_limit_lines(raw), start=1):
-        yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), Path("standard input"), number)
-
-
-@contextlib.contextmanager
-def _open_output(out: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that is replaced once it is complete, so that the input may be overwritten."""
-    if out is None:
-        with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as sink:
-            yield sink
-        return
-    from regard.formats import files
-
-    with files.create_binary(out) as file, io.TextIOWrapper(file, encoding="utf-8", newline="\n") as sink:
-        yield sink

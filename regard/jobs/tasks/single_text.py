@@ -23,6 +23,7 @@ from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
 from regard.jobs.load import load_weights
 from regard.jobs.tasks.opponents import write_opponents
+from regard.jobs.tasks.refusal import refuse_run
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
@@ -61,6 +62,8 @@ class SingleTextTask(ABC):
     unit: str
     target: str
     main_score: str
+    ability: str = "predict"
+    """What a model can do, as an error says it of a run that cannot: classify texts."""
 
     @abstractmethod
     def write_texts(self, run: Run, config: Config) -> None: ...
@@ -199,6 +202,8 @@ class SingleTextTask(ABC):
     def load_predictor(self, folder: Path, device: str) -> Any:
         run = open_run(folder)
         config = run.load_config()
+        if config.task != self.name:
+            raise refuse_run(run, config, self.ability)
         if not run.best.exists():
             raise RunError(
                 f"{run.folder}: has no validated weights yet, so it cannot predict. "
@@ -211,6 +216,9 @@ class SingleTextTask(ABC):
             load_weights(model, run, run.best_weights())
             model = model.to(pick_device(device)).eval()
         return self.finish_predictor(self.make_predictor(model, tokenizer, labels, config), run)
+
+    def describe_data(self, config: Config) -> str:
+        return f"{self.example} → {self.target}"
 
     def calibrate(self, run: Run, predictor: Any, data: SingleTextData) -> None:
         """Nothing to fit, unless a subclass has something."""
