@@ -13,6 +13,5 @@ def write_reviews(path: Path, count: int, seed: int) -> None:
     rows = ["text,label"]
     for number in range(count):
         label = generator.choice(["neg", "pos", "pos"])
-        names = " ".join(generator.choice(NOUNS) for _ in range(5))
-        rows.append(f"the {names} of day {seed}{number} was {generator.choice(WORDS[label])},{label}")
+        rows.append(f"the {generator.choice(NOUNS)} {seed}{number} was {generator.choice(WORDS[label])},{label}")
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -87,7 +87,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "TranslationModel": lambda: regard.load("runs/mine"),
         "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
-        "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "cannot classify texts"),
+        "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
         "compare_predictions": lambda: refuse(
             lambda: regard.compare_predictions("text.txt", on=(), task="tag"), "no test texts"

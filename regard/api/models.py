@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from regard.api.arguments import AnyPath
 from regard.api.attention import SentenceAttention, trace_attention
-from regard.api.loaders import find_loader
 from regard.api.runs import TrainedRun, open_run
+from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.files import resolve

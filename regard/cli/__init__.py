@@ -28,6 +28,7 @@ from regard.cli import (
     report,
     senses,
     settings,
+    tag,
     train,
     translate,
     tune,
@@ -43,7 +44,7 @@ from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (demo.demo, train.train, estimate.estimate),
-    "Use": (translate.translate, classify.classify, evaluate.evaluate, compare.compare),
+    "Use": (translate.translate, classify.classify, tag.tag, evaluate.evaluate, compare.compare),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Studies": (tune.tune, report.report),
     "Data": (doctor.doctor, corpus.corpus),

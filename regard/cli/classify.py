@@ -2,6 +2,7 @@
 
 import functools
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli import output
-from regard.cli.lines import LINE_ENDS, open_output, prompt, read_input
+from regard.cli.lines import LINE_ENDS, open_output, read_inputs
 from regard.cli.options import DEVICE, OUTPUT, RUN, SEARCH, argument, flag, option
 
 if TYPE_CHECKING:
@@ -39,19 +40,17 @@ def classify(
 
     Read more: `regard train --help` and `regard evaluate --help`.
     """
-    from regard.api.classification import classify_stream
+    from regard.api.tasks.classification import classify_stream
 
     output.check(out)
-    paths = [None if str(file) == "-" else file for file in files or []] or [None]
+    lines = classify_stream(run, read_inputs(files or ()), reject=reject, device=device)
+    if not files and sys.stdin.isatty():
+        typer.echo("Type one text per line; Ctrl-D ends.", err=True)
+    format_line = _json_line if as_json else functools.partial(_output_line, columns=probabilities)
     with open_output(out) as sink:
-        for number, file in enumerate(paths):
-            prompt(file, "text")
-            name = "standard input" if file is None else str(file)
-            lines = classify_stream(run, read_input(file), reject=reject, device=device, name=name)
-            format_line = _json_line if as_json else functools.partial(_output_line, columns=probabilities)
-            for line in _print_columns(lines) if probabilities and not as_json and not number else lines:
-                sink.write(format_line(line) + "\n")
-                sink.flush()
+        for line in _print_columns(lines) if probabilities and not as_json else lines:
+            sink.write(format_line(line) + "\n")
+            sink.flush()
 
 
 def _print_columns(lines: "Iterator[ClassifiedLine]") -> "Iterator[ClassifiedLine]":

@@ -71,6 +71,8 @@ class TrainConfig(Settings):
     """Trackers of training curves; tensorboard: event files in the run folder (extra `track`)."""
     track_histograms: int = Field(default=0, ge=0, le=MAX_STEPS)
     """Steps between two histograms of every weight and gradient in TensorBoard. 0: never."""
+    output_lr_factor: float = Field(default=1.0, gt=0, le=1_000)
+    """Factor of the learning rate of the output layer: above 1 where it is new and the rest is pretrained."""
     init_from: str = ""
     """Run folder whose tokenizer, sizes and weights this run is initialized from; `--from` sets it."""
     padding_free: Literal["auto", True, False] = "auto"

@@ -43,11 +43,16 @@ class HeldOutSources:
 
 
 def hold_out(
-    sources: Iterable[str], seed: int, dev: bool, test: bool, seen_sources: Container[str] = ()
+    sources: Iterable[str],
+    seed: int,
+    dev: bool,
+    test: bool,
+    seen_sources: Container[str] = (),
+    examples: str = "pairs",
 ) -> HeldOutSources:
     """Choose min(1,000, 2 %) sources for each requested split: those with the smallest hashes.
 
-    Sources in `seen_sources` are chosen only if there are too few others.
+    Sources in `seen_sources` are chosen only if there are too few others. `examples` is the word for what has a source.
     """
     total, smallest = 0, np.empty(0, np.uint64)
     # The lower half of all numbers for new sources, the upper half for those seen before.
@@ -59,8 +64,8 @@ def hold_out(
     candidates = smallest.tolist()
     if len(candidates) < 3:
         raise DataError(
-            f"{total} pairs with {len(candidates)} different sources are too few to split dev and test off; "
-            f"add --dev, or more pairs"
+            f"{total} {examples} with {len(candidates)} different sources are too few to split dev and test off; "
+            f"add --dev, or more {examples}"
         )
     set_size = max(1, min(MAX_HELD_OUT, int(total * HELD_OUT_FRACTION), len(candidates) // 3))
     candidates = [value & ~(1 << 63) for value in candidates]

@@ -143,7 +143,7 @@ class _BeamState:
     def empty(k: int, num_finished: int, length_penalties: Tensor) -> "_BeamState":
         device = length_penalties.device
         finished, abandoned = _HypothesisPool.empty(0, num_finished, 0, device), _HypothesisPool.empty(0, k, 0, device)
-        no_sentences = torch.zeros(0, dtype=torch.long, device=device)
+        no_sentences = torch.empty(0, dtype=torch.long, device=device)
         return _BeamState(
             length_penalties,
             0,

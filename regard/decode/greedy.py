@@ -86,8 +86,8 @@ class _SequenceBatch:
 
     @staticmethod
     def empty(device: torch.device) -> "_SequenceBatch":
-        no_rows = torch.zeros(0, dtype=torch.long, device=device)
-        return _SequenceBatch(0, no_rows, no_rows, no_rows[:, None][:, :0], no_rows, torch.zeros(0, device=device))
+        no_rows = torch.empty(0, dtype=torch.long, device=device)
+        return _SequenceBatch(0, no_rows, no_rows, no_rows[:, None][:, :0], no_rows, torch.empty(0, device=device))
 
     def admit(self, count: int, bos: int) -> bool:
         """Add the next `count` sentences. Returns whether any sentence is active."""

@@ -41,6 +41,11 @@ class IncrementalDecoder:
         """Numbers that the keys of one position take, over all layers."""
         return sum(layer.cache_width for layer in self.prepared_layers)
 
+    @property
+    def max_heads(self) -> int:
+        """Heads of the self-attention that has most of them."""
+        return max(layer.self_attn.heads for layer in self.layers)
+
     def new_source_cache(self) -> NoSourceCache:
         """For the sources of a batch; a language model has none."""
         if isinstance(self.model, EncoderDecoder):
@@ -96,7 +101,7 @@ class DecodingBatch:
         self._kv_caches = [KVCache(layer.self_attn, self._like) for layer in decoder.layers]
         self._capacity = 0  # columns that are reserved
         self._length = 0  # columns that are filled
-        self._start = torch.zeros(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
+        self._start = torch.empty(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
         self._starts_at_zero = True  # whether all rows start at the first column
         self._source_cache = decoder.new_source_cache()
 
@@ -178,11 +183,11 @@ class DecodingBatch:
         columns = torch.arange(length, device=self._start.device)
         attn_mask = columns <= columns[:, None]  # causal: (T, T)
         if self._starts_at_zero:
-            return _StepPositions(columns[None], columns[None], AttentionMask.of(attn_mask, self._like))
+            return _StepPositions(columns[None], columns[None], AttentionMask(attn_mask))
         position_ids = columns - self._start[:, None]  # (R, T)
         attn_mask = attn_mask & (position_ids >= 0)[:, None, None]  # (R, 1, T, T); a row without any key is 0
         position_ids = position_ids.clamp(min=0)
-        return _StepPositions(position_ids, position_ids, AttentionMask.of(attn_mask, self._like))
+        return _StepPositions(position_ids, position_ids, AttentionMask(attn_mask))
 
     def _trim(self) -> int:
         """Drop leading columns that no row uses; how many."""

@@ -22,6 +22,7 @@ from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.likelihood import TextLikelihood, compute_token_nats
 from regard.tasks.translate.translator import MAX_CACHE_ELEMENTS, MAX_LOGITS, NOT_FINITE, max_output_length
 
+MAX_ATTENTION_ELEMENTS = 1 << 26  # of the scores of prompts, over rows, heads, queries and keys
 FinishReason = Literal["eos", "stop", "length"]
 """The end of the document, a stop string, or the maximum number of tokens."""
 
@@ -284,7 +285,11 @@ class LanguageModel:
         waiting = sorted(continuations, key=lambda continuation: -len(continuation.prompt))
         while waiting:
             columns = len(waiting[0].prompt) + options.max_new_tokens
-            elements = min(columns, self.max_length) * decoder.cache_width
-            count = max(1, min(MAX_CACHE_ELEMENTS // elements, MAX_LOGITS // len(self.model.output.weight)))
+            limits = (
+                MAX_CACHE_ELEMENTS // (min(columns, self.max_length) * decoder.cache_width),
+                MAX_ATTENTION_ELEMENTS // (len(waiting[0].prompt) ** 2 * decoder.max_heads),
+                MAX_LOGITS // len(self.model.output.weight),
+            )
+            count = max(1, min(limits))
             yield _ContinuationBatch(decoder, self.tokenizer, waiting[:count], options)
             waiting = waiting[count:]

@@ -30,7 +30,7 @@ class Optimizers:
         learning_rates = [peak_lr * lr_factor for _, peak_lr in self.optimizers_with_peak_lr]
         for (optimizer, _), learning_rate in zip(self.optimizers_with_peak_lr, learning_rates, strict=True):
             for group in optimizer.param_groups:
-                group["lr"] = learning_rate
+                group["lr"] = learning_rate * group.get("lr_factor", 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         return learning_rates
@@ -67,19 +67,27 @@ def build_optimizers(c: TrainConfig, model: nn.Module) -> Optimizers:
     matrices = [p for p in names if p.ndim == 2]
     vectors = [p for p in names if p.ndim != 2]
     if c.optimizer == "adamw":
-        return Optimizers(((_adamw(c, matrices, vectors), c.learning_rate),), names)
+        return Optimizers(((_adamw(c, matrices, vectors, _output_parameters(names, c)), c.learning_rate),), names)
     # Not the embeddings of tokens and positions.
     muon_parameters = {p for p in matrices if ".layers." in names[p] and ".positions." not in names[p]}
     muon = _muon(c, [p for p in matrices if p in muon_parameters])
-    adamw = _adamw(c, [p for p in matrices if p not in muon_parameters], vectors)
+    adamw = _adamw(c, [p for p in matrices if p not in muon_parameters], vectors, _output_parameters(names, c))
     return Optimizers(((adamw, c.learning_rate), (muon, c.muon_learning_rate)), names)
 
 
-def _adamw(c: TrainConfig, matrices: list[nn.Parameter], vectors: list[nn.Parameter]) -> torch.optim.Optimizer:
-    groups = [
-        {"params": matrices, "weight_decay": c.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
+def _output_parameters(names: Mapping[nn.Parameter, str], c: TrainConfig) -> set[nn.Parameter]:
+    """The parameters with a learning rate of their own."""
+    return {p for p, name in names.items() if name.startswith("output.")} if c.output_lr_factor != 1 else set()
+
+
+def _adamw(
+    c: TrainConfig, matrices: list[nn.Parameter], vectors: list[nn.Parameter], output: set[nn.Parameter]
+) -> torch.optim.Optimizer:
+    groups: list[dict[str, object]] = []
+    for parameters, weight_decay in ((matrices, c.weight_decay), (vectors, 0.0)):
+        groups.append({"params": [p for p in parameters if p not in output], "weight_decay": weight_decay})
+        own = [p for p in parameters if p in output]
+        groups += [{"params": own, "weight_decay": weight_decay, "lr_factor": c.output_lr_factor}] if own else []
     fused = matrices[0].device.type in ("cpu", "cuda")
     return torch.optim.AdamW(groups, lr=c.learning_rate, betas=c.betas, eps=c.epsilon, fused=fused)
 

@@ -63,6 +63,25 @@ def test_a_segmentation_is_never_sampled():
     assert sampling.encode(SENTENCES[:29]) == ByteLevelBPE(byte_level_json()).encode(SENTENCES[:29])
 
 
+def test_nothing_is_put_around_a_text():
+    parts, eos = json.loads(byte_level_json()), {"SpecialToken": {"id": EOS_TOKEN, "type_id": 0}}
+    parts["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [eos, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {EOS_TOKEN: {"id": EOS_TOKEN, "ids": [0], "tokens": [EOS_TOKEN]}},
+    }
+    framing = ByteLevelBPE(json.dumps(parts).encode())
+    assert framing.encode(SENTENCES[:7]) == ByteLevelBPE(byte_level_json()).encode(SENTENCES[:7])
+
+
+def test_there_is_a_row_for_the_largest_id():
+    vocab, merges = vocab_and_merges(byte_level_json())
+    with_gap = vocab | {"q": 401}
+    tokenizer = from_merges(with_gap, merges)
+    assert tokenizer.vocab_size == 402 and tokenizer.encode(["q"]) == [[401]] and tokenizer.decode([401]) == "q"
+
+
 def test_bytes_have_printable_characters_of_their_own():
     characters = byte_characters()
     assert len(set(characters)) == 256 and all(character.isprintable() for character in characters)

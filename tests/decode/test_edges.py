@@ -5,11 +5,12 @@ import math
 import pytest
 import torch
 
-from regard.data.tokenizer import EOS
+from regard.data.tokenizer import BOS, EOS
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, filler_tokens, trim_loop
+from regard.decode.stepper import Hypothesis
 from regard.errors import ConfigError
-from tests.decode.test_search import Chain, Counted, chain, looper
+from tests.decode.test_search import Chain, Counted, Spelled, V, chain, looper
 
 
 @pytest.mark.parametrize("search", [GreedySearch(), BeamSearch(1)], ids=repr)
@@ -110,3 +111,59 @@ def test_the_size_of_a_beam_and_of_its_list():
     for nbest in (0, 4):
         with pytest.raises(ConfigError, match="nbest"):
             BeamSearch(3, nbest=nbest)
+
+
+def test_what_is_searched_unless_anything_is_asked_for():
+    """The settings that the documents promise."""
+    assert Limits() == Limits(factor=2.0, extra=16, loop_repeats=4)
+    assert BeamSearch() == BeamSearch(size=5, alpha=1.0, nbest=1, limits=Limits())
+    assert SamplingSearch() == SamplingSearch(temperature=1.0, top_k=0, top_p=1.0, seed=1, limits=Limits())
+    assert GreedySearch() == GreedySearch(Limits(), scored=True)
+    assert MAX_CYCLE_LENGTH == 8
+
+
+def test_a_number_on_the_border_of_two_tokens_draws_the_second():
+    """Every token has the interval from the sum of the ones before, included, to its own, excluded."""
+    uniforms = torch.tensor([i / 4 - below for i in range(5) for below in (2**-53, 0)][1:-1], dtype=torch.double)
+    drawn = SamplingSearch().draw(torch.zeros(8, 4), uniforms).tolist()
+    assert drawn[::2] == drawn[1::2] and sorted(drawn[::2]) == [0, 1, 2, 3]
+
+
+def test_an_untold_hypothesis_was_not_cut():
+    assert Hypothesis((4, 5), -1.0) == Hypothesis((4, 5), -1.0, truncated=False)
+
+
+def test_a_spelling_that_is_merged_leaves_its_place_to_a_worse_text():
+    """4 and 5 are two spellings of one text, both better than the empty one; two texts are asked for."""
+    tables = torch.full((1, V, V), 1e-4)
+    tables[0, BOS, 4], tables[0, BOS, EOS], tables[0, BOS, 5] = 0.5, 0.3, 0.2
+    tables[0, 4:6, EOS] = 1.0
+    stepper = Spelled(tables.log())
+    (found,) = BeamSearch(2, nbest=2).search(stepper)
+    assert [(h.ids, h.truncated) for h in found] == [((4,), False), ((), False)]
+    (apart,) = BeamSearch(2, nbest=2).search(Chain(tables.log()))
+    assert [h.ids for h in apart] == [(4,), (5,)]
+
+
+@pytest.mark.parametrize("room", [1, 1000])
+@pytest.mark.parametrize("kind", [GreedySearch, BeamSearch, SamplingSearch])
+def test_every_output_has_the_maximum_length_of_its_own_source(kind, room: int):
+    never = chain(4)
+    never.tables[:, :, EOS] = -math.inf
+    stepper = Chain(never.tables, room=room)
+    stepper.source_lengths = torch.tensor([5, 1, 7, 2])
+    found = kind(limits=Limits(factor=1.5, extra=3, loop_repeats=99)).search(stepper)
+    assert [len(results[0].ids) for results in found] == [7 + 3, 1 + 3, 10 + 3, 3 + 3]
+    stepper = Chain(never.tables, room=room)
+    stepper.source_lengths, stepper.max_output_length = torch.tensor([5, 1, 7, 2]), 6
+    found = kind(limits=Limits(factor=1.5, extra=3, loop_repeats=99)).search(stepper)
+    assert [len(results[0].ids) for results in found] == [6, 4, 6, 6]
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(BeamSearch, "alpha"), (SamplingSearch, "temperature"), (SamplingSearch, "top_p")]
+)
+def test_settings_are_finite(kind, name: str, number: float):
+    with pytest.raises(ConfigError, match=name):
+        kind(**{name: number})

@@ -206,6 +206,9 @@ def test_the_share_of_distance_is_what_means_of_diagonals_explain():
     explained = sum(len(group) * (sum(group) / len(group) - mean) ** 2 for group in apart.values())
     assert table.distance_share == pytest.approx(explained / total) and 0 < table.distance_share < 0.9
     assert table.singular_values**2 == pytest.approx(np.linalg.eigvalsh(values.T @ values)[::-1])
+    for scale in (1e-3, 1e3):  # a share has no unit
+        scaled = PositionTable("x", "position", "dimension", tuple(range(7)), scale * values)
+        assert scaled.distance_share == pytest.approx(table.distance_share)
     assert math.isnan(PositionTable("x", "position", "dimension", (0, 1, 2), np.ones((3, 2))).distance_share)
     masked = PositionTable("x", "distance", "head", (0, 1), np.array([[1.0, math.nan], [2.0, 3.0]]))
     assert masked.gram.tolist() == [[1, 2], [2, 13]] and masked.singular_values == pytest.approx(

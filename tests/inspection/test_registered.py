@@ -43,6 +43,15 @@ class ScaledRotation(Positions):
         return -self.slopes * distance.to(q.dtype)
 
 
+class QueryBias(ScaledRotation):
+    """A bias of which a part depends on the query, for every head alike."""
+
+    by_head = False
+
+    def bias(self, q, q_position_ids, k_position_ids):
+        return q.sum(-1, keepdim=True) + super().bias(q, q_position_ids, k_position_ids)
+
+
 @pytest.fixture(params=["kerple", "ramp", "scaled-rotation"])
 def scheme(request, example_plugin) -> str:
     register_position_scheme("ramp", enters="embeddings")(Ramp)
@@ -86,3 +95,14 @@ def test_a_registered_bias_is_tabulated_by_head_and_distance(example_plugin):
     assert table.row_labels == tuple(range(-6, 7)) and table.values.shape == (13, 4)
     slopes = model.encoder.layers[0].self_attn.positions.slopes.detach().abs()[:, 0, 0]
     assert_close(torch.tensor(table.values[8]).float(), -slopes * torch.tensor(2.0).log1p())
+
+
+def test_a_bias_that_depends_on_the_query_is_tabulated_for_a_query_of_zeros(example_plugin):
+    register_position_scheme("query-bias", shared=True)(QueryBias)
+    model = selftest.small_model("query-bias")
+    for stack, distances in (("encoder", range(-6, 7)), ("decoder", range(-6, 1))):
+        slopes = getattr(model, stack).layers[0].self_attn.positions.slopes.detach()[:, 0, 0]
+        for table in analyze_stack_positions(model, stack, 7).tables:
+            assert table.row_labels == tuple(distances)
+            expected = torch.stack([-slopes * abs(d) for d in distances])
+            assert_close(torch.tensor(table.values).float(), expected)

@@ -183,3 +183,60 @@ def test_topk_at_the_edges_of_its_conditions(rows: int, k: int, width: int):
     assert_close(values, x.topk(k, dim=-1).values)
     assert_close(x.gather(1, indices), values)
     assert all(len(set(row)) == k for row in indices.tolist())
+
+
+@pytest.mark.parametrize("k", [64, 65, 129])
+def test_topk_of_more_than_there_are_lanes(k: int):
+    x = torch.randn(11, 191)
+    values, indices = topk(x, k)
+    assert_close(values, x.topk(k, dim=-1).values)
+    assert_close(x.gather(1, indices), values)
+
+
+def test_every_dropout_has_a_stream_of_its_own():
+    torch.manual_seed(3)
+    like = torch.empty(61)
+    streams = {tuple(FastDropout().mask(like, 0.5).tolist()) for _ in range(211)}
+    assert len(streams) == 211
+
+
+def test_tokens_may_stand_anywhere_in_their_rows():
+    """Padding on the left, on the right, between tokens, and rows of nothing else."""
+    mask = torch.tensor([[0, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 1, 0, 1, 1], [1, 0, 0, 0, 0]]).bool()
+    layout = PaddingLayout(mask)
+    assert layout.cells.tolist() == [i for i, kept in enumerate(mask.flatten().tolist()) if kept] and not layout.full
+    x = random(6, 12)
+    padded = layout.pad(x)
+    assert padded.shape == (4, 5, 12)
+    assert_close(padded[mask], x)
+    assert all((cell == x).all(dim=1).any() for cell in padded[~mask]), "padding is a copy of some token"
+    assert_close(layout.pack(padded), x)
+    assert_close(layout.pad_gradient(x)[mask], x)
+    assert not layout.pad_gradient(x)[~mask].any()
+    heads = random(4, 3, 5, 2)  # rows, heads, columns and width all differ
+    torch.autograd.gradcheck(lambda y: pack_heads(y, layout), heads)
+    torch.autograd.gradcheck(lambda y: [pack_heads(part, layout) for part in unpack_heads(y, layout, 2, 3)], x)
+
+
+def saved(compute) -> list[tuple[int, ...]]:
+    """The shapes of what is kept for the backward pass."""
+    shapes: list[tuple[int, ...]] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: (shapes.append(tuple(x.shape)), x)[1], lambda x: x):
+        compute()
+    return sorted(shapes)
+
+
+def test_no_more_is_kept_for_the_backward_pass_than_it_needs():
+    q, k, v, bias = random(2, 3, 7, 5), random(2, 3, 11, 5), random(2, 3, 11, 5), random(3, 7, 11)
+    additive_mask = to_additive_mask(torch.ones(2, 1, 7, 11, dtype=torch.bool), q)
+    kept = saved(lambda: attention_saved_weights(q, k, v, additive_mask, bias))
+    assert kept == sorted([q.shape, k.shape, v.shape, (2, 3, 7, 11)])
+    x, up, up_bias, down = random(7, 5), random(11, 5), random(11), random(5, 11)
+    assert saved(lambda: feed_forward_relu(x, up, up_bias, down, None)) == sorted([(7, 5), (11, 5), (7, 11), (5, 11)])
+    weight, gold = random(13, 5), torch.randint(13, (7,))
+    assert saved(lambda: chunked_cross_entropy(x, weight, None, gold, 0.1)) == [(7, 5), (13, 5)]
+    layout = PaddingLayout(torch.ones(1, 7, dtype=torch.bool))
+    assert saved(lambda: pack_heads(unpack_heads(random(7, 12), layout, 2, 3)[0], layout)) == []
+    assert saved(lambda: FastDropout().add(x, random(7, 5), 0.5)) == [(7, 5)]
+    with torch.no_grad():
+        assert saved(lambda: attention_saved_weights(q, k, v, None)) == []

@@ -103,3 +103,26 @@ def test_the_next_one_multiplies_where_one_is_gone(monkeypatch):
     monkeypatch.setattr(room, "BACKENDS", {"fbgemm": gone})
     with pytest.raises(ConfigError, match="leave --quantize out"):
         int8_linear(torch.randn(3, 16), None)
+
+
+def test_whoever_multiplies_is_given_numbers_without_gradients(monkeypatch):
+    def plain(weight_int8: torch.Tensor, scale: torch.Tensor, bias: torch.Tensor | None):
+        assert bias is None or bias.dtype == torch.float32
+        return lambda x: F.linear(x, weight_int8 * scale[:, None], bias)
+
+    monkeypatch.setattr(room, "BACKENDS", {"plain": plain})
+    layer, x = torch.nn.Linear(16, 11).double(), torch.randn(3, 16)
+    for bias in (layer.bias, None):
+        found = int8_linear(layer.weight, bias)(x)
+        assert not found.requires_grad
+        torch.testing.assert_close(found.double(), F.linear(x.double(), layer.weight, bias), rtol=0, atol=0.03)
+
+
+@pytest.mark.parametrize("error", [AttributeError, RuntimeError, NotImplementedError])
+def test_what_a_build_of_torch_lacks_is_passed_over(monkeypatch, error: type[Exception]):
+    def missing(*_: object) -> None:
+        raise error("not in this build")
+
+    monkeypatch.setattr(room, "BACKENDS", {"fbgemm": missing, "onednn": BACKENDS["onednn"]})
+    weight, x = torch.randn(7, 16), torch.randn(3, 16)
+    torch.testing.assert_close(int8_linear(weight, None)(x), x @ weight.T, rtol=0, atol=0.2)

@@ -268,3 +268,34 @@ def test_no_positions_open_no_door():
     assert (
         none.embed(x, AT) is x and none.rotate(x, AT) is x and none.bias(x, AT, AT) is None and not none.adds_to_values
     )
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_scheme_belongs_to_a_layer_or_to_its_whole_stack(name: str):
+    """Tables of vectors and of biases are learned by every layer; what a stack has once, all of its layers have."""
+    model = make(positions=positions(name), encoder_layers=3)
+    for stack in (model.encoder, model.decoder):
+        schemes = [layer.self_attn.positions for layer in stack.layers]
+        shared = name.partition("-")[0] in ("t5", "alibi", "rotary")
+        assert len(set(map(id, schemes))) == (1 if shared else 3)
+        assert type(stack.embedding.positions) is Positions or name in ABSOLUTE
+
+
+def test_what_a_scheme_is_unless_anything_is_asked_for():
+    assert_close(Rotary(6).inv_freq, torch.tensor([1e4 ** (-2 * t / 6) for t in range(3)], dtype=torch.double))
+    q = torch.randn(1, 2, 7, 6, dtype=torch.double)
+    assert torch.equal(Rotary(6).rotate(q, AT), Rotary(6, 10_000.0, interleaved=False).rotate(q, AT))
+    x = torch.zeros(1, 7, 6, dtype=torch.double)
+    for scheme in (Sinusoidal(6), Learned(6, 11), Concatenated(6, Sinusoidal(6))):
+        assert scheme.train().shift_positions(AT, 3) is AT, "no sentence starts late"
+    assert_close(Sinusoidal(6).embed(x, AT)[0], sinusoid(AT[0], 6, 10_000.0, halves=False))
+    assert Relative(5, 3).values is None and not Relative(5, 3).adds_to_values and not ALiBi(3).two_sided
+
+
+def test_positions_are_looked_up_where_the_table_has_them_and_computed_elsewhere():
+    scheme, like = Sinusoidal(6, precomputed_length=11), torch.zeros((), dtype=torch.double)
+    inside = torch.arange(11)[None]
+    assert torch.equal(scheme.vectors(inside, like), scheme.table.double()[None])
+    for outside in (inside + 1, inside - 1, inside + 1000):
+        assert torch.equal(scheme.vectors(outside, like), sinusoid(outside, 6))
+    assert scheme.vectors(inside, torch.zeros(())).dtype == scheme.vectors(inside + 1, torch.zeros(())).dtype

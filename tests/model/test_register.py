@@ -94,6 +94,49 @@ def test_what_is_no_scheme_is_refused(registries, scheme, enters, message):
         register_position_scheme("mine", enters=enters)(scheme)
 
 
+def scheme_with(parameters: str) -> type[Rotating]:
+    """A scheme whose __init__ has these parameters."""
+    space: dict[str, object] = {}
+    exec(f"def __init__(self, {parameters}):\n    Positions.__init__(self)", {"Positions": Positions}, space)
+    return type("Mine", (Rotating,), space)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "shape, config",
+        "shape, config, slope=1.0",
+        "shape, config, *, slope=1.0",
+        "shape, config, /, slope=1.0",
+        "shape, /, config, slope=1.0, *, sign=1",
+    ],
+)
+def test_shape_and_config_come_first_and_options_are_named(registries, parameters: str):
+    register_position_scheme("mine")(scheme_with(parameters))
+    make(positions={"kind": "mine"})
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "shape",
+        "*, shape, config",
+        "shape, *, config",
+        "shape, *options",
+        "shape, **options",
+        "*options",
+        "shape, config, *options",
+        "shape, config, slope=1.0, **options",
+        "shape, config, slope=1.0, /",
+    ],
+)
+def test_a_class_that_cannot_be_called_with_both_is_refused(registries, parameters: str):
+    with pytest.raises(
+        ConfigError, match=r"'mine': Mine has the parameters .*; expected __init__\(self, shape, config\)"
+    ):
+        register_position_scheme("mine")(scheme_with(parameters))
+
+
 @pytest.mark.parametrize("activation", [3, torch.nn.GELU, torch.nn.PReLU(), None])
 def test_what_is_no_activation_is_refused(registries, activation):
     with pytest.raises(ConfigError, match=r"activation 'mine': .* is not a function"):

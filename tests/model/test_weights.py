@@ -1,5 +1,10 @@
 """Weights on disk."""
 
+import os
+import re
+import stat
+from pathlib import Path
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -50,3 +55,45 @@ def test_a_file_of_rubbish_is_refused(tmp_path):
     (tmp_path / "w").write_bytes(b"rubbish")
     with pytest.raises(ModelError, match="not a readable safetensors file"):
         weights.read(tmp_path / "w")
+
+
+@pytest.mark.parametrize("reader", [weights.read, weights.read_shapes])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, reader):
+    for path, problem in (
+        (tmp_path / "gone", "No such file or directory"),
+        (tmp_path, "is a folder; expected a regular file"),
+        (Path("/dev/null"), "is a device; expected a regular file"),
+    ):
+        with pytest.raises(ModelError, match=re.escape(f"{path}: not a readable safetensors file ({problem})")):
+            reader(path)
+
+
+def test_a_file_may_be_read_by_those_whom_the_umask_allows(tmp_path):
+    old = os.umask(0o027)
+    try:
+        weights.write({"x": torch.zeros(3)}, tmp_path / "w")
+        assert os.umask(0o027) == 0o027, "it is as it was"
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == 0o640
+
+
+def test_a_disk_that_fails_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(OSError):
+        weights.write({"x": torch.zeros(3)}, tmp_path / "no" / "folder")
+
+
+def test_tensors_are_apart_from_the_gradients_and_in_any_layout(tmp_path):
+    model = torch.nn.Linear(3, 5)
+    assert not any(tensor.requires_grad for tensor in weights.tensors_of(model).values())
+    weights.write({"turned": model.weight.detach().T}, tmp_path / "w")
+    assert torch.equal(weights.read(tmp_path / "w")["turned"], model.weight.detach().T)
+
+
+def test_a_mean_has_the_type_of_its_files_and_is_exact_beyond_it(tmp_path):
+    values = [1.0, 2.0**-8, 2.0**-8, -1.0]  # in sixteen bits the small ones would be lost one after the other
+    for i, value in enumerate(values):
+        weights.write({"x": torch.full((3,), value).bfloat16(), "y": torch.full((2,), value)}, tmp_path / str(i))
+    mean = weights.average_weights([tmp_path / str(i) for i in range(4)])
+    assert (mean["x"].dtype, mean["y"].dtype) == (torch.bfloat16, torch.float32)
+    assert mean["x"].tolist() == [2.0**-9] * 3 and mean["y"].tolist() == [2.0**-9] * 2

@@ -12,7 +12,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.runtime import attention, source_cache
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, IncrementalDecoder
 from regard.runtime.padding_free import PaddingFreeForward
-from tests.model.conftest import REGISTERED, SCHEMES, V, padded_rows, positions
+from tests.model.conftest import REGISTERED, SCHEMES, V, make, padded_rows, positions
 
 
 @pytest.fixture(autouse=True)
@@ -201,3 +201,45 @@ def test_a_prompt_in_one_pass_equals_the_whole(name: str, lengths, ids, example_
                 batch.select(torch.tensor(rows))
             tokens = torch.stack([texts[i][0, lengths[i] + t] for i in rows])
             assert_close(batch.step(tokens), torch.stack([alone[i][t + 1] for i in rows]))
+
+
+@pytest.mark.parametrize(("name", "width"), [("learned", 1), ("bias", 2)])
+def test_those_who_stay_are_the_same_however_often_the_others_change(name: str, ids, width: int):
+    """Every sentence enters, is decoded for a while and leaves; columns that nobody uses any more are dropped."""
+    model = make(positions=positions(name))
+    plan = [([3, 11], 4, [1]), ([7], 3, [1]), ([5, 2], 2, [0, 2]), ([], 2, [1]), ([3], 5, [])]
+    sources: list[torch.Tensor] = []
+    targets: list[torch.Tensor] = []
+    done: list[int] = []
+    with torch.no_grad():
+        batch = IncrementalDecoder(model).new_batch(width)
+        for lengths, steps, stay in plan:
+            if lengths:
+                batch.admit(padded := padded_rows(lengths))
+                sources += [row[row != PAD][None] for row in padded]
+                targets += [ids(width, 19) for _ in lengths]
+                done += [0] * len(lengths)
+            wholes = [logits(model, x.expand(width, -1), y) for x, y in zip(sources, targets, strict=True)]
+            for _ in range(steps):
+                found = batch.step(torch.cat([y[:, t] for y, t in zip(targets, done, strict=True)]))
+                assert_close(found, torch.cat([whole[:, t] for whole, t in zip(wholes, done, strict=True)]))
+                done = [t + 1 for t in done]
+            assert len(batch) == len(sources)
+            batch.select(torch.tensor([i * width + beam for i in stay for beam in range(width)], dtype=torch.long))
+            sources, targets, done = ([kept[i] for i in stay] for kept in (sources, targets, done))
+
+
+def test_who_enters_late_needs_no_more_positions_than_its_own(ids):
+    """Columns before its start are not part of it: a scheme with a limit does not count them."""
+    model = make_language_model("bias")
+    early, late = ids(1, 20), ids(1, 29)
+    whole = model.output(model(late))
+    with torch.no_grad():
+        batch = IncrementalDecoder(model).new_batch()
+        batch.admit(early[:, :0])
+        for t in range(20):
+            batch.step(early[:, t])
+        batch.admit(late[:, :0])
+        batch.select(torch.tensor([1]))
+        for t in range(29):
+            assert_close(batch.step(late[:, t]), whole[:, t])

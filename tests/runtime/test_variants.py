@@ -8,8 +8,17 @@ from torch.testing import assert_close
 from regard.data.tokenizer import PAD
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import record
+from regard.runtime import attention as runtime_attention
+from regard.runtime import linears as runtime_linears
 from regard.runtime import source_cache
-from regard.runtime.attention import AttentionMask, attend_heads, computes_softmax, decode_heads, use_fused_attention
+from regard.runtime.attention import (
+    MIN_UNFUSED_ROWS,
+    AttentionMask,
+    attend_heads,
+    computes_softmax,
+    decode_heads,
+    use_fused_attention,
+)
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.kv_cache import COLUMN_SLACK, KVCache
 from regard.runtime.linears import LiveLinears, PreparedLinears
@@ -129,6 +138,24 @@ def test_live_feed_forward_keeps_its_dropout_in_training():
     assert not torch.allclose(LiveLinears().feed_forward(module, x), first)
 
 
+@pytest.mark.parametrize(
+    ("activation", "training", "dropout", "in_place"),
+    [
+        ("relu", True, 0.0, True),
+        ("relu", False, 0.5, True),
+        ("relu", False, 0.0, True),
+        ("relu", True, 0.5, False),
+        ("gelu", False, 0.0, False),
+    ],
+)
+def test_relu_without_dropout_is_computed_in_place(activation, training, dropout, in_place, monkeypatch):
+    module = make(activation=activation, activation_dropout=dropout).encoder.layers[0].feed_forward.train(training)
+    calls = []
+    monkeypatch.setattr(runtime_linears, "feed_forward_relu", lambda x, *weights: calls.append(len(weights)))
+    LiveLinears().feed_forward(module, torch.randn(7, 22, dtype=torch.double))
+    assert calls == ([4] if in_place else [])
+
+
 def attention(**options: object) -> Attention:
     return Attention(22, 2, options.pop("positions", make().encoder.layers[0].self_attn.positions), **options).double()
 
@@ -149,6 +176,35 @@ def test_heads_by_every_kernel_are_those_of_the_equation(save_weights: bool):
             assert_close(few, expected[:rows])
     a.train()
     assert not torch.allclose(attend_heads(a, q, kv, mask, at, save_weights), expected)
+
+
+@pytest.mark.parametrize("rows", [1, MIN_UNFUSED_ROWS - 1, MIN_UNFUSED_ROWS, MIN_UNFUSED_ROWS + 1])
+def test_few_rows_are_decoded_by_the_fused_kernel_and_many_by_plain_products(rows: int, monkeypatch):
+    asked = []
+    monkeypatch.setattr(runtime_attention, "attend_heads", lambda *given: asked.append(given[-1]))
+    q = torch.zeros(rows, 2, 1, 11)
+    decode_heads(attention(), q, KeyValues(q, q, torch.zeros(1, 1)), AttentionMask(), torch.zeros(1, 1))
+    assert asked == [rows >= MIN_UNFUSED_ROWS]
+
+
+def test_sources_of_like_length_are_attended_to_together(monkeypatch):
+    """Each bucket is as wide as its longest source; one of which less than half is left is made anew."""
+    monkeypatch.setattr(source_cache, "MIN_BUCKET_SIZE", 2)
+    cache = source_cache.SourceCache(PaddingFreeForward(make()))
+    with torch.no_grad():
+        cache.admit(padded_rows([5, 16, 4, 12, 15, 12]))
+    assert [kv.k.shape[::2] for bucket in cache._buckets for kv in bucket._kv] == [(4, 16)] * 3 + [(2, 5)] * 3
+    assert [bucket.active_sentences.tolist() for bucket in cache._buckets] == [[1, 3, 4, 5], [0, 2]]
+    cache.select(torch.tensor([3, 5, 0]))  # half of one bucket, and half of the other
+    assert [kv.k.shape[::2] for bucket in cache._buckets for kv in bucket._kv] == [(4, 16)] * 3 + [(2, 5)] * 3
+    assert [bucket.active_sentences.tolist() for bucket in cache._buckets] == [[0, 1], [2]]
+    assert [bucket.active_rows.tolist() for bucket in cache._buckets] == [[1, 3], [0]]
+    assert cache.count == 3
+    cache.select(torch.tensor([1]))
+    assert [kv.k.shape[::2] for bucket in cache._buckets for kv in bucket._kv] == [(1, 12)] * 3
+    assert cache.count == 1 and cache._buckets[0].in_order
+    cache.select(torch.arange(0))
+    assert cache.count == 0 and cache._buckets == []
 
 
 def test_a_mask_is_made_only_where_it_hides_something():

@@ -181,6 +181,35 @@ def test_what_no_text_has_is_never_generated():
     assert all(result.finish_reason == "length" and result.score < -30 for result in results)  # the model wants others
 
 
+def test_the_end_may_be_the_same_token_as_the_beginning():
+    class OneBorder(Bytes):
+        bos_id = EOS
+
+    model = wanting_eos(make(), 50.0)
+    model.tokenizer = OneBorder()
+    assert [(result.text, result.finish_reason) for result in model.generate(["a", "bc"], GREEDY)] == [("", "eos")] * 2
+
+
+def test_as_many_prompts_are_continued_together_as_fit(monkeypatch):
+    sizes = []
+
+    class Recorded(generate._ContinuationBatch):
+        def __init__(self, decoder, tokenizer, continuations, options):
+            super().__init__(decoder, tokenizer, continuations, options)
+            sizes.append([len(continuation.prompt) for continuation in continuations])
+
+    model, options = make(), dataclasses.replace(GREEDY, max_new_tokens=2)
+    monkeypatch.setattr(generate, "_ContinuationBatch", Recorded)
+    prompts = ["a" * 9, "a", "a" * 9, "a", "a"]
+    model.generate(prompts, options)
+    monkeypatch.setattr(generate, "MAX_CACHE_ELEMENTS", 2 * 12 * 3 * 22)
+    model.generate(prompts, options)
+    monkeypatch.setattr(generate, "MAX_CACHE_ELEMENTS", 1 << 20)
+    monkeypatch.setattr(generate, "MAX_ATTENTION_ELEMENTS", 2 * 10 * 10)
+    model.generate(prompts, options)
+    assert sizes == [[10, 10, 2, 2, 2], [10, 10], [2, 2, 2], [10], [10], [2, 2, 2]]
+
+
 def test_prompt_and_text_fill_the_context_and_no_more():
     for name, limit in (("learned", LIMIT), ("rotary", 13), ("bias", 1000)):
         model = wanting_eos(make(name, limit), -50.0)

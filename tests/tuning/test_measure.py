@@ -17,6 +17,7 @@ from regard.run import BestWeights, Run, write_text
 from regard.training.log import Log
 from regard.training.loop import Step
 from regard.training.validate import Validation
+from regard.tuning import compare
 from regard.tuning.compare import summarize_training
 from regard.tuning.measure import (
     COLLAPSED,
@@ -114,6 +115,19 @@ def test_a_run_without_steps_or_weights_is_refused(tmp_path: Path):
     assert count_parameters(trained(tmp_path / "b", best_of(BEST, 7, "loss"))) == 11
 
 
+@pytest.mark.parametrize("has_data", [False, True])
+def test_a_run_is_held_against_its_unigrams_where_its_data_are_kept(has_data: bool, tmp_path: Path, monkeypatch):
+    run, evaluation = trained(tmp_path), Evaluation({}, [], Baselines(bleu(1.0), bleu(1.0), 1.0))
+    write_text(run.config, dump(Config()))
+    if has_data:
+        run.tokens_manifest.parent.mkdir(parents=True, exist_ok=True)
+        run.tokens_manifest.touch()
+    monkeypatch.setattr(compare, "open_training_data", lambda run, config: (run, config))
+    monkeypatch.setattr(compare, "compute_unigram_loss", lambda data: 2.5 if data == (run, Config()) else None)
+    monkeypatch.setattr(compare, "summarize_run", lambda *given: given)
+    assert summarize_training(run, evaluation) == (run, evaluation, 2.5 if has_data else None)
+
+
 def test_a_model_that_does_not_work_has_collapsed_or_was_not_trained_long_enough():
     works = RunSummary(7, 10, 1.0, 2.0, 3.0, 4.0)
     assert works.diagnosis == "" and set(SCORED_METRICS) == {"bleu", "chrf", "ter"}
@@ -128,6 +142,13 @@ def test_patience_that_has_run_out_shows_that_nothing_is_learned(patience: int, 
     run = trained(tmp_path, None, [Validation(step, loss, 0.1, None, 1.0, 9.5, 0.9) for step, loss in losses])
     write_text(run.config, dump(Config(train={"steps": 5000, "patience": patience, "validation_sentences": 0})))
     assert summarize_run(run, None, 5.0).diagnosis == diagnosis
+
+
+@pytest.mark.parametrize("patience", [1, 2])
+def test_a_run_without_validations_has_not_lost_patience(patience: int, tmp_path: Path):
+    run = trained(tmp_path, None, [])
+    write_text(run.config, dump(Config(train={"steps": 5000, "patience": patience, "validation_sentences": 0})))
+    assert not summarize_run(run, None, 5.0).had_steps_to_learn
 
 
 def check(loss: float, shuffled: float | None = 9.0, distinct: float = 0.9) -> Validation:

@@ -1,5 +1,7 @@
 """Pieces of a worker, of results and of evidence, each without the others."""
 
+import itertools
+import socket
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +25,7 @@ from regard.tuning.analysis.evidence import StudyAnalysis, compare_dev_sentences
 from regard.tuning.analysis.findings import describe_correction, describe_significance, qualify_importances
 from regard.tuning.claims import TrialClaims, is_dead, is_paused, new_owner
 from regard.tuning.events import StudyStarted, TrialEvent, TrialInterrupted, TrialStarted
+from regard.tuning.pages import comparison, label_comparison, sentence_charts, study
 from regard.tuning.results import TrialProgress, TrialResult, rank_trials
 from tests.tuning.pages.test_study import analysis_of, result
 from tests.tuning.synthetic import FOUR, make, make_summary, study_of
@@ -45,6 +48,11 @@ def test_limits_that_users_are_told_of():
     assert (evidence.MAX_TESTED_TRIALS, evidence.MIN_TRIALS_FOR_FANOVA, effects.MAX_DISCRETE_VALUES) == (16, 4, 6)
     assert (findings.MIN_TRIALS_FOR_IMPORTANCE, findings.MAX_LISTED_TRIALS) == (10, 8)
     assert (curves.MIN_LOSS_RISE, recommend.CLEAR_COST_RATIO) == (0.02, 0.9)
+    assert (study.MAX_NAMED_CURVES, study.MAX_SENTENCE_TRIALS, comparison.MAX_SHOWN_DIFFERENCES) == (6, 6, 5)
+    assert (label_comparison.MAX_CONFUSION_CLASSES, label_comparison.MAX_SHOWN_ERRORS) == (30, 20)
+    lengths = sentence_charts.LENGTH_BUCKETS
+    assert sentence_charts.MIN_BUCKET_SENTENCES == 5 and [low for low, _ in lengths] == [1, 6, 11, 16, 21, 31]
+    assert all(high + 1 == low for (_, high), (low, _) in itertools.pairwise(lengths)), "every length has a bucket"
 
 
 def test_pruners_compare_shares_of_the_budget():
@@ -103,6 +111,16 @@ def test_owners_of_this_machine_and_of_others():
     assert is_dead(f"{host}|999999999|1|x") and not is_dead(f"{host}|1|{claims._read_process_stat(1)[1]}|x")
     assert claims._read_process_stat(999999999) == ("", "") and claims._read_process_stat(int(pid)) == ("R", started)
     assert not is_paused(new_owner()) and not is_paused(f"elsewhere|{pid}|{started}|x")
+
+
+def test_a_machine_is_its_name_its_boot_and_its_processes():
+    """Two containers of one name are not one machine; on Linux the system says which is which."""
+    host = claims.get_host_id().split("/")
+    assert host[0] == socket.gethostname() and claims.get_host_id() == "/".join(host)
+    known = [Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")]
+    parts = [known[0].read_text().strip()] if known[0].exists() else []
+    parts += [str(known[1].readlink())] if known[1].exists() else []
+    assert host[1:] == parts
 
 
 def test_a_worker_that_is_stopped_gives_its_trial_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 import math
 import random
+import tomllib
 from collections import Counter
 
 import pytest
@@ -201,6 +202,13 @@ def test_a_study_is_written_as_it_was_read():
         study_of(sampler="grid", space={"model.positions.kind": ["none", "rotary"]}, conditions=["model.dim > 3"]),
     ):
         assert studies.loads(studies.dump(study), "") == study
+
+
+def test_what_was_not_set_is_not_written():
+    """A default that changes later, or that is chosen for each trial, is not fixed by the file."""
+    text = studies.dump(study_of(sets={"a": {"model.layers": 2}}, base={"model": {"dim": 64}}))
+    assert tomllib.loads(text)["base"]["model"] == {"dim": 64}
+    assert "conditions" not in text and "storage" not in text
 
 
 def test_seeds_are_counted_up_and_budgets_become_settings():

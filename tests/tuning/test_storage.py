@@ -1,5 +1,7 @@
 """The storage of a study: no password is shown or written, and nothing is created that was not asked for."""
 
+import contextlib
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -11,7 +13,8 @@ from regard.errors import ConfigError, RegardError, RunError
 from regard.tuning import open_study, storage
 from tests.tuning.synthetic import study_of
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
+make_url = pytest.importorskip("sqlalchemy").make_url
 SETS = {"low": {"model.dropout": 0.1}}
 SECRETS = ("hunter2", "hunter2%2Fsecret", "hunter2%40secret")
 URLS_WITH_SECRETS = (
@@ -60,6 +63,17 @@ def test_a_harmless_url_is_shown_whole():
         assert storage.redact_password(url) == url
 
 
+def test_a_message_keeps_all_but_the_secret():
+    url = "postgresql://me:hunter2@host/db?sslmode=require"
+    shown = "postgresql://me@host/db?sslmode=require"
+    for text in ("cannot reach {}: refused", "{}", "{} or {}"):
+        assert storage.redact_message(text.format(url, url), url) == text.format(shown, shown)
+    assert storage.redact_message("the password hunter2 of me at host is wrong", url) == (
+        "the password … of me at host is wrong"
+    )
+    assert storage.redact_message(f"{shown} is closed", url) == f"{shown} is closed"
+
+
 def test_the_folder_of_a_storage_is_not_created(tmp_path: Path):
     study = study_of(sets=SETS, storage=f"sqlite:///{tmp_path}/missing/study.db")
     with pytest.raises(RunError, match="its folder does not exist; create it first"):
@@ -90,3 +104,103 @@ def test_a_study_folder_whose_name_is_not_utf8_is_refused(tmp_path: Path):
     with pytest.raises(ConfigError, match="its name is not UTF-8"):
         open_study.create_study(study_of(sets=SETS), tmp_path / os.fsdecode(b"\xff"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "rendered"),
+    [
+        ("postgresql://me:word@host:5/db", "postgresql+psycopg://me:word@host:5/db"),
+        ("postgres://me@host/db", "postgresql+psycopg://me@host/db"),
+        ("postgresql+other://me@host/db", "postgresql+other://me@host/db"),
+        ("mysql+some://me@host/db", "mysql+some://me@host/db"),
+        ("sqlite:///file.db", "sqlite:///file.db"),
+    ],
+)
+def test_a_storage_is_opened_by_the_driver_that_is_installed(url: str, rendered: str, tmp_path, monkeypatch):
+    opened: list[tuple[str, dict]] = []
+    locked: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("optuna.storages.RDBStorage", lambda url, engine_kwargs: opened.append((url, engine_kwargs)))
+    monkeypatch.setattr(
+        storage, "_schema_lock", lambda url: contextlib.nullcontext(locked.append(url.render_as_string(False)))
+    )
+    storage.open_storage(url, create=True)
+    options = {"connect_args": {"timeout": 120}} if url.startswith("sqlite") else {"pool_pre_ping": True}
+    assert opened == [(rendered, options)] and locked == [rendered]
+
+
+class Server:
+    """An engine that writes down what it is asked to do."""
+
+    def __init__(self, events: list[str]):
+        self.events = events
+
+    @contextlib.contextmanager
+    def connect(self):
+        yield self
+
+    def execute(self, statement: object) -> None:
+        self.events.append(str(statement))
+
+    def dispose(self) -> None:
+        self.events.append("dispose")
+
+
+def test_tables_are_created_by_one_worker_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    events: list[str] = []
+    monkeypatch.setattr("sqlalchemy.create_engine", lambda url: Server(events))
+    with storage._schema_lock(make_url("postgresql+psycopg://me@host/db")):
+        events.append("inside")
+    assert events == ["SELECT pg_advisory_lock(7238)", "inside", "SELECT pg_advisory_unlock(7238)", "dispose"]
+    events.clear()
+    for url in ("mysql+some://me@host/db", "sqlite://", f"sqlite:///{tmp_path}/a.db"):
+        with storage._schema_lock(make_url(url)):
+            names = [path.name for path in tmp_path.iterdir()]
+        assert names == (["a.db.lock"] if "a.db" in url else []) and events == []
+    with (
+        storage._schema_lock(make_url(f"sqlite:///{tmp_path}/a.db")),
+        (tmp_path / "a.db.lock").open("rb") as file,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (tmp_path / "a.db.lock").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_the_study_of_a_storage_is_named_or_the_only_one():
+    kept = optuna.storages.InMemoryStorage()
+    with pytest.raises(RunError, match=r"^storage here: holds no study yet\. Start one with `regard tune study.toml"):
+        storage.load_optuna_study(kept, None, "here")
+    optuna.create_study(storage=kept, study_name="foreign")
+    with pytest.raises(RunError, match=r"^storage here: the study 'foreign' was not created by `regard tune`$"):
+        storage.load_optuna_study(kept, None, "here")
+    mine = storage.create_optuna_study(kept, study_of(sets=SETS, name="mine"), "text", Path("some/folder"))
+    assert mine.user_attrs == {
+        storage.STUDY_ATTR: "text",
+        storage.FOLDER_ATTR: str(Path("some/folder").resolve()),
+    }
+    again = storage.create_optuna_study(kept, study_of(sets=SETS, name="mine"), "another", Path("elsewhere"))
+    assert again.user_attrs == mine.user_attrs, "what is there stays"
+    assert storage.load_optuna_study(kept, "mine", "here").study_name == "mine"
+    with pytest.raises(ConfigError, match=r"^storage here: holds several studies, foreign, mine; select one with"):
+        storage.load_optuna_study(kept, None, "here")
+    with pytest.raises(ConfigError, match=r"^storage here: holds no study called 'x'; available: foreign, mine$"):
+        storage.load_optuna_study(kept, "x", "here")
+
+
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        (b"SQLite format 3\0 and more", ""),
+        (b"", ""),
+        (b"SQLite format 2\0", "not a SQLite"),
+        (b"SQLite", "not a SQLite"),
+    ],
+)
+def test_a_file_that_is_no_database_is_not_opened(head: bytes, problem: str, tmp_path: Path):
+    (tmp_path / "a.db").write_bytes(head)
+    with pytest.raises(RunError, match=problem) if problem else contextlib.nullcontext():
+        storage._require_database(tmp_path / "a.db", "here")
+    storage._require_database(tmp_path / "missing", "here")
+    with pytest.raises(RunError, match=r"^storage here: cannot be read \(is a folder; expected a regular file\)$"):
+        storage._require_database(tmp_path, "here")

@@ -75,10 +75,6 @@ def extract_links(word_weights: Tensor) -> Links:
     return frozenset((s, t) for t, (s, w) in enumerate(zip(sources.tolist(), largest.tolist(), strict=True)) if w > 0)
 
 
-def _normalize_rows(rows: Tensor) -> Tensor:
-    return rows / rows.sum(dim=1, keepdim=True).clamp(min=1e-9)
-
-
 def merge_subwords(weights: Tensor, target: TokenizedText, source: TokenizedText) -> Tensor:
     """Token weights (…, T, S) -> word weights (…, target words, source words); rows sum to 1, without special tokens.
 
@@ -86,7 +82,7 @@ def merge_subwords(weights: Tensor, target: TokenizedText, source: TokenizedText
     A token that covers several words, as in scripts without spaces, is divided by its characters in each of them.
     """
     source_shares, target_shares = _word_share_table(source).to(weights), _word_share_table(target).to(weights)
-    word_weights = _normalize_rows(target_shares) @ weights @ source_shares.T
+    word_weights = target_shares @ weights @ source_shares.T  # sums over tokens, of which the rows below are means
     return word_weights / word_weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
 

@@ -15,7 +15,9 @@ def refuse_run(run: Run, config: Config, ability: str) -> RunError:
     """The error of a command whose ability a run lacks, such as "translate"."""
     if is_trained_for_task(config):
         command = task_of(config).next_commands(str(run.folder))[0]
-        return RunError(f"{run.folder}: was trained for --task {config.task}, and cannot {ability}. Use `{command}`.")
+        return RunError(
+            f"{run.folder}: was trained with --task {config.task}, and cannot {ability}; use it with `{command}`"
+        )
     if config.model.architecture == "decoder":
         return RunError(f"{run.folder}: is a language model, which generates text and cannot {ability}.")
     return RunError(

@@ -8,6 +8,7 @@ from regard.jobs.tasks.task import Task
 MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
     "classify": "regard.jobs.tasks.classification.task",
+    "tag": "regard.jobs.tasks.tagging.task",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

@@ -16,14 +16,12 @@ from regard.data import tokenizer as tokenizer_module
 from regard.data.batch import Batches, Collator, batches_by_length
 from regard.data.store import IdRow, Texts
 from regard.data.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
-from regard.data.tokenizer import Tokenizer
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
-from regard.jobs.load import load_weights
+from regard.jobs.load import load_tokenizers, load_weights
 from regard.jobs.tasks.opponents import write_opponents
-from regard.jobs.tasks.refusal import refuse_run
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
@@ -62,8 +60,6 @@ class SingleTextTask(ABC):
     unit: str
     target: str
     main_score: str
-    ability: str = "predict"
-    """What a model can do, as an error says it of a run that cannot: classify texts."""
 
     @abstractmethod
     def write_texts(self, run: Run, config: Config) -> None: ...
@@ -202,8 +198,6 @@ class SingleTextTask(ABC):
     def load_predictor(self, folder: Path, device: str) -> Any:
         run = open_run(folder)
         config = run.load_config()
-        if config.task != self.name:
-            raise refuse_run(run, config, self.ability)
         if not run.best.exists():
             raise RunError(
                 f"{run.folder}: has no validated weights yet, so it cannot predict. "
@@ -252,7 +246,7 @@ class SingleTextTask(ABC):
     def _train_tokenizer(self, run: Run, config: Config) -> tuple[TextTokenizer, list[str]]:
         """Train a tokenizer, unless that was done before a kill, or another run's was copied."""
         path = run.tokenizer()
-        if run.tokenizer_json.exists() or run.has_checksum(path):
+        if config.train.init_from or run.has_checksum(path):
             return load_text_tokenizer(run), []
         texts, wanted = Texts(run.store, "train.source"), config.data.vocab_size
         with stage("training the tokenizer"):
@@ -269,10 +263,10 @@ class SingleTextTask(ABC):
 
 
 def load_text_tokenizer(run: Run) -> TextTokenizer:
-    """The tokenizer of single texts of a run: its own, or that of an imported encoder."""
+    """The tokenizer of single texts of a run: its own, that of an imported encoder, or of a translator's sources."""
     if run.tokenizer_json.exists():
         return WordPiece(run.read_bytes(run.tokenizer_json))
-    return SentencePieceText(Tokenizer(run.read_bytes(run.tokenizer())))
+    return SentencePieceText(load_tokenizers(run, run.load_config()).source)
 
 
 def _count_embeddings(config: Config, tokenizer: TextTokenizer) -> int:

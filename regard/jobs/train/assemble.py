@@ -12,12 +12,12 @@ from regard.data.doctor import Diagnosis
 from regard.errors import RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, measure_matmul_flops
-from regard.jobs.load import load_weights
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.task import Task, TrainingData
 from regard.jobs.train.estimate import estimate_corpus
 from regard.jobs.train.events import ComputePlan, DataPlan, Note, TrainingEvent, TrainingPlan
 from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
+from regard.jobs.train.init_from import load_initial_weights
 from regard.jobs.train.preparation import Preparation
 from regard.jobs.train.rehearsal import ScoringRehearsal
 from regard.jobs.train.session import TrainingSession
@@ -143,7 +143,7 @@ def _build_model(
     task.require_memory(config, data)
     model = task.build_model(config, data).to(processes.full_model_device, precision.weight_dtype)
     if run.initial_weights.exists():
-        load_weights(model, run, run.initial_weights)
+        load_initial_weights(model, run)
     return model
 
 

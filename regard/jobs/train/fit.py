@@ -20,7 +20,7 @@ from regard.jobs.tasks.registry import task_of
 from regard.jobs.train.assemble import build_session
 from regard.jobs.train.estimate import choose_missing_settings, require_memory
 from regard.jobs.train.events import Note, TrainingEvent
-from regard.jobs.train.init_from import copy_init_files, inherit_settings
+from regard.jobs.train.init_from import copy_init_files, describe_initial_weights, inherit_settings
 from regard.jobs.train.preparation import Preparation
 from regard.jobs.train.session import StopCallback
 from regard.run import LatestCheckpoint, Run
@@ -217,6 +217,8 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparat
     task.tokenize(run, config)
     data = task.open_data(run, config)
     require_memory(config, data.vocab_size)
+    if config.train.init_from:
+        notes += describe_initial_weights(task.build_model(config, data), run)
     return Preparation((*notes, *data.notes), tuple(choices), time.perf_counter() - start_time)
 
 

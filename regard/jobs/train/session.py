@@ -231,15 +231,22 @@ class TrainingSession:
         first = self.rehearsal.final_seconds is None
         if not self.rehearsal.rehearse_if_due(self.loop.budget.progress(step)):
             return
+        self._set_reserve()
+        if self.loop.budget.progress(step) >= 1 and self.rehearsal.repeat():
+            self._set_reserve()
         scoring_seconds = self.rehearsal.final_seconds
         assert scoring_seconds is not None and self.rehearsal.minutes is not None
-        validation_seconds = self._last_validation.seconds if self._last_validation else scoring_seconds / 4
-        self.loop.budget.reserved_seconds = scoring_seconds + 2 * validation_seconds
         if first and scoring_seconds > LONG_SCORING_SHARE * 60 * self.rehearsal.minutes:
             yield Note(
                 f"scoring {len(self.rehearsal.pairs):,} sentences at the end takes about {scoring_seconds / 60:.1f} of "
                 f"the {self.rehearsal.minutes:g} minutes; more --minutes or a smaller test set leave more for training"
             )
+
+    def _set_reserve(self) -> None:
+        scoring_seconds = self.rehearsal.final_seconds
+        assert scoring_seconds is not None
+        validation_seconds = self._last_validation.seconds if self._last_validation else scoring_seconds / 4
+        self.loop.budget.reserved_seconds = scoring_seconds + 2 * validation_seconds
 
     def _save(self) -> None:
         """Write a checkpoint, once per step: writing it again could damage it if the process is killed."""

@@ -2,20 +2,14 @@
 
 from regard.formats import Pair
 from regard.formats.labeled import LabeledText
+from regard.tasks.stored_parts import SEPARATOR, join_parts, split_parts
 from regard.tasks.text_forward import InputText
-
-SEPARATOR = "\x1e"
-"""Between the two texts of a pair, and between labels: U+001E, the record separator of ASCII."""
 
 
 def store_example(example: LabeledText) -> Pair:
     """The input and the labels of an example as two strings."""
     texts = [example.text] if example.text_pair is None else [example.text, example.text_pair]
-    return Pair(
-        SEPARATOR.join(text.replace(SEPARATOR, " ") for text in texts),
-        SEPARATOR.join(label.replace(SEPARATOR, " ") for label in example.labels),
-        example.location,
-    )
+    return Pair(join_parts(texts), join_parts(example.labels), example.location)
 
 
 def restore_example(pair: Pair) -> LabeledText:
@@ -26,7 +20,7 @@ def restore_example(pair: Pair) -> LabeledText:
 
 def restore_labels(target: str) -> tuple[str, ...]:
     """The labels of a stored example; none where it has none."""
-    return tuple(target.split(SEPARATOR)) if target else ()
+    return split_parts(target) if target else ()
 
 
 def input_of(example: LabeledText) -> InputText:

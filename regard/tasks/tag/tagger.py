@@ -1,6 +1,7 @@
 """Tagging: words in, tags out; or texts in, entities with character offsets out."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,24 @@ class Entity(NamedTuple):
     text: str
     probability: float
     """That all of its words have these tags: the product of their probabilities."""
+
+
+class TaggedText(NamedTuple):
+    """A text with its words, their tags, and the entities that the tags mark."""
+
+    text: str
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    entities: tuple[Entity, ...]
+
+
+FindWords = Callable[[str], list[tuple[int, int]]]
+"""A text -> where each word begins and ends, in characters."""
+
+
+def spaced_words(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends in a text that was divided into words by blanks."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
 
 
 class SentenceWindow(NamedTuple):
@@ -73,24 +92,30 @@ class Tagger:
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The tag of each word; spans follow BIO to the letter."""
-        return [self._decode(log_probs) for log_probs in self.log_probs(sentences)]
+        return [self.decode(log_probs) for log_probs in self.log_probs(sentences)]
 
-    def tag_texts(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """The entities of each text."""
-        spans = [word_spans(text) for text in texts]
+    def tag_texts(self, texts: Sequence[str], find_words: FindWords = word_spans) -> list[TaggedText]:
+        """The words, tags and entities of each text."""
+        spans = [find_words(text) for text in texts]
         sentences = [[text[a:b] for a, b in words] for text, words in zip(texts, spans, strict=True)]
-        results = zip(texts, spans, self.log_probs(sentences), strict=True)
-        return [list(self._find_entities(text, words, log_probs)) for text, words, log_probs in results]
+        results = []
+        for text, bounds, words, log_probs in zip(texts, spans, sentences, self.log_probs(sentences), strict=True):
+            tags = self.decode(log_probs)
+            entities = tuple(self._find_entities(text, bounds, tags, log_probs))
+            results.append(TaggedText(text, tuple(words), tuple(tags), entities))
+        return results
 
-    def _decode(self, log_probs: Array) -> list[str]:
+    def decode(self, log_probs: Array) -> list[str]:
+        """The most probable tags of a sentence that follow the scheme."""
         return [self.tags.tags[i] for i in viterbi(log_probs, self._transitions, self._starts)]
 
-    def _find_entities(self, text: str, words: list[tuple[int, int]], log_probs: Array) -> Iterator[Entity]:
-        path = viterbi(log_probs, self._transitions, self._starts)
-        for span in self.tags.find_spans([self.tags.tags[i] for i in path]):
+    def _find_entities(
+        self, text: str, words: Sequence[tuple[int, int]], tags: Sequence[str], log_probs: Array
+    ) -> Iterator[Entity]:
+        for span in self.tags.find_spans(tags):
             start, end = words[span.start][0], words[span.end - 1][1]
             numbers = range(span.start, span.end)
-            probability = float(np.exp(sum(log_probs[n, path[n]] for n in numbers)))
+            probability = float(np.exp(sum(log_probs[n, self.tags.tags.index(tags[n])] for n in numbers)))
             yield Entity(span.type, start, end, text[start:end], probability)
 
     def _divide(self, sentences: Sequence[Sequence[str]]) -> Iterator[SentenceWindow]:

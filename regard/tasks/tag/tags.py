@@ -85,6 +85,10 @@ class TagSet:
             )
         return [numbers[tag] for tag in converted]
 
+    def knows(self, tags: Sequence[str]) -> bool:
+        """Whether the training data has all tags of a sentence."""
+        return {*to_bio(tags, self._scheme)} <= {*self.tags}
+
     def make_targets(self, encoded: EncodedWords, tags: Sequence[str]) -> list[int]:
         """For each token of a sentence: 0, or 1 + the number of the tag of the word that begins with it."""
         targets = [0] * len(encoded.ids)

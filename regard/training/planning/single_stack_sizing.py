@@ -8,7 +8,7 @@ from regard.training.planning.estimate import TrainingEstimate, estimate_trainin
 from regard.training.planning.sizing import SIZE_SETTINGS, SizingInputs, SuggestedSetting
 
 BATCH_TOKENS = 1024
-FINETUNE_LEARNING_RATE, FINETUNE_DROPOUT = 1e-4, 0.1
+FINETUNE_LEARNING_RATE, FINETUNE_DROPOUT, FINETUNE_OUTPUT_FACTOR = 1e-4, 0.1, 5.0
 VOCAB_SIZES = ((100_000, 500), (500_000, 1000), (1_500_000, 2000), (4_000_000, 6000), (20_000_000, 8000))
 """By bytes of training text."""
 MAX_VOCAB_SIZE = 16_000
@@ -78,6 +78,8 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     yield SuggestedSetting("train.batch_tokens", BATCH_TOKENS, "small batches learn faster")
     rate, reason = (FINETUNE_LEARNING_RATE, "fine-tuning") if finetunes else (sizing.learning_rate, "one stack")
     yield SuggestedSetting("train.learning_rate", rate, reason)
+    if finetunes:
+        yield SuggestedSetting("train.output_lr_factor", FINETUNE_OUTPUT_FACTOR, "its output layer is new")
     yield SuggestedSetting("train.warmup", min(1000, steps // 10), f"about {steps:,} steps")
     validate_every = min(2000, max(50, steps // 25))
     yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")

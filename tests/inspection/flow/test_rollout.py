@@ -177,3 +177,22 @@ def test_what_a_token_pays_itself_is_not_dealt_out():
         analysis = attribution.analyze_flow(trace_forward(model, example_of([5, 6, 7, 8], [9, 10, 11])))
     for permuted in analysis.permuted_rollouts:
         assert_close(permuted.encoder, analysis.rollout.encoder)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0, torch.tensor([0.1, 0.2, 0.3, 0.4, 0.7], dtype=torch.double)], ids=str)
+def test_a_residual_is_mixed_row_by_row(ratio):
+    """To the last bit of the weights, whatever the type of the ratio."""
+    weights = torch.rand(5, 5, dtype=torch.double)
+    mixed, measured = rollout.add_residual(weights, ratio), rollout.add_measured_residual(weights, ratio)
+    for i in range(5):
+        r = float(ratio if isinstance(ratio, float) else ratio[i])
+        row = [(1 - r) * (i == j) + r * float(weights[i, j]) for j in range(5)]
+        assert_close(mixed[i], torch.tensor([x / sum(row) for x in row], dtype=torch.double), rtol=1e-14, atol=1e-15)
+        others = sum(float(weights[i, j]) for j in range(5) if j != i)
+        row = [1 - r if i == j else r * float(weights[i, j]) / others for j in range(5)]
+        assert_close(measured[i], torch.tensor(row, dtype=torch.double), rtol=1e-14, atol=1e-15)
+
+
+def test_a_row_of_its_own_diagonal_stays_with_itself():
+    weights = torch.diag(torch.tensor([0.2, 1.0, 0.0], dtype=torch.double))
+    assert torch.equal(rollout.add_measured_residual(weights, 0.4), torch.eye(3, dtype=torch.double))

@@ -131,6 +131,17 @@ def test_the_best_fixed_distance_is_that_of_most_links():
     assert best_offset_accuracy([], "noun to determiner", "encoder") == 0
 
 
+def test_a_distance_is_the_same_wherever_the_words_stand():
+    """Three links of one distance in three places, one of another; the sums of their positions all differ."""
+    pairs = ((1, 0), (6, 5), (9, 8), (2, 5))
+    example = Example(SOURCE, source_links=tuple(Link("determiner-noun", head, other) for head, other in pairs))
+    turned = Example(SOURCE, target_links=tuple(Link("determiner-noun", other, head) for head, other in pairs))
+    for role in ("determiner to noun", "noun to determiner"):
+        assert best_offset_accuracy([example], role, "encoder") == 3 / 4
+    for role in ("determiner to noun", "noun to determiner"):  # what is in the future is not counted
+        assert best_offset_accuracy([turned], role, "decoder") == 1
+
+
 def test_probes_are_random_tokens_twice():
     probes = repeated_random_probes(1000, 5, 11, encoder_decoder=True)
     for probe in probes:

@@ -36,6 +36,18 @@ def test_gates_are_shut_in_their_order_and_a_stage_is_a_tenth(model, examples):
     assert [stage.num_heads for stage in prune_by_gates(model, examples, order, keep=30)] == [30]
 
 
+def test_of_few_heads_each_is_a_stage(examples):
+    """A tenth of less than five heads is none; one goes all the same."""
+    few = model_of(config_of({"kind": "none"}, heads=2, layers=1, pruned=("encoder.0.self.0", "decoder.0.self.1")))
+    heads = [head for site in attention_sites(few) for head in site.heads]
+    for stages in (prune_by_gates(few, examples, heads, keep=3), prune_by_importance(few, examples, keep=3)):
+        assert [stage.num_heads for stage in stages] == [4, 3]
+    six = model_of(config_of({"kind": "none"}, heads=2, layers=1))
+    heads = [head for site in attention_sites(six) for head in site.heads]
+    for stages in (prune_by_gates(six, examples, heads, keep=3), prune_by_importance(six, examples, keep=3)):
+        assert [stage.num_heads for stage in stages] == [6, 5, 4, 3]
+
+
 def test_the_first_stage_has_the_loss_of_the_whole_model(model, examples):
     from regard.data.batch import collate
 

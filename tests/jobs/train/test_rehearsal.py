@@ -98,3 +98,23 @@ def test_where_steps_are_counted_nothing_is_rehearsed(machine: Machine):
     scoring = ScoringRehearsal(machine.score, PAIRS, minutes=None)
     assert not scoring.rehearse_if_due(1.0)
     assert machine.samples == []
+
+
+def test_a_slow_sample_is_checked_once_by_a_larger_one(machine: Machine):
+    scoring = ScoringRehearsal(machine.score, PAIRS, minutes=1e9)
+    assert not scoring.repeat() and not machine.samples, "nothing was rehearsed yet"
+    machine.sentence_seconds = 5 * SECONDS_PER_SENTENCE  # the machine was busy
+    scoring.rehearse_if_due(MARKS[0])
+    slow = scoring.final_seconds
+    machine.sentence_seconds = SECONDS_PER_SENTENCE
+    assert scoring.repeat() and len(machine.samples[1]) > 2 * len(machine.samples[0])
+    assert scoring.final_seconds < slow / 2
+    assert not scoring.repeat() and len(machine.samples) == 2
+
+
+def test_of_two_times_the_shorter_counts(machine: Machine):
+    scoring = ScoringRehearsal(machine.score, PAIRS, minutes=1e9)
+    scoring.rehearse_if_due(MARKS[0])
+    first = scoring.final_seconds
+    machine.sentence_seconds = 5 * SECONDS_PER_SENTENCE
+    assert scoring.repeat() and scoring.final_seconds == first

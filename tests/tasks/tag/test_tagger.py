@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from regard.data.tag_schemes import find_spans, find_valid_spans
 from regard.languages.words import split_words
 from regard.tasks import text_batch
-from regard.tasks.tag.tagger import Tagger
+from regard.tasks.tag.tagger import Tagger, spaced_words
 from regard.tasks.tag.tags import TagSet
 from tests.tasks.conftest import TOKENIZER, WORDS, make_stack, make_wordpiece
 
@@ -40,7 +40,7 @@ def test_a_sentence_alone_is_tagged_as_in_a_batch(stack: str, monkeypatch):
     monkeypatch.setattr(text_batch, "MAX_TOKENS", 31)
     for one, other in zip(tagger.log_probs(SENTENCES[::-1]), together[::-1], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
-    assert tagger.tag([]) == [] and tagger.tag_texts([]) == [] and tagger.tag_texts([""]) == [[]]
+    assert tagger.tag([]) == [] and tagger.tag_texts([]) == [] and tagger.tag_texts([""]) == [("", (), (), ())]
 
 
 def test_the_numbers_are_those_of_the_model_at_first_tokens():
@@ -74,9 +74,9 @@ def test_plain_tags_are_the_best_of_each_word():
     tagger = make_tagger(PLAIN)
     best = [[PLAIN.tags[i] for i in log_probs.argmax(1)] for log_probs in tagger.log_probs(SENTENCES)]
     assert tagger.tag(SENTENCES) == best
-    (words,) = tagger.tag_texts(["the kings sleep."])
-    assert [word.text for word in words] == ["the", "kings", "sleep", "."]
-    assert [word.type for word in words] == tagger.tag([["the", "kings", "sleep", "."]])[0]
+    (tagged,) = tagger.tag_texts(["the kings sleep."])
+    assert [word.text for word in tagged.entities] == list(tagged.words) == ["the", "kings", "sleep", "."]
+    assert [word.type for word in tagged.entities] == list(tagged.tags) == tagger.tag([tagged.words])[0]
     assert tagger.tag([["", "the"]])[0][0] == "NOUN"  # the most frequent one
 
 
@@ -84,7 +84,9 @@ def test_plain_tags_are_the_best_of_each_word():
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=31), max_size=3))
 def test_entities_stand_at_their_characters(texts: list[str]):
     texts = [f"the kings {text} sleep, été Paris." for text in texts]
-    for text, entities in zip(texts, SHARED.tag_texts(texts), strict=True):
+    for text, tagged in zip(texts, SHARED.tag_texts(texts), strict=True):
+        entities = tagged.entities
+        assert tagged.text == text
         for entity in entities:
             assert text[entity.start : entity.end] == entity.text == entity.text.strip() != ""
             assert entity.type in ("x", "y") and 0 < entity.probability <= 1
@@ -92,6 +94,7 @@ def test_entities_stand_at_their_characters(texts: list[str]):
         assert ends == sorted(ends)
         words = split_words(text)
         (tags,), (log_probs,) = SHARED.tag([words]), SHARED.log_probs([words])
+        assert (tagged.words, tagged.tags) == (tuple(words), tuple(tags))
         spans = find_spans(tags)
         assert [entity.type for entity in entities] == [span.type for span in spans]
         for entity, span in zip(entities, spans, strict=True):
@@ -99,6 +102,13 @@ def test_entities_stand_at_their_characters(texts: list[str]):
             numbers = range(span.start, span.end)
             expected = np.prod([np.exp(log_probs[n, BIO.tags.index(tags[n])]) for n in numbers])
             assert entity.probability == pytest.approx(expected)
+
+
+def test_words_between_blanks_are_words_as_they_are():
+    text = " don't\u00a0stop:  U.S.\t"
+    (tagged,) = SHARED.tag_texts([text], spaced_words)
+    assert tagged.words == tuple(text.split()) == ("don't", "stop:", "U.S.")
+    assert list(tagged.tags) == SHARED.tag([text.split()])[0]
 
 
 @pytest.mark.parametrize("max_length", [7, 13])

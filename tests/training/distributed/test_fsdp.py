@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from regard.training.loss import LossModule
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 from regard.config import TrainConfig
 from regard.model.weights import tensors_of
 from regard.run import Run
+from regard.tasks.translate.loss import TranslationLoss
 from regard.training.checkpoint import TrainingState
 from regard.training.distributed.fsdp import FSDPCheckpoints, FSDPProcess, local_shard
 from regard.training.ema import build_ema
@@ -30,14 +30,14 @@ def process() -> Iterator[FSDPProcess]:
         process.close()
 
 
-def gradients(loss_module: LossModule) -> dict[str, torch.Tensor | None]:
+def gradients(loss_module: TranslationLoss) -> dict[str, torch.Tensor | None]:
     found = {name: p.grad for name, p in loss_module.model.named_parameters()}
     return {name: g.full_tensor() if isinstance(g, DTensor) else g for name, g in found.items()}
 
 
 def test_a_sharded_copy_computes_what_the_whole_model_does(process: FSDPProcess):
     whole = make_loss_module()
-    sharded = LossModule(process.shard_model(whole.model), 0.1)
+    sharded = TranslationLoss(process.shard_model(whole.model), 0.1)
     assert not any(isinstance(p, DTensor) for p in whole.model.parameters())
     layers = [*sharded.model.encoder.layers, *sharded.model.decoder.layers]
     assert len(layers) == 4 and all(isinstance(module, FSDPModule) for module in (*layers, sharded.model))

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from regard.metrics import PairedTestResult
 from regard.run import Run, write_text
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
-from regard.tuning.analysis.curves import CurvePoint, LogCurves, curve_unit, read_log_curves
+from regard.tuning.analysis.curves import (
+    CurvePoint,
+    LogCurves,
+    LossCurve,
+    curve_unit,
+    find_turning_point,
+    read_log_curves,
+)
 from regard.tuning.analysis.effects import (
     MAX_DISCRETE_VALUES,
     EffectTest,
@@ -163,6 +171,50 @@ def test_a_cheaper_trial_is_recommended_where_it_is_clearly_cheaper():
     fast = recommendation(priced(1, 30.0, 10, 0.01), priced(2, 29.996, 10, 0.002))
     assert "For speed, choose set 2, the fastest to translate: dev BLEU 29.996, no worse" in fast
     assert "2.0 ms to translate a sentence" in fast
+
+
+@pytest.mark.parametrize(("parameters", "smaller"), [(8_999_999, True), (9_000_000, False), (10_000_000, False)])
+def test_clearly_cheaper_is_below_nine_tenths(parameters: int, smaller: bool):
+    text = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, parameters))
+    assert ("For size, choose set 2" in text) == smaller == ("No trial is clearly smaller" not in text)
+
+
+def test_a_trial_that_is_as_good_is_recommended_before_one_that_is_worse():
+    """Of three, the second is not significantly worse than the best, and the third is the cheapest."""
+    rows = priced(1, 30.0, 10_000_000, 0.01), priced(2, 29.5, 8_000_000, 0.02), priced(3, 20.0, 1_000_000, 0.0095)
+    tests = {n: PairedTestResult("BLEU", 29.0, p, "s", -1.0) for n, p in ((2, 0.6), (3, 0.0001))}
+    text = recommend_trials(replace(analysis_of(*rows), tests=tests))
+    assert "For size, choose set 2: dev BLEU 29.500, no significant difference in" in text
+    assert "No trial is clearly faster, so choose it for speed as well." in text
+    assert recommend_trials(analysis_of(rows[0])).count("choose") == 1, "one trial is the only choice"
+    unknown = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 9_900_000, 0.01))
+    assert "speed" not in unknown, "the time of the best one is not known"
+
+
+@pytest.mark.parametrize(
+    ("dev", "train", "turn"),
+    [
+        ([1.0, 0.0, 0.03], [3.0, 2.0, 1.0], (20.0, 0.03)),
+        ([1.0, 0.0, 0.02], [3.0, 2.0, 1.0], None),  # a rise that is too small
+        ([1.0, 0.0, 0.03], [3.0, 2.0, 2.0], None),  # the training loss does not fall
+        ([0.0, 0.03], [2.0, 1.0], None),  # two validations are too few
+        ([1.0, 0.5, 0.25], [3.0, 2.0, 1.0], None),  # the last is the lowest
+        ([0.0, 0.5, 0.25, 0.125], [4.0, 3.0, 2.0, 1.0], (10.0, 0.125)),
+    ],
+)
+def test_a_loss_turns_where_dev_rises_while_training_falls(dev: list[float], train: list[float], turn):
+    curve = LossCurve([10.0 * (n + 1) for n in range(len(dev))], train, dev)
+    assert find_turning_point(curve) == (pytest.approx(turn) if turn else None)
+
+
+def test_numbers_of_many_values_confound_where_their_means_differ():
+    def rows(shift: float, count: int) -> list[TrialResult]:
+        return trials(*((1.0, {"a": a, "b": n / 16 + shift * a}) for n in range(count) for a in (0, 1)))
+
+    assert find_confounders(rows(0.0, 8), "a", 0, 1) == [], "the same numbers on both sides"
+    assert find_confounders(rows(5.0, 8), "a", 0, 1) == ["b"], "others on the other side"
+    apart = trials(*((1.0, {"a": n > 3, "b": n / 16}) for n in range(7)))
+    assert find_confounders(apart, "a", True, False) == ["b"]
 
 
 def test_trials_are_ranked_by_their_metric():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from lxml import html
 
+from regard import config as settings
 from regard.tuning.analysis.evidence import analyze_study
 from regard.tuning.pages.parameter_charts import format_cell
 from regard.tuning.pages.study import StudyPage, _pruned_reason
@@ -120,3 +121,11 @@ def test_of_two_seeds_the_mean_and_both_are_shown(tmp_path):
     for row, one in zip(rows, page.ranking, strict=True):
         assert dict(row)["seeds"] == " ".join(f"{value:.2f}" for value in one.values)
         assert float(dict(row)["mean BLEU"]) == pytest.approx(sum(one.values) / 2, abs=0.01)
+
+
+def test_settings_of_all_trials_are_those_that_were_set(page: StudyPage):
+    shown = page._shared_settings()
+    config = page.study.trial_base_config()
+    values = settings.flatten(config.model_dump(mode="json"))
+    assert shown == {name: format_cell(values[name]) for name in settings.explicit_settings(config)}
+    assert len(shown) < len(values) / 2

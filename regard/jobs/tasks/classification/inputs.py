@@ -8,7 +8,7 @@ from regard.errors import FormatError
 from regard.jobs.translate.stream import read_chunks
 from regard.run import Run
 from regard.tasks.classify.classifier import Classification, Classifier
-from regard.tasks.classify.examples import SEPARATOR
+from regard.tasks.stored_parts import SEPARATOR
 from regard.tasks.text_forward import InputText
 
 CHUNK_LINES = 1024

@@ -70,7 +70,6 @@ class ClassifyTask(SingleTextTask):
     unit: str = "text"
     target: str = "class"
     main_score: str = "accuracy"
-    ability: str = "classify texts"
 
     def write_texts(self, run: Run, config: Config) -> None:
         prepare.write_texts(run, config)

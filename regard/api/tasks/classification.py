@@ -8,7 +8,7 @@ from regard.api.arguments import AnyPath
 from regard.api.runs import TrainedRun, open_run
 from regard.errors import ConfigError
 from regard.jobs.tasks.classification.inputs import ClassifiedLine, classifies_pairs, classify_lines
-from regard.jobs.tasks.classification.task import TASK
+from regard.jobs.tasks.open_predictor import open_predictor
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.classify.classifier import Classification, Classifier
@@ -68,7 +68,7 @@ def load_model(run: AnyPath, device: str = "auto", quantize: str = "none") -> Cl
     """The classifier of a run, with its best weights so far."""
     if quantize != "none":
         raise ConfigError(f"quantize={quantize}: is for translators; leave it out")
-    return ClassificationModel(open_run(run), TASK.load_predictor(Path(run), device))
+    return ClassificationModel(open_run(run), open_predictor(Path(run), "classify", device))
 
 
 def classify_stream(

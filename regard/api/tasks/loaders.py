@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from regard.errors import RunError
 from regard.run import Run, open_run
 
 MODULES = {
     "translate": ("regard.api.models", "load_translator"),
-    "classify": ("regard.api.classification", "load_model"),
+    "classify": ("regard.api.tasks.classification", "load_model"),
 }
 """Imported when they are needed: opening a run of one task loads nothing of the others."""
 
@@ -18,6 +19,9 @@ Loader = Callable[[Any, str, str], Any]
 
 def find_loader(run: Run) -> Loader:
     """What opens the model of a run."""
-    module, name = MODULES[open_run(run.folder).load_config().task]
+    task = open_run(run.folder).load_config().task
+    if task not in MODULES:
+        raise RunError(f"{run.folder}: was trained with --task {task}; expected one of {', '.join(MODULES)}")
+    module, name = MODULES[task]
     loader: Loader = getattr(importlib.import_module(module), name)
     return loader

@@ -1,0 +1,1 @@
+"""Tagging as a task."""

@@ -1,0 +1,163 @@
+"""The scores of a tagger on tagged sentences, beside those of cheap opponents."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from regard.baselines import TAG_OPPONENTS, OpponentPredictions, OpponentResult, compare_tags, predict_by_opponents
+from regard.baselines.scoring import Answer, tag_scoring
+from regard.data.store import Array
+from regard.data.tag_schemes import PLAIN, TaggedSpan, TagScheme, detect_scheme, find_spans, to_bio
+from regard.formats.labeled import TaggedSentence
+from regard.metrics import Score
+from regard.metrics.labels import SPAN_MEASURES
+from regard.tasks.tag.tagger import Tagger
+
+Value = TypeVar("Value")
+
+
+class TypeScores(NamedTuple):
+    """How well the spans of one type are found; of plain tags, the words of one tag."""
+
+    type: str
+    precision: float
+    recall: float
+    f1: float
+    gold: int
+    predicted: int
+
+
+@dataclass(frozen=True)
+class SentencePrediction:
+    """A sentence, its tags, and what was predicted."""
+
+    sentence: TaggedSentence
+    tags: tuple[str, ...]
+    missing: tuple[TaggedSpan, ...]
+    """Gold spans that were not predicted; of plain tags, words."""
+    wrong: tuple[TaggedSpan, ...]
+    """Predicted spans that are not in gold."""
+
+    @property
+    def num_errors(self) -> int:
+        """A wrong span in place of a missing one is one error."""
+        return max(len(self.missing), len(self.wrong))
+
+    def describe(self, spans: Sequence[TaggedSpan]) -> str:
+        """The words of spans with their types."""
+        words = self.sentence.words
+        return "; ".join(f"{' '.join(words[span.start : span.end])} ({span.type})" for span in spans)
+
+
+@dataclass(frozen=True)
+class TaggingEvaluation:
+    """The scores of a tagger on a set of sentences."""
+
+    scores: dict[str, Score]
+    loss: float | None
+    """Nats per word that has tokens; None where a sentence has a tag that the tagger does not know."""
+    sentences: tuple[SentencePrediction, ...]
+    types: tuple[TypeScores, ...]
+    """In alphabetical order."""
+    opponents: tuple[OpponentResult, ...] = ()
+
+
+def evaluate_tagger(
+    tagger: Tagger, sentences: Sequence[TaggedSentence], opponents: OpponentPredictions | None = None
+) -> TaggingEvaluation:
+    """Tag sentences, and score the tags; with opponents, also theirs, and paired tests."""
+    log_probs = tagger.log_probs([sentence.words for sentence in sentences])
+    predicted = [tuple(tagger.decode(one)) for one in log_probs]
+    scheme = detect_scheme(sentence.tags for sentence in sentences)
+    gold = unify_tags([sentence.tags for sentence in sentences], scheme)
+    results = []
+    if opponents is not None:
+        answers = {name: unify_tags(tags, scheme) for name, tags in opponents.answers.items()}
+        results = compare_tags(gold, predicted, replace(opponents, answers=answers))
+    predictions = tuple(
+        compare_spans(sentence, tags, gold_tags, scheme)
+        for sentence, tags, gold_tags in zip(sentences, predicted, gold, strict=True)
+    )
+    return TaggingEvaluation(
+        score_tags(gold, predicted),
+        _mean_loss(log_probs, sentences, tagger),
+        predictions,
+        score_types(gold, predicted, scheme),
+        tuple(replace(r, scores=_name(r.scores, scheme), tests=_select(r.tests, scheme)) for r in results),
+    )
+
+
+def score_tags(gold: Sequence[Answer], predicted: Sequence[Answer]) -> dict[str, Score]:
+    """Precision, recall and F1 of spans; where tags are plain, the accuracy over words."""
+    return _name(tag_scoring(gold).score(predicted).scores, detect_scheme(gold))
+
+
+def unify_tags(sentences: Sequence[Answer], scheme: TagScheme) -> list[Answer]:
+    """Tags of another scheme as BIO, which a tagger predicts; BIO itself stays as it is, with what breaks it."""
+    if scheme.name in ("BIO", PLAIN):
+        return list(sentences)
+    return [tuple(to_bio(tags, scheme)) for tags in sentences]
+
+
+def score_types(gold: Sequence[Answer], predicted: Sequence[Answer], scheme: TagScheme) -> tuple[TypeScores, ...]:
+    """The scores of each type of spans that occurs in gold or in the predictions."""
+    right: Counter[str] = Counter()
+    in_gold: Counter[str] = Counter()
+    in_predicted: Counter[str] = Counter()
+    for tags, other_tags in zip(gold, predicted, strict=True):
+        spans, other_spans = _find_spans(tags, scheme), _find_spans(other_tags, scheme)
+        in_gold.update(span.type for span in spans)
+        in_predicted.update(span.type for span in other_spans)
+        right.update(span.type for span in {*spans} & {*other_spans})
+    rows = []
+    for name in sorted(in_gold | in_predicted):
+        sums = np.array([right[name], in_gold[name], in_predicted[name]], dtype=np.float64)
+        precision, recall, f1 = (float(SPAN_MEASURES[key][1](sums)) for key in ("precision", "recall", "f1"))
+        rows.append(TypeScores(name, precision, recall, f1, in_gold[name], in_predicted[name]))
+    return tuple(rows)
+
+
+def compare_spans(sentence: TaggedSentence, tags: Answer, gold_tags: Answer, scheme: TagScheme) -> SentencePrediction:
+    """What the predicted tags of a sentence miss, and what they have in excess."""
+    gold, predicted = _find_spans(gold_tags, scheme), _find_spans(tags, scheme)
+    missing = tuple(span for span in gold if span not in predicted)
+    return SentencePrediction(sentence, tags, missing, tuple(span for span in predicted if span not in gold))
+
+
+def predict_opponents(training: Sequence[TaggedSentence], sentences: Sequence[TaggedSentence]) -> OpponentPredictions:
+    """What cheap opponents predict that were fitted on training sentences."""
+    return predict_by_opponents(TAG_OPPONENTS, training, sentences)
+
+
+def _find_spans(tags: Answer, scheme: TagScheme) -> list[TaggedSpan]:
+    if scheme.name == PLAIN:
+        return [TaggedSpan(tag, i, i + 1) for i, tag in enumerate(tags)]
+    return find_spans(tags)
+
+
+def _name(scores: Mapping[str, Score], scheme: TagScheme) -> dict[str, Score]:
+    """The scores by their names: of plain tags, F1, precision and recall are all the accuracy."""
+    named = _select(scores, scheme)
+    return {"accuracy": replace(named["accuracy"], name="accuracy")} if "accuracy" in named else named
+
+
+def _select(values: Mapping[str, Value], scheme: TagScheme) -> dict[str, Value]:
+    """What belongs to measures, under the name of the accuracy where tags are plain."""
+    if scheme.name != PLAIN:
+        return dict(values)
+    return {"accuracy": values["f1"]} if "f1" in values else {}
+
+
+def _mean_loss(log_probs: Sequence[Array], sentences: Sequence[TaggedSentence], tagger: Tagger) -> float | None:
+    """The mean over words that have tokens: of the others the model has read nothing."""
+    tags = tagger.tags
+    if not all(tags.knows(sentence.tags) for sentence in sentences):
+        return None
+    losses = []
+    for rows, sentence in zip(log_probs, sentences, strict=True):
+        values = rows[np.arange(len(rows)), tags.encode(sentence.tags)]
+        losses += (-values[np.isfinite(rows).all(axis=1)]).tolist()
+    return float(np.mean(losses)) if losses else None

@@ -1,0 +1,131 @@
+"""Tagging behind the protocol of a task."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.baselines import OpponentPredictions
+from regard.config import Config
+from regard.data.batch import Collator
+from regard.data.store import Corpus, IdRow
+from regard.data.tag_schemes import detect_scheme
+from regard.data.text_tokenizer import TextTokenizer
+from regard.formats import Pair
+from regard.jobs.tasks.opponents import read_opponents
+from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
+from regard.jobs.tasks.tagging import prepare
+from regard.jobs.tasks.tagging.evaluation import (
+    TaggingEvaluation,
+    evaluate_tagger,
+    predict_opponents,
+    score_tags,
+    unify_tags,
+)
+from regard.jobs.tasks.tagging.files import write_tagging
+from regard.run import Run
+from regard.tasks.loss import LossModule
+from regard.tasks.tag.collator import TagCollator
+from regard.tasks.tag.examples import restore_sentence, restore_tags
+from regard.tasks.tag.loss import TaggingLoss
+from regard.tasks.tag.tagger import Tagger
+from regard.tasks.tag.tags import TagSet
+from regard.tasks.text_forward import SingleStack
+from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
+from regard.training.planning.sizing import SizingInputs, SuggestedSetting
+from regard.training.validate import DevPredictions, DevPredictor
+
+
+@dataclass(frozen=True)
+class DevTags:
+    """Predictions for all dev sentences, scored by F1, or by accuracy where tags are plain."""
+
+    tagger: Tagger
+    dev: Corpus
+
+    def __call__(self) -> DevPredictions:
+        sentences = [restore_sentence(pair) for pair in self.dev.pairs()]
+        gold = [sentence.tags for sentence in sentences]
+        predicted = [tuple(tags) for tags in self.tagger.tag([sentence.words for sentence in sentences])]
+        scores = score_tags(unify_tags(gold, detect_scheme(gold)), predicted)
+        return DevPredictions(next(iter(scores.values())), None, len(sentences))
+
+
+@dataclass(frozen=True)
+class TagTask(SingleTextTask):
+    """The words of a sentence -> a tag for each, by an encoder or a decoder."""
+
+    name: str = "tag"
+    example: str = "sentence"
+    unit: str = "word"
+    target: str = "tag"
+    main_score: str = "f1"
+
+    def write_texts(self, run: Run, config: Config) -> None:
+        prepare.write_texts(run, config)
+
+    def learn_labels(self, targets: Iterable[str]) -> TagSet:
+        return TagSet.of(map(restore_tags, targets))
+
+    def read_labels(self, run: Run) -> TagSet:
+        run.verify(run.labels)
+        return run.read_json(run.labels, TagSet)
+
+    def encode(
+        self, pairs: Sequence[Pair], tokenizer: TextTokenizer, labels: TagSet, config: Config
+    ) -> Iterator[IdRow]:
+        """Words beyond the maximum length are no targets."""
+        sentences = [restore_sentence(pair) for pair in pairs]
+        rows = tokenizer.encode_words([sentence.words for sentence in sentences], config.data.max_length)
+        for encoded, sentence in zip(rows, sentences, strict=True):
+            yield encoded.ids, labels.make_targets(encoded, sentence.tags)
+
+    def count_outputs(self, tokenizer: TextTokenizer, labels: TagSet) -> int:
+        return len(labels.tags)
+
+    def pooling(self, config: Config) -> None:
+        return None
+
+    def targets_per_text(self, data: SingleTextData) -> float:
+        return int(np.count_nonzero(data.train.target_ids.values)) / len(data.train)
+
+    def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
+        return suggest_single_stack(inputs, config, LABEL_SIZING)
+
+    def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
+        return TagCollator(data.tokenizer)
+
+    def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+        return TaggingLoss(model, config.train.label_smoothing, padding_free)
+
+    def baseline_loss(self, config: Config, data: SingleTextData) -> float:
+        return float(data.labels.entropy)
+
+    def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: TagSet, config: Config) -> Tagger:
+        return Tagger(model, tokenizer, labels, config.data.max_length)
+
+    def build_dev_predictor(self, predictor: Tagger, config: Config, data: SingleTextData) -> DevPredictor:
+        return DevTags(predictor, data.dev)
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [f"regard tag {folder} < text", f"regard evaluate {folder} test.conll"]
+
+    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
+        return predict_opponents(*([restore_sentence(pair) for pair in side] for side in (training, pairs)))
+
+    def evaluate(self, run: Run, predictor: Tagger, pairs: Sequence[Pair], set_name: str = "") -> TaggingEvaluation:
+        opponents = read_opponents(run, set_name) if set_name else None
+        return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)
+
+    def write_scores(self, run: Run, name: str, evaluation: TaggingEvaluation, files: Sequence[str] = ()) -> None:
+        write_tagging(run, name, evaluation, files)
+
+    def write_report(
+        self, run: Run, predictor: Tagger, evaluation: TaggingEvaluation, set_name: str, epochs: float
+    ) -> None:
+        from regard.jobs.tasks.tagging.report import write_report  # draws
+
+        write_report(run, evaluation, set_name, epochs)
+
+
+TASK = TagTask()
