@@ -5,6 +5,8 @@ from pathlib import Path
 
 WORDS = {"neg": ("awful", "dull", "poor"), "pos": ("fine", "great", "lovely", "superb")}
 NOUNS = ("film", "book", "song", "meal", "room", "play", "walk")
+NOISE = 0.1
+"""Fraction of wrong labels, so that no classifier is certain."""
 
 
 def write_reviews(path: Path, count: int, seed: int) -> None:
@@ -13,5 +15,8 @@ def write_reviews(path: Path, count: int, seed: int) -> None:
     rows = ["text,label"]
     for number in range(count):
         label = generator.choice(["neg", "pos", "pos"])
-        rows.append(f"the {generator.choice(NOUNS)} {seed}{number} was {generator.choice(WORDS[label])},{label}")
+        word = generator.choice(WORDS[label])
+        if generator.random() < NOISE:
+            label = "neg" if label == "pos" else "pos"
+        rows.append(f"the {generator.choice(NOUNS)} {seed}{number} was {word},{label}")
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
