@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
     from regard.api.studies import write_report as write_report
-    from regard.api.tagging import tag_stream as tag_stream
+    from regard.api.tasks.classification import ClassificationModel as ClassificationModel
+    from regard.api.tasks.classification import classify_stream as classify_stream
+    from regard.api.tasks.tagging import tag_stream as tag_stream
     from regard.api.training import demo as demo
     from regard.api.training import train as train
     from regard.api.training import training_events as training_events
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
+    from regard.tasks.classify.classifier import Classification as Classification
     from regard.tasks.tag.tagger import Entity as Entity
     from regard.tasks.tag.tagger import TaggedText as TaggedText
     from regard.tasks.translate.translator import Translation as Translation
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "regard.api.attention": ("SentenceAttention",),
+    "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
     "regard.api.corpora": ("corpus", "doctor"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
@@ -89,7 +93,7 @@ _MODULES = {
     "regard.api.runs": ("TrainedRun", "open_run"),
     "regard.api.scoring": ("compare", "compare_predictions", "evaluate"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
-    "regard.api.tagging": ("tag_stream",),
+    "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
     "regard.api.translation": ("translate_file", "translate_stream"),
     "regard.data.doctor": ("Diagnosis",),
@@ -120,6 +124,7 @@ _MODULES = {
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
+    "regard.tasks.classify.classifier": ("Classification",),
     "regard.tasks.tag.tagger": ("Entity", "TaggedText"),
     "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),

@@ -3,6 +3,7 @@
 import os
 import runpy
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 import torch
 
+from regard.config import parse_assignments
 from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
 from regard.formats.registry import FORMATS
+from tests.reviews import write_reviews
 
 HERE = Path(__file__).parent
 EXAMPLE_PLUGIN = HERE.parent / "examples" / "plugin.py"
@@ -29,6 +32,28 @@ def _one_seed() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)  # tests run side by side
+
+
+@pytest.fixture(scope="session")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """train.csv, dev.csv and test.csv: texts whose label is that of one of their words."""
+    folder = tmp_path_factory.mktemp("reviews")
+    for name, count in (("train", 311), ("dev", 31), ("test", 37)):
+        write_reviews(folder / f"{name}.csv", count, seed=count)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def classifier(reviews: Path) -> Path:
+    """A run that has learned to classify reviews; no test writes here but evaluate."""
+    import regard
+    from tests.jobs.conftest import TINY
+
+    sets = {name: reviews / f"{name}.csv" for name in ("dev", "test")}
+    options = {"task": "classify", "steps": 41, "settings": parse_assignments([*TINY, "train.learning_rate=0.01"])}
+    with warnings.catch_warnings(action="ignore"):
+        regard.train(reviews / "train.csv", out=reviews / "runs" / "reviews", **sets, **options)
+    return reviews / "runs" / "reviews"
 
 
 @pytest.fixture

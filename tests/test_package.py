@@ -63,6 +63,8 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "HeadTable": lambda: regard.HeadTable.as_table,
         "Inspection": lambda: regard.Inspection.write,
         "LabelComparison": lambda: regard.LabelComparison.as_dict,
+        "Classification": lambda: regard.Classification(("pos",), 0.7, {"neg": 0.3, "pos": 0.7}),
+        "ClassificationModel": lambda: regard.ClassificationModel.classify,
         "Note": lambda: regard.Note("text"),
         "Pair": lambda: regard.Pair("a dog", "un chien"),
         "PruneResult": lambda: regard.PruneResult.curve_table,
@@ -85,6 +87,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "TranslationModel": lambda: regard.load("runs/mine"),
         "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
+        "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
         "compare_predictions": lambda: refuse(
             lambda: regard.compare_predictions("text.txt", on=(), task="tag"), "no test texts"

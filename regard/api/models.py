@@ -3,11 +3,12 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from regard.api.arguments import AnyPath
 from regard.api.attention import SentenceAttention, trace_attention
 from regard.api.runs import TrainedRun, open_run
+from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.files import resolve
@@ -217,15 +218,21 @@ class EncoderModel:
         return f"<EncoderModel {self.run.folder}, {count_parameters(self.embedder.model):,} parameters>"
 
 
-def load(run: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
-    """The translator of a run, with its best weights so far.
+def load(run: AnyPath, device: str = "auto", quantize: str = "none") -> Any:
+    """The model of a run, with its best weights so far: what it can do depends on the task that it was trained for.
 
     >>> model = regard.load("runs/mine")
     >>> isinstance(model.translate("I love dogs."), str)
     True
 
-    `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and nearly as good.
+    A translator is a `TranslationModel`, a classifier a `ClassificationModel`. `device` is auto, cpu, cuda …;
+    `quantize="int8"` is faster on a CPU and nearly as good (translators only).
     """
+    return find_loader(Run(Path(run)))(run, device, quantize)
+
+
+def load_translator(run: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
+    """The translator of a run."""
     translator = loading.load(Path(run), device, quantize)
     return TranslationModel(open_run(run), translator)
 

@@ -3,13 +3,14 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard import run as runs
 from regard.api.arguments import AnyPath
 from regard.config import Config
 from regard.jobs.evaluate import read_scores, scored_sets, tabulate_scores
 from regard.jobs.report import draw_curves, tabulate_curves
+from regard.jobs.tasks.registry import task_of
 from regard.metrics import Score
 from regard.report import Chart, DefinitionList, Figure, PagePart, Paragraph, Table, TableView, Value, render_fragment
 from regard.training import log
@@ -18,7 +19,7 @@ from regard.training.validate import Validation
 from regard.tuning.measure import count_parameters
 
 if TYPE_CHECKING:
-    from regard.api.models import EncoderModel, TranslationModel
+    from regard.api.models import EncoderModel
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +72,7 @@ class TrainedRun(os.PathLike[str]):
         """report.html, which exists once training has ended."""
         return self._run.report
 
-    def load(self, device: str = "auto", quantize: str = "none") -> "TranslationModel":
+    def load(self, device: str = "auto", quantize: str = "none") -> Any:
         """The trained model; see `regard.load`."""
         from regard.api.models import load
 
@@ -84,11 +85,9 @@ class TrainedRun(os.PathLike[str]):
         return load_encoder(self, device)
 
     def describe(self) -> str:
-        """The folder, the languages, the step, and whether training has ended."""
+        """The folder, what it was trained for, the step, and whether training has ended."""
         state = "finished" if self.finished else "not finished"
-        data = self.config.data
-        languages = f"{data.source or 'source'} → {data.target or 'target'}"
-        return f"{self.folder}: {languages}, step {self.step:,}, {state}"
+        return f"{self.folder}: {task_of(self.config).describe_data(self.config)}, step {self.step:,}, {state}"
 
     def __str__(self) -> str:
         return str(self.folder)

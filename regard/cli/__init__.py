@@ -13,6 +13,7 @@ import typer
 
 from regard.cli import (
     bench,
+    classify,
     compare,
     completion,
     convert,
@@ -43,7 +44,7 @@ from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (demo.demo, train.train, estimate.estimate),
-    "Use": (translate.translate, tag.tag, evaluate.evaluate, compare.compare),
+    "Use": (translate.translate, classify.classify, tag.tag, evaluate.evaluate, compare.compare),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Studies": (tune.tune, report.report),
     "Data": (doctor.doctor, corpus.corpus),

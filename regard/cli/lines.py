@@ -9,6 +9,8 @@ from typing import IO
 
 from regard.errors import FormatError
 
+LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a result is one line
+
 
 def read_input(file: Path | None) -> Iterator[str]:
     """The lines of a file, or of standard input."""

@@ -45,7 +45,7 @@ def tag(
 
     Read more: `regard train --help` and docs/howto/check_labels.md.
     """
-    from regard.api.tagging import tag_stream
+    from regard.api.tasks.tagging import tag_stream
 
     if as_json and as_xml:
         raise ConfigError("--json and --xml are two formats; choose one of them")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli import output
-from regard.cli.lines import open_output, read_input
+from regard.cli.lines import LINE_ENDS, open_output, read_input
 from regard.cli.options import (
     ADVANCED,
     ALPHA,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate.translator import Translation
 
-LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a translation is one line
 NBEST = option(
     SEARCH,
     "NUMBER",

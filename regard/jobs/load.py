@@ -44,13 +44,10 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no validated weights yet, so it cannot translate. "
             f"Continue training with `regard train --resume {run.folder}`."
         )
-    if config.model.architecture == "decoder":
-        raise RunError(f"{run.folder}: is a language model, which generates text and cannot translate.")
     if config.model.architecture != "encoder-decoder":
-        raise RunError(
-            f"{run.folder}: is an encoder-only model, which cannot translate. Embed text with it: "
-            f"regard.load_encoder({str(folder)!r}).embed([…])"
-        )
+        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which translating does without
+
+        raise refuse_run(run, config, "translate")
     with stage(f"loading {run.folder.name}"):
         tokenizers = load_tokenizers(run, config)
         sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)
@@ -68,6 +65,10 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     config = run.load_config()
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
+    if not run.tokenizer_json.exists():  # trained here, and not for embeddings
+        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which embedding does without
+
+        raise refuse_run(run, config, "embed text")
     with stage(f"loading {run.folder.name}"):
         tokenizer = WordPiece(run.read_bytes(run.tokenizer_json))
         _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)

@@ -31,6 +31,7 @@ from regard.inspection.pruning.order import (
 )
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
+from regard.jobs.tasks.refusal import is_trained_for_task, refuse_run
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu
@@ -359,8 +360,12 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
-    if config.model.architecture != "encoder-decoder":
-        raise RunError(
-            f"{folder}: is a model with {'an' if config.model.architecture == 'encoder' else 'a'} "
-            f"{config.model.architecture} only; pruning is measured in BLEU and needs a translation model"
-        )
+    if config.model.architecture == "encoder-decoder":
+        return
+    if is_trained_for_task(config):
+        raise refuse_run(Run(folder), config, "be pruned: pruning is measured in BLEU")
+    article = "an" if config.model.architecture == "encoder" else "a"
+    raise RunError(
+        f"{folder}: is a model with {article} {config.model.architecture} only; pruning is measured in BLEU and needs "
+        f"a translation model"
+    )

@@ -5,6 +5,7 @@ from typing import Any
 
 from regard.config import Config
 from regard.errors import RunError
+from regard.jobs.tasks.refusal import is_trained_for_task
 from regard.jobs.tasks.registry import MODULES, get_task
 from regard.run import open_run
 
@@ -22,7 +23,7 @@ def open_predictor(folder: Path, task: str, device: str) -> Any:
 
 def _describe_other(folder: Path, config: Config, task: str) -> str:
     """What the run is, and which command fits it."""
-    if config.task == "translate" and config.model.architecture in IMPORTED:
+    if not is_trained_for_task(config):
         model = IMPORTED[config.model.architecture]
         return f"is {model} without a task; fine-tune it with `regard train FILES --task {task} --from {folder}`"
     trained = f"was trained with --task {config.task}, not --task {task}"

@@ -211,6 +211,9 @@ class SingleTextTask(ABC):
             model = model.to(pick_device(device)).eval()
         return self.finish_predictor(self.make_predictor(model, tokenizer, labels, config), run)
 
+    def describe_data(self, config: Config) -> str:
+        return f"{self.example} → {self.target}"
+
     def calibrate(self, run: Run, predictor: Any, data: SingleTextData) -> None:
         """Nothing to fit, unless a subclass has something."""
         return

@@ -153,6 +153,10 @@ class Task(Protocol):
         """Write report.html of a run that has trained for this many epochs."""
         ...
 
+    def describe_data(self, config: Config) -> str:
+        """What is predicted from what, in a few words: en → fr, text → class."""
+        ...
+
     def next_commands(self, folder: str) -> list[str]:
         """Commands that use a run."""
         ...

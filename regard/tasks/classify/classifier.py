@@ -19,7 +19,7 @@ REJECTED = "?"
 DEFAULT_THRESHOLD = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Classification:
     """The label of a text; where texts may have several, any number of them."""
 
@@ -32,6 +32,16 @@ class Classification:
     def label(self) -> str:
         """The label; several are joined by commas."""
         return ", ".join(self.labels)
+
+    def __repr__(self) -> str:
+        return f"<Classification {self.label or 'without a label'}, {self.probability:.1%}>"
+
+    def _repr_html_(self) -> str:
+        from regard.report import Table, TableView, render_fragment  # with all that draws
+
+        by_probability = sorted(self.probabilities.items(), key=lambda item: -item[1])
+        rows = Table.from_rows({"label": label, "probability": value} for label, value in by_probability)
+        return render_fragment([TableView(rows, caption=repr(self).strip("<>"))])
 
 
 class LabelChoice(Protocol):

@@ -157,6 +157,9 @@ class TranslateTask:
 
         write_report(run, run.load_config(), predictor, evaluation, set_name, epochs)
 
+    def describe_data(self, config: Config) -> str:
+        return f"{config.data.source or 'source'} → {config.data.target or 'target'}"
+
     def next_commands(self, folder: str) -> list[str]:
         return [f"regard translate {folder} < text", f'regard look {folder} "a sentence" --out look.html']
 

@@ -1,0 +1,1 @@
+"""What the models of each task do, and what opens them."""
