@@ -194,7 +194,7 @@ class Translator:
         for i, ids in longer.items():  # attention takes memory for each pair of tokens
             if len(ids) >= MAX_TEACHER_FORCED_TOKENS:
                 raise DataError(
-                    f"{pairs[i].location or f'pair {i + 1:,}'}: has {len(ids):,} tokens, and the loss is computed of at "
+                    f"{pairs[i].location or f'pair {i + 1:,}'}: has {len(ids):,} tokens, and the loss takes at "
                     f"most {MAX_TEACHER_FORCED_TOKENS:,}; divide it into sentences, or remove it"
                 )
         max_tokens = min(MAX_TEACHER_FORCED_TOKENS, MAX_LOGITS // self.tokenizers.target.vocab_size)

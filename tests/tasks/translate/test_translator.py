@@ -16,7 +16,7 @@ def test_a_pair_that_would_fill_the_memory_is_named(tmp_path, monkeypatch: pytes
     short, long = Pair("ba be", "be ba"), Pair("ba " * 40, "be", "x.tsv:2")
     length = len(corpus[1].source.encode([long.source])[0])
     monkeypatch.setattr(translators, "MAX_TEACHER_FORCED_TOKENS", length)
-    with pytest.raises(DataError, match=f"x.tsv:2: has {length} tokens, and the loss is computed of at most {length};"):
+    with pytest.raises(DataError, match=f"x.tsv:2: has {length} tokens, and the loss takes at most {length};"):
         translator.teacher_force([short, long])
     with pytest.raises(DataError, match="pair 1: has"):
         translator.teacher_force([Pair("ba", "be " * 40)])
