@@ -34,6 +34,8 @@ BYTE_OF_CHARACTER = {character: byte for byte, character in enumerate(byte_chara
 class ByteLevelBPE:
     """Text <-> token ids, without special tokens around them."""
 
+    pad_id = NO_PAD
+
     def __init__(self, tokenizer_json: bytes):
         self.tokenizer_json = tokenizer_json
         """The content of tokenizer.json."""

@@ -8,6 +8,8 @@ from regard.jobs.tasks.task import Task
 MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
     "classify": "regard.jobs.tasks.classification.task",
+    "causal-lm": "regard.jobs.tasks.language.causal_lm",
+    "masked-lm": "regard.jobs.tasks.language.masked_lm",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from regard.formats import tsv
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation, ClassifiedText
+from regard.jobs.tasks.score_files import write_score_files
 from regard.run import Run, write_text
 
 COLUMNS = ("text", "label", "prediction", "probability", "correct")
@@ -13,25 +13,16 @@ COLUMNS = ("text", "label", "prediction", "probability", "correct")
 
 def write_classification(run: Run, name: str, evaluation: ClassificationEvaluation, files: Sequence[str] = ()) -> None:
     """Write the scores of a set, a row for each text and, where texts have one label, the confusion matrix."""
-    table = {
-        "scores": {key: {"name": score.name, **score.as_dict()} for key, score in evaluation.scores.items()},
-        "loss": evaluation.loss,
-        "opponents": {one.name: one.as_dict() for one in evaluation.opponents},
-        "examples": len(evaluation.texts),
-        "files": list(files),
-    }
-    run.write_json(run.scores(name), table)
-    rows = [tsv.format_row(COLUMNS), *map(_format_text, evaluation.texts)]
-    write_text(run.example_scores(name), "\n".join(rows) + "\n")
+    write_score_files(run, name, evaluation, COLUMNS, map(_format_text, evaluation.texts), files)
     if evaluation.confusion is not None:
         write_text(run.confusion(name), format_confusion(evaluation))
 
 
-def _format_text(text: ClassifiedText) -> str:
+def _format_text(text: ClassifiedText) -> list[str]:
     example, prediction = text.example, text.prediction
     source = example.text if example.text_pair is None else f"{example.text} | {example.text_pair}"
     cells = [source, ", ".join(example.labels), prediction.label, f"{prediction.probability:.4f}"]
-    return tsv.format_row([*cells, "1" if text.is_correct else "0"])
+    return [*cells, "1" if text.is_correct else "0"]
 
 
 def format_confusion(evaluation: ClassificationEvaluation) -> str:

@@ -1,81 +1,28 @@
 """The report of a classifier, report.html: the verdict, scores beside opponents, classes, mistakes and curves."""
 
-from collections.abc import Sequence
-
-from regard.baselines import OpponentResult
-from regard.jobs.evaluate import tabulate_scores
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
-from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_facts
-from regard.jobs.tasks.registry import task_of
-from regard.jobs.tasks.verdict import describe_opponents
+from regard.jobs.tasks.report import TaskReport, write_task_report
 from regard.metrics.labels import class_f1, class_precision, class_recall
-from regard.progress import stage, track
-from regard.report import (
-    Chart,
-    DefinitionList,
-    Figure,
-    PagePart,
-    Paragraph,
-    Section,
-    Table,
-    TableView,
-    Value,
-    heatmap_chart,
-    line_chart,
-    render_page,
-    write_page,
-)
+from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
 from regard.run import Run
-from regard.training import log
 
 MAX_MISTAKES = 20
 MAX_MATRIX_CLASSES = 40  # of a picture that can still be read; the CSV file has all
 
 
 def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, epochs: float) -> None:
-    """Draw every chart into charts/, and all of them into one offline page."""
-    config = run.load_config()
-    records = list(log.read(run.log))
-    curves = draw_curves(records, task_of(config).unit)
-    figures = [*draw_confusion(evaluation), *draw_reliability(evaluation)]
-    for chart in track([*curves, *figures], "drawing charts"):
-        chart.save(run.charts)
-    verdict = describe_opponents(evaluation.scores, evaluation.opponents, "accuracy")
-    parts: list[PagePart] = [Paragraph(verdict), TableView(tabulate_scores(evaluation.scores))]
-    if evaluation.opponents:
-        parts.append(TableView(tabulate_opponents(evaluation.opponents, ("accuracy", "macro_f1"))))
+    """Write report.html, with the classes and the mistakes."""
+    figures = (*draw_confusion(evaluation), *draw_reliability(evaluation))
     classes = [TableView(tabulate_classes(evaluation))] if evaluation.confusion is not None else []
-    sections = [
-        Section("Scores", parts),
+    sections = (
         Section("Classes", [*classes, *map(Figure, figures)]),
         Section("Most confident mistakes", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
-        Section("Training", [DefinitionList(training_facts(run, records, epochs)), *map(Figure, curves)]),
-        Section("Settings", [DefinitionList(flatten_settings(config))]),
-    ]
-    with stage("writing the report"):
-        subtitle = f"{len(evaluation.texts):,} texts of {set_name}"
-        write_page(run.report, render_page(f"classify: {run.folder.name}", subtitle, sections))
+    )
+    subtitle = f"{len(evaluation.texts):,} texts of {set_name}"
+    write_task_report(run, evaluation, TaskReport(subtitle, ("accuracy", "macro_f1"), sections, figures), epochs)
 
 
 _MISTAKES = "Texts whose prediction was wrong and sure of itself: label errors are likely among them."
-
-
-def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:
-    """The scores of every opponent, and the p-values of its difference from the model."""
-    return Table.from_rows(
-        {
-            "opponent": one.name,
-            "measure": one.scores[measure].name,
-            "score": one.scores[measure].value,
-            "95% CI low": one.scores[measure].low,
-            "95% CI high": one.scores[measure].high,
-            "model minus opponent": one.tests[measure].difference if measure in one.tests else None,
-            "p (bootstrap)": one.tests[measure].p_bootstrap if measure in one.tests else None,
-        }
-        for one in opponents
-        for measure in measures
-        if measure in one.scores
-    )
 
 
 def tabulate_classes(evaluation: ClassificationEvaluation) -> Table:

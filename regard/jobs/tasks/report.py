@@ -1,0 +1,80 @@
+"""report.html of a task that does not translate: what the reports of all of them share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.baselines import OpponentResult
+from regard.jobs.evaluate import tabulate_scores
+from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_facts
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.verdict import describe_opponents
+from regard.progress import stage, track
+from regard.report import (
+    Chart,
+    DefinitionList,
+    Figure,
+    PagePart,
+    Paragraph,
+    Section,
+    Table,
+    TableView,
+    render_page,
+    write_page,
+)
+from regard.run import Run
+from regard.training import log
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What a report has of its own, between the scores and the training."""
+
+    subtitle: str
+    measures: tuple[str, ...]
+    """The scores that are compared with those of opponents."""
+    sections: tuple[Section, ...]
+    figures: tuple[Chart, ...] = ()
+    """The charts of these sections, which are also written into charts/."""
+
+
+def write_task_report(run: Run, evaluation: Any, report: TaskReport, epochs: float) -> None:
+    """Draw every chart into charts/, and all of them into one offline page."""
+    config = run.load_config()
+    task, records = task_of(config), list(log.read(run.log))
+    curves = draw_curves(records, task.unit)
+    for chart in track([*curves, *report.figures], "drawing charts"):
+        chart.save(run.charts)
+    verdict = describe_opponents(evaluation.scores, evaluation.opponents, task.main_score)
+    parts: list[PagePart] = [
+        Paragraph(verdict),
+        TableView(tabulate_scores({score.name: score for score in evaluation.scores.values()})),
+    ]
+    if evaluation.opponents:
+        parts.append(TableView(tabulate_opponents(evaluation.opponents, report.measures)))
+    sections = [
+        Section("Scores", parts),
+        *report.sections,
+        Section("Training", [DefinitionList(training_facts(run, records, epochs)), *map(Figure, curves)]),
+        Section("Settings", [DefinitionList(flatten_settings(config))]),
+    ]
+    with stage("writing the report"):
+        write_page(run.report, render_page(f"{task.name}: {run.folder.name}", report.subtitle, sections))
+
+
+def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:
+    """The scores of every opponent, and the p-values of its difference from the model."""
+    return Table.from_rows(
+        {
+            "opponent": one.name,
+            "measure": one.scores[measure].name,
+            "score": one.scores[measure].value,
+            "95% CI low": one.scores[measure].low,
+            "95% CI high": one.scores[measure].high,
+            "model minus opponent": one.tests[measure].difference if measure in one.tests else None,
+            "p (bootstrap)": one.tests[measure].p_bootstrap if measure in one.tests else None,
+        }
+        for one in opponents
+        for measure in measures
+        if measure in one.scores
+    )
