@@ -21,6 +21,8 @@ from regard.cli import (
     doctor,
     estimate,
     evaluate,
+    fill,
+    generate,
     help,
     look,
     prune,
@@ -42,7 +44,7 @@ from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (demo.demo, train.train, estimate.estimate),
-    "Use": (translate.translate, evaluate.evaluate, compare.compare),
+    "Use": (translate.translate, generate.generate, fill.fill, evaluate.evaluate, compare.compare),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Studies": (tune.tune, report.report),
     "Data": (doctor.doctor, corpus.corpus),

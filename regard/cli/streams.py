@@ -3,6 +3,13 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import typer
+
+from regard.errors import FormatError
 
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 
@@ -30,3 +37,31 @@ def check_stdout() -> bool:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
+
+
+def prompt_for_lines(unit: str) -> None:
+    """Say what a terminal waits for."""
+    if sys.stdin.isatty():
+        typer.echo(f"Type one {unit} per line; Ctrl-D ends.", err=True)
+
+
+def read_stdin_lines() -> Iterator[str]:
+    """The lines of standard input, as they arrive."""
+    return decode_lines(sys.stdin.buffer)
+
+
+def decode_lines(raw: IO[bytes]) -> Iterator[str]:
+    """The lines of a stream without their ends, as they arrive."""
+    from regard.formats.text import decode_line
+
+    for number, line in enumerate(_limit_lines(raw), start=1):
+        yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), Path("standard input"), number)
+
+
+def _limit_lines(raw: IO[bytes]) -> Iterator[bytes]:
+    from regard.files import LineTooLongError, iter_lines
+
+    try:
+        yield from iter_lines(raw)
+    except LineTooLongError as error:
+        raise FormatError(f"standard input:{error.number}: {error}, which no sentence has") from None

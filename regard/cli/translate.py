@@ -32,7 +32,8 @@ from regard.cli.options import (
     flag,
     option,
 )
-from regard.errors import ConfigError, FormatError
+from regard.cli.streams import prompt_for_lines, read_stdin_lines
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.decode import Search
@@ -137,7 +138,8 @@ def translate(
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
-    _prompt(file)
+    if file is None:
+        prompt_for_lines("sentence")
     name = "standard input" if file is None else str(file)
     lines = translate_stream(run, _read_input(file), name=name, **options)
     _print_splitting(run, split_sentences)
@@ -156,12 +158,6 @@ def _check_outputs(out: Path | None, issues: Path | None, file: Path | None) -> 
     for name, other in {"the input": file, "--out": out}.items():
         if issues and other and not is_stream(issues) and os.path.realpath(issues) == os.path.realpath(other):
             raise ConfigError(f"--issues {issues}: is also {name}, and would replace it; choose another file")
-
-
-def _prompt(file: Path | None) -> None:
-    """Say what a terminal waits for."""
-    if file is None and sys.stdin.isatty():
-        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
 
 
 def _track_lines(
@@ -292,23 +288,7 @@ def _json_rows(candidates: "list[Translation]", number: int) -> Iterator[str]:
 def _read_input(file: Path | None) -> Iterator[str]:
     from regard.formats import read_lines
 
-    return read_lines(file, streams=True) if file is not None else _decode_stdin(sys.stdin.buffer)
-
-
-def _limit_lines(raw: IO[bytes]) -> Iterator[bytes]:
-    from regard.files import LineTooLongError, iter_lines
-
-    try:
-        yield from iter_lines(raw)
-    except LineTooLongError as error:
-        raise FormatError(f"standard input:{error.number}: {error}, which no sentence has") from None
-
-
-def _decode_stdin(raw: IO[bytes]) -> Iterator[str]:
-    from regard.formats.text import decode_line
-
-    for number, line in enumerate(_limit_lines(raw), start=1):
-        yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), Path("standard input"), number)
+    return read_lines(file, streams=True) if file is not None else read_stdin_lines()
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pytest
 from regard import __version__
 from regard import config as settings
 from regard.cli import main
-from regard.cli.translate import _decode_stdin
+from regard.cli.streams import decode_lines
 from regard.cli.usage import repeat_options
 from tests.jobs.conftest import TINY
 
@@ -85,7 +85,7 @@ def test_translate_reads_and_writes_files(run: Path, files: Path, tmp_path: Path
 
 
 def test_a_byte_order_mark_is_no_text():
-    assert list(_decode_stdin(io.BytesIO(b"\xef\xbb\xbfOne.\r\nTwo.\n"))) == ["One.", "Two."]
+    assert list(decode_lines(io.BytesIO(b"\xef\xbb\xbfOne.\r\nTwo.\n"))) == ["One.", "Two."]
 
 
 @pytest.mark.parametrize("how", [("--beam", 3), ("--sample", "--seed", 5)], ids=str)

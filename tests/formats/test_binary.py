@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.translate import _decode_stdin
+from regard.cli.streams import decode_lines
 from regard.errors import FormatError
 from regard.formats import open_document, read_lines, read_pairs
 from regard.formats.binary import MAGIC_BYTES, identify_binary
@@ -109,8 +109,8 @@ def test_no_magic_is_the_beginning_of_another():
 def test_it_is_refused_as_standard_input(tmp_path: Path, name: str):
     make, kind = CASES[name]
     with pytest.raises(FormatError, match=rf"standard input(:1)?: .*{kind}.*expected plain text in UTF-8"):
-        list(_decode_stdin(io.BytesIO(make(tmp_path))))
+        list(decode_lines(io.BytesIO(make(tmp_path))))
 
 
 def test_a_byte_order_mark_of_standard_input_is_no_text():
-    assert list(_decode_stdin(io.BytesIO("\ufeffOne.\r\n\ufeffTwo.".encode()))) == ["One.", "\ufeffTwo."]
+    assert list(decode_lines(io.BytesIO("\ufeffOne.\r\n\ufeffTwo.".encode()))) == ["One.", "\ufeffTwo."]

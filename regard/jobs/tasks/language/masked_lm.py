@@ -45,7 +45,7 @@ class MaskedLMTask(LanguageTask):
     """A passage in which tokens are hidden -> these tokens, by an encoder."""
 
     name: str = "masked-lm"
-    example: str = "document"
+    example: str = "passage"
     unit: str = "masked token"
     target: str = "token"
     main_score: str = "loss"
