@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from regard.api.inspecting import look as look
     from regard.api.inspecting import prune as prune
     from regard.api.inspecting import senses as senses
+    from regard.api.language import fill as fill
+    from regard.api.language import fill_stream as fill_stream
+    from regard.api.language import generate as generate
+    from regard.api.language import generate_stream as generate_stream
     from regard.api.models import EncoderModel as EncoderModel
     from regard.api.models import TranslationModel as TranslationModel
     from regard.api.models import export as export
@@ -78,6 +82,9 @@ if TYPE_CHECKING:
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
     from regard.tasks.classify.classifier import Classification as Classification
+    from regard.tasks.generate import Generation as Generation
+    from regard.tasks.generate import GenerationOptions as GenerationOptions
+    from regard.tasks.masked_lm.filler import FillCandidate as FillCandidate
     from regard.tasks.tag.tagger import Entity as Entity
     from regard.tasks.tag.tagger import TaggedText as TaggedText
     from regard.tasks.translate.translator import Translation as Translation
@@ -88,6 +95,7 @@ _MODULES = {
     "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
     "regard.api.corpora": ("corpus", "doctor"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
+    "regard.api.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),
@@ -126,6 +134,8 @@ _MODULES = {
     "regard.model.register": ("register_activation", "register_position_scheme"),
     "regard.tasks.classify.classifier": ("Classification",),
     "regard.tasks.tag.tagger": ("Entity", "TaggedText"),
+    "regard.tasks.generate": ("Generation", "GenerationOptions"),
+    "regard.tasks.masked_lm.filler": ("FillCandidate",),
     "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),
 }
