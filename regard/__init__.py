@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from regard.api.inspecting import look as look
     from regard.api.inspecting import prune as prune
     from regard.api.inspecting import senses as senses
-    from regard.api.language import fill as fill
-    from regard.api.language import fill_stream as fill_stream
-    from regard.api.language import generate as generate
-    from regard.api.language import generate_stream as generate_stream
     from regard.api.models import EncoderModel as EncoderModel
     from regard.api.models import TranslationModel as TranslationModel
     from regard.api.models import export as export
@@ -44,6 +40,10 @@ if TYPE_CHECKING:
     from regard.api.studies import write_report as write_report
     from regard.api.tasks.classification import ClassificationModel as ClassificationModel
     from regard.api.tasks.classification import classify_stream as classify_stream
+    from regard.api.tasks.language import fill as fill
+    from regard.api.tasks.language import fill_stream as fill_stream
+    from regard.api.tasks.language import generate as generate
+    from regard.api.tasks.language import generate_stream as generate_stream
     from regard.api.tasks.tagging import tag_stream as tag_stream
     from regard.api.training import demo as demo
     from regard.api.training import train as train
@@ -95,7 +95,7 @@ _MODULES = {
     "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
     "regard.api.corpora": ("corpus", "doctor"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
-    "regard.api.language": ("fill", "fill_stream", "generate", "generate_stream"),
+    "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),

@@ -26,9 +26,9 @@ def fill(
 
     Read more: `regard train --help`.
     """
-    from regard.api.language import fill_stream
+    from regard.api.tasks.language import fill_stream
     from regard.display.console import terminal_width
-    from regard.display.views.filling import format_filling
+    from regard.display.views.tasks.filling import format_filling
 
     if text is None:
         prompt_for_lines("text with [MASK]")

@@ -66,8 +66,8 @@ def generate(
 
     Read more: `regard train --help` and `regard import --help`.
     """
-    from regard.api.language import generate as generate_texts
-    from regard.api.language import generate_stream, make_options
+    from regard.api.tasks.language import generate as generate_texts
+    from regard.api.tasks.language import generate_stream, make_options
 
     values = (max_tokens, temperature, top_k, top_p, min_p, stop or (), seed)
     options = make_options(*values)  # wrong values are refused before a model is loaded
