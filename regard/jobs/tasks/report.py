@@ -1,6 +1,6 @@
 """report.html of a task that does not translate: what the reports of all of them share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from regard.jobs.evaluate import tabulate_scores
 from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_facts
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.verdict import describe_opponents
+from regard.metrics import Score
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -46,10 +47,7 @@ def write_task_report(run: Run, evaluation: Any, report: TaskReport, epochs: flo
     for chart in track([*curves, *report.figures], "drawing charts"):
         chart.save(run.charts)
     verdict = describe_opponents(evaluation.scores, evaluation.opponents, task.main_score)
-    parts: list[PagePart] = [
-        Paragraph(verdict),
-        TableView(tabulate_scores({score.name: score for score in evaluation.scores.values()})),
-    ]
+    parts: list[PagePart] = [Paragraph(verdict), *map(TableView, tabulate_by_digits(evaluation.scores.values()))]
     if evaluation.opponents:
         parts.append(TableView(tabulate_opponents(evaluation.opponents, report.measures)))
     sections = [
@@ -60,6 +58,14 @@ def write_task_report(run: Run, evaluation: Any, report: TaskReport, epochs: flo
     ]
     with stage("writing the report"):
         write_page(run.report, render_page(f"{task.name}: {run.folder.name}", report.subtitle, sections))
+
+
+def tabulate_by_digits(scores: Iterable[Score]) -> list[Table]:
+    """The scores, those with as many decimal places in one table: a column has one format."""
+    by_digits: dict[int, dict[str, Score]] = {}
+    for score in scores:
+        by_digits.setdefault(score.digits, {})[score.name] = score
+    return [tabulate_scores(group) for group in by_digits.values()]
 
 
 def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:
