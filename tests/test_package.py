@@ -77,6 +77,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SenseAnalysis": lambda: regard.SenseAnalysis.as_table,
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
+        "TaskFileEvaluation": lambda: regard.TaskFileEvaluation.scores,
         "TrainedRun": lambda: regard.TrainedRun(Path("runs/mine")).config,
         "TrainingFinished": lambda: regard.TrainingFinished.__dataclass_fields__,
         "TrainingInterrupted": lambda: regard.TrainingInterrupted.__dataclass_fields__,
