@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
     from regard.jobs.prune import PruneResult as PruneResult
+    from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
     from regard.jobs.train.estimate import FileEstimate as FileEstimate
     from regard.jobs.train.events import Alarm as Alarm
     from regard.jobs.train.events import Note as Note
@@ -117,6 +118,7 @@ _MODULES = {
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),
     "regard.jobs.prune": ("PruneResult",),
+    "regard.jobs.tasks.file_evaluation": ("TaskFileEvaluation",),
     "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (
         "Alarm",

@@ -82,6 +82,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
         "TaggedText": lambda: regard.TaggedText("Alex", ("Alex",), ("B-PER",), ()),
+        "TaskFileEvaluation": lambda: regard.TaskFileEvaluation.scores,
         "TrainedRun": lambda: regard.TrainedRun(Path("runs/mine")).config,
         "TrainingFinished": lambda: regard.TrainingFinished.__dataclass_fields__,
         "TrainingInterrupted": lambda: regard.TrainingInterrupted.__dataclass_fields__,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regard import run as runs
 from regard.api.arguments import AnyPath
 from regard.config import Config
-from regard.jobs.evaluate import read_scores, scored_sets, tabulate_scores
+from regard.jobs.evaluate import read_set_scores, scored_sets, tabulate_scores
 from regard.jobs.report import draw_curves, tabulate_curves
 from regard.jobs.tasks.registry import task_of
 from regard.metrics import Score
@@ -54,7 +54,7 @@ class TrainedRun(os.PathLike[str]):
     @property
     def scores(self) -> dict[str, dict[str, Score]]:
         """The scores of every set that was evaluated: {"test": {"bleu": Score, …}}."""
-        return {name: read_scores(self._run, name).scores for name in scored_sets(self._run)}
+        return {name: read_set_scores(self._run, name).scores for name in scored_sets(self._run)}
 
     @property
     def curves(self) -> Table:

@@ -6,11 +6,16 @@ from regard.api.arguments import AnyPath, Files, list_files
 from regard.api.terminal import showing
 from regard.decode import BeamSearch
 from regard.errors import ConfigError
+from regard.evaluation import METRICS
 from regard.exchange import check_folder
 from regard.formats.labeled import ColumnNames
 from regard.jobs.doctor import parse_label_task
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.jobs.label_comparison import LabelComparison, compare_label_files
+from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.single_text import SingleTextTask
+from regard.run import open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.label_comparison import write_label_comparison
@@ -26,18 +31,24 @@ def evaluate(
     split_sentences: str = "auto",
     device: str = "auto",
     progress: bool = False,
-) -> FileEvaluation:
-    """Score a run on pairs: BLEU, chrF, TER, ROUGE-L and accuracy, with signatures and 95% intervals.
+) -> FileEvaluation | TaskFileEvaluation:
+    """Score a run on files: the scores of its task, with signatures and 95% intervals.
 
     >>> result = regard.evaluate("runs/mine", "new.tsv", beam=1)
     >>> sorted(result.scores)
     ['accuracy', 'bleu', 'chrf', 'rouge', 'ter']
 
-    `files` are two aligned text files, or one file of pairs. The scores are also written into the run. `lowercase` and
-    `tokenize` add BLEU as some papers compute it. Lines are translated as `translate_file` does it, `split_sentences`
-    included.
+    `files` are two aligned text files, one file of pairs, or what else the run was trained on, as texts with labels:
+    then the scores of cheap opponents and the worst mistakes are beside those of the model. The scores are also written
+    into the run. `lowercase` and `tokenize` add BLEU as some papers compute it. Lines are translated as
+    `translate_file` does it, `split_sentences` included.
     """
     metrics = select_metrics(lowercase, tokenize)
+    if isinstance(task_of(open_run(Path(run)).load_config()), SingleTextTask):
+        if metrics is not METRICS:
+            raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
+        with showing(progress):
+            return evaluate_task_files(Path(run), list_files(files), device)
     with showing(progress):
         return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
 

@@ -10,7 +10,9 @@ from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, SP
 
 def evaluate(
     run: Path = RUN,
-    files: list[str] = argument("FILES", "Pairs to score on: two aligned text files, or one .tsv."),
+    files: list[str] = argument(
+        "FILES", "What to score on, like the training files: two aligned text files, a .tsv, or texts with labels."
+    ),
     beam: int = BEAM,
     alpha: float = ALPHA,
     split_sentences: str = SPLIT_SENTENCES,
@@ -24,11 +26,14 @@ def evaluate(
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
     device: str = DEVICE,
 ) -> None:
-    """Score a run on a test set: BLEU, chrF, TER, ROUGE-L and accuracy with signature and 95% interval.
+    """Score a run on a test set, with signature and 95% interval: BLEU, chrF, TER, ROUGE-L and accuracy.
+
+    Of a run that predicts labels: accuracy, F1 and more, beside cheap opponents, and its most confident mistakes.
 
     Examples:
       regard evaluate runs/mine test.en test.fr
       regard evaluate runs/mine test.tsv --beam 1 --json
+      regard evaluate runs/reviews test.csv
       regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
     Read more: docs/explanation/scores.md and `regard compare --help`.
@@ -36,7 +41,7 @@ def evaluate(
     from regard.api.scoring import evaluate as evaluate_run
     from regard.display.console import is_verbose, terminal_width
     from regard.display.layout import wrap
-    from regard.display.views.scores import format_evaluation
+    from regard.display.views.tasks.training import format_file_evaluation
 
     result = evaluate_run(
         run,
@@ -48,10 +53,10 @@ def evaluate(
         split_sentences=split_sentences,
         device=device,
     )
-    evaluation, contamination = result.evaluation, result.describe_contamination()
+    contamination, values = result.describe_contamination(), result.as_dict()
     if as_json and contamination:  # which the text says itself
         typer.echo("\n".join(wrap(f"! {contamination}", terminal_width(), "", "  ")), err=True)
     if as_json:
-        print(json.dumps({key: score.as_dict() for key, score in evaluation.scores.items()}, indent=1))
+        print(json.dumps(values, indent=1))
         return
-    print("\n".join(format_evaluation(result, terminal_width(), is_verbose())))
+    print("\n".join(format_file_evaluation(result, terminal_width(), is_verbose())))

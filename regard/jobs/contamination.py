@@ -31,13 +31,13 @@ class TrainingSources:
         return len(self._hashes)
 
 
-def describe_contamination(count: int, total: int, run: str = "this run") -> str:
+def describe_contamination(count: int, total: int, run: str = "this run", noun: str = "sources") -> str:
     """How many sources of a set were trained on, in one sentence; empty if none were."""
     if not count:
         return ""
     verb = "occurs" if count == 1 else "occur"
     return (
-        f"{count:,} of {total:,} sources {verb} in the training text of {run} (compared without case and blanks): "
+        f"{count:,} of {total:,} {noun} {verb} in the training text of {run} (compared without case and blanks): "
         f"there, scores measure memorization"
     )
 

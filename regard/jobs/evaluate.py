@@ -45,6 +45,14 @@ class SavedScores:
     """The files that the pairs were read from; empty for the sets that the run itself holds."""
 
 
+@dataclass(frozen=True)
+class SetScores:
+    """What scores/<set>.json has for every task."""
+
+    scores: dict[str, Score]
+    files: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, repr=False)
 class FileEvaluation:
     """A run evaluated on the pairs of files."""
@@ -63,6 +71,10 @@ class FileEvaluation:
     def scores(self) -> dict[str, Score]:
         """The scores by the name of their metric: bleu, chrf, ter, rouge, accuracy."""
         return self.evaluation.scores
+
+    def as_dict(self) -> dict[str, Any]:
+        """Metric -> value, interval and signature."""
+        return {key: score.as_dict() for key, score in self.scores.items()}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.scores.values()))
@@ -143,7 +155,7 @@ def scored_sets(run: Run) -> list[str]:
 def _scored_files(run: Run, name: str) -> tuple[str, ...] | None:
     """The files whose scores a set has; None where they cannot be read, so that the set gets another name."""
     try:
-        return read_scores(run, name).files
+        return read_set_scores(run, name).files
     except RunError:
         return None
 
@@ -209,6 +221,15 @@ def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[st
     run.write_json(run.scores(name), table)
     rows = [tsv.format_row(COLUMNS), *map(_format_row, evaluation.sentences)]
     write_text(run.sentence_scores(name), "\n".join(rows) + "\n")
+
+
+def read_set_scores(run: Run, name: str) -> SetScores:
+    """The scores of a set, as any task wrote them."""
+    table = run.read_json(run.scores(name))
+    try:
+        return check_shape({key: table[key] for key in ("scores", "files") if key in table}, SetScores)
+    except ValueError as error:
+        raise RunError(f"{run.scores(name)}: not the scores of a set ({error}); evaluate the run again") from None
 
 
 def read_scores(run: Run, name: str) -> SavedScores:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -33,6 +33,9 @@ from regard.tasks.loss import LossModule
 from regard.tasks.text_forward import SingleStack
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.validate import DevPredictor, Validator
+
+if TYPE_CHECKING:
+    from regard.report import Table
 
 SEPARATOR = "\x1e"
 """Between the parts of a stored example: two texts, several labels, words."""
@@ -240,6 +243,24 @@ class SingleTextTask(ABC):
 
     def describe_data(self, config: Config) -> str:
         return f"{self.example} → {self.target}"
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        raise ConfigError(
+            f"runs of --task {self.name} are scored on the sets that they were trained with, not on files"
+        )
+
+    def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
+        """Without opponents, unless a subclass fits them."""
+        return self.evaluate(run, predictor, pairs)
+
+    @abstractmethod
+    def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair], set_name: str = "") -> Any: ...
+
+    def tabulate_mistakes(self, evaluation: Any) -> "Table":
+        """None, unless a subclass has some."""
+        from regard.report import Table  # with all that draws, which training does not need
+
+        return Table({})
 
     def calibrate(self, run: Run, predictor: Any, data: SingleTextData) -> None:
         """Nothing to fit, unless a subclass has something."""

@@ -1,9 +1,9 @@
 """What a job is to the rest of the program: how its files are read, learned from, predicted and scored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from torch import nn
 
@@ -18,6 +18,9 @@ from regard.tasks.loss import LossModule
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import Validator
+
+if TYPE_CHECKING:
+    from regard.report import Table  # with all that draws, which training does not need
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,18 @@ class Task(Protocol):
 
         With the name of a stored set, cheap opponents are scored beside the model.
         """
+        ...
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        """The examples of files, read by the settings of a run, in the form in which they are stored."""
+        ...
+
+    def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
+        """Evaluate examples that are in no stored set, beside opponents that are fitted on the stored training set."""
+        ...
+
+    def tabulate_mistakes(self, evaluation: Any) -> "Table":
+        """The worst mistakes of an evaluation, one in a row."""
         ...
 
     def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None:

@@ -1,16 +1,21 @@
-"""The end of a training of any task but translation: a verdict, the scores beside opponents, what to do next."""
+"""The scores of any task but translation, after training and on files: a verdict, a table, what to do next."""
 
 from typing import Any
 
 from regard.display.layout import Column, format_table, wrap, wrap_all, wrap_command
 from regard.display.numbers import pluralize
 from regard.display.stages import format_duration
+from regard.display.views.scores import format_evaluation
+from regard.jobs.evaluate import FileEvaluation
+from regard.jobs.tasks.file_evaluation import TaskFileEvaluation
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.verdict import describe_opponents
 from regard.jobs.train.events import TrainingFinished
 from regard.metrics import Score
 
 COLUMNS = (Column("system", wraps=True), Column("metric"), Column("score", right=True), Column("95% interval"))
+
+SHOWN_MISTAKES, MAX_CELL = 5, 200
 
 
 def format_task_training(event: TrainingFinished, ends: dict[str, str], width: int, verbose: bool) -> list[str]:
@@ -24,6 +29,36 @@ def format_task_training(event: TrainingFinished, ends: dict[str, str], width: i
     for command in task.next_commands(str(event.run.folder)):
         lines += wrap_command(command, width)
     return lines
+
+
+def format_file_evaluation(result: FileEvaluation | TaskFileEvaluation, width: int, verbose: bool = False) -> list[str]:
+    """The scores of a run on files."""
+    if isinstance(result, FileEvaluation):
+        return format_evaluation(result, width, verbose)
+    task, evaluation = result.task, result.evaluation
+    contamination = result.describe_contamination()
+    answer = f"On {pluralize(result.num_examples, task.example)}: {result.describe_verdict()}"
+    lines = wrap(f"{answer} {contamination}." if contamination else answer, width)
+    lines += ["", *format_task_scores(evaluation, width, verbose)]
+    if evaluation.loss is not None:
+        lines += wrap(f"loss {evaluation.loss:.3f} nats per {task.unit}", width)
+    lines += wrap(f"one row per {task.example}: {result.example_scores}", width)
+    return [*lines, *_format_mistakes(result, width)]
+
+
+def _format_mistakes(result: TaskFileEvaluation, width: int) -> list[str]:
+    """The worst mistakes as a table."""
+    rows = list(result.mistakes.rows())[:SHOWN_MISTAKES]
+    if not rows:
+        return []
+    columns = [Column(name, wraps=name == next(iter(rows[0]))) for name in rows[0]]
+    cells = [[_format_cell(value) for value in row.values()] for row in rows]
+    return ["", "Worst mistakes:", *format_table(columns, cells, width)]
+
+
+def _format_cell(value: object) -> str:
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def format_task_scores(evaluation: Any, width: int, verbose: bool) -> list[str]:

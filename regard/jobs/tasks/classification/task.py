@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from regard.config import Config
 from regard.data.batch import Collator
 from regard.data.store import Corpus, IdRow
 from regard.data.text_tokenizer import TextTokenizer
+from regard.errors import DataError
 from regard.files import Finite
 from regard.formats import Pair
+from regard.formats.labeled import read_labeled_texts
 from regard.jobs.tasks.classification import prepare
 from regard.jobs.tasks.classification.evaluation import (
     ClassificationEvaluation,
@@ -20,13 +23,13 @@ from regard.jobs.tasks.classification.evaluation import (
     predict_opponents,
 )
 from regard.jobs.tasks.classification.files import write_classification
-from regard.jobs.tasks.opponents import read_opponents
+from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
 from regard.run import Run
 from regard.tasks.classify.classifier import Classifier
 from regard.tasks.classify.collator import ClassifyCollator
-from regard.tasks.classify.examples import input_of, restore_example, restore_labels
+from regard.tasks.classify.examples import input_of, restore_example, restore_labels, store_example
 from regard.tasks.classify.labels import LabelSet
 from regard.tasks.classify.loss import ClassificationLoss, make_label_loss
 from regard.tasks.loss import LossModule
@@ -34,6 +37,9 @@ from regard.tasks.text_forward import SingleStack, encode_inputs
 from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
+
+if TYPE_CHECKING:
+    from regard.report import Table
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,25 @@ class ClassifyTask(SingleTextTask):
     ) -> ClassificationEvaluation:
         opponents = read_opponents(run, set_name) if set_name else None
         return evaluate_classifier(predictor, [restore_example(pair) for pair in pairs], opponents)
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        return map(store_example, read_labeled_texts(files, prepare.column_names(config)))
+
+    def evaluate_new(self, run: Run, predictor: Classifier, pairs: Sequence[Pair]) -> ClassificationEvaluation:
+        examples = [restore_example(pair) for pair in pairs]
+        for example in examples:
+            if len(example.labels) != 1 and not predictor.labels.multi_label:
+                raise DataError(
+                    f"{example.location}: has {len(example.labels)} labels; expected one, as of the texts that the run "
+                    f"was trained on"
+                )
+        opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)
+        return evaluate_classifier(predictor, examples, opponents)
+
+    def tabulate_mistakes(self, evaluation: ClassificationEvaluation) -> "Table":
+        from regard.jobs.tasks.classification.report import tabulate_mistakes  # draws
+
+        return tabulate_mistakes(evaluation)
 
     def write_scores(
         self, run: Run, name: str, evaluation: ClassificationEvaluation, files: Sequence[str] = ()

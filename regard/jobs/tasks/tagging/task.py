@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from regard.data.store import Corpus, IdRow
 from regard.data.tag_schemes import detect_scheme
 from regard.data.text_tokenizer import TextTokenizer
 from regard.formats import Pair
-from regard.jobs.tasks.opponents import read_opponents
+from regard.formats.labeled import read_tagged_sentences
+from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.tagging import prepare
 from regard.jobs.tasks.tagging.evaluation import (
@@ -26,7 +28,7 @@ from regard.jobs.tasks.tagging.files import write_tagging
 from regard.run import Run
 from regard.tasks.loss import LossModule
 from regard.tasks.tag.collator import TagCollator
-from regard.tasks.tag.examples import restore_sentence, restore_tags
+from regard.tasks.tag.examples import restore_sentence, restore_tags, store_sentence
 from regard.tasks.tag.loss import TaggingLoss
 from regard.tasks.tag.tagger import Tagger
 from regard.tasks.tag.tags import TagSet
@@ -34,6 +36,9 @@ from regard.tasks.text_forward import SingleStack
 from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
+
+if TYPE_CHECKING:
+    from regard.report import Table
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,18 @@ class TagTask(SingleTextTask):
     def evaluate(self, run: Run, predictor: Tagger, pairs: Sequence[Pair], set_name: str = "") -> TaggingEvaluation:
         opponents = read_opponents(run, set_name) if set_name else None
         return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        return map(store_sentence, read_tagged_sentences(files))
+
+    def evaluate_new(self, run: Run, predictor: Tagger, pairs: Sequence[Pair]) -> TaggingEvaluation:
+        opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)
+        return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)
+
+    def tabulate_mistakes(self, evaluation: TaggingEvaluation) -> "Table":
+        from regard.jobs.tasks.tagging.report import tabulate_errors  # draws
+
+        return tabulate_errors(evaluation)
 
     def write_scores(self, run: Run, name: str, evaluation: TaggingEvaluation, files: Sequence[str] = ()) -> None:
         write_tagging(run, name, evaluation, files)

@@ -1,8 +1,9 @@
 """Translation behind the protocol of a task."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torch import nn
 
@@ -13,7 +14,7 @@ from regard.data.store import Corpus
 from regard.data.unigram import unigram_loss
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
-from regard.formats import Pair
+from regard.formats import Pair, read_pairs
 from regard.jobs.evaluate import evaluate_translator, write_scores
 from regard.jobs.load import load, new_model, require_memory
 from regard.jobs.tasks.task import LossFactory, TextSize
@@ -33,6 +34,10 @@ from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
 from regard.training.validate import DevPredictions, Validator
 
+if TYPE_CHECKING:
+    from regard.report import Table
+
+MAX_MISTAKES = 20
 GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
 
 
@@ -149,6 +154,20 @@ class TranslateTask:
 
     def evaluate(self, run: Run, predictor: Translator, pairs: Sequence[Pair], set_name: str = "") -> Evaluation:
         return evaluate_translator(run, predictor, pairs)
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        c = config.data
+        return read_pairs(files, c.source, c.target, c.max_line_bytes)
+
+    def evaluate_new(self, run: Run, predictor: Translator, pairs: Sequence[Pair]) -> Evaluation:
+        return self.evaluate(run, predictor, pairs)
+
+    def tabulate_mistakes(self, evaluation: Evaluation) -> "Table":
+        """The sentences with the lowest chrF2."""
+        from regard.report import Table  # with all that draws, which training does not need
+
+        worst = sorted(evaluation.sentences, key=lambda sentence: sentence.chrf)[:MAX_MISTAKES]
+        return Table.from_rows(asdict(sentence) for sentence in worst)
 
     def write_scores(self, run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
         write_scores(run, name, evaluation, files)
