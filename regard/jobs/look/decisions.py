@@ -33,6 +33,8 @@ from regard.tasks.classify.examples import restore_example
 UNSUPPORTED = ("--positions", "--head", "--svg", "--png", "--npz", "--no-measure", "--compare-with")
 """Options that inspect the attention of translators and encoders."""
 SAMPLE_SEED = 3
+MIN_DROP = 0.05
+"""What a single word has to take from the probability of a label, to be what the decision rests on."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,9 @@ class ExplainedText:
             text += f" Explained is {decision.label}, with a probability of {probability:.0%}."
         costs = decision.measures[ERASURE]
         n = int(costs.argmax())
-        if costs[n] <= 0:
-            return f"{text} No word supports it: without any of them, its probability is no lower."
         without = math.exp(decision.log_prob - costs[n])
+        if probability - without < MIN_DROP:
+            return f"{text} It rests on no single word: without any one of them, it has {without:.0%} or more."
         return f"{text} It rests most on “{decision.text.words[n]}”: without this word, it has {without:.0%}."
 
     def tabulate(self) -> Table:
