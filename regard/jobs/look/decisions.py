@@ -111,10 +111,15 @@ class MeasuredTexts:
         """For each class, how many of its decisions turn without its keywords."""
         return [
             f"{entry.label}: {entry.flipped.value:.0f}% of the decisions for this class turn without "
-            f"{', '.join(entry.keywords)} ({entry.flipped.format_interval(0)}%); without random words of the same "
+            f"{', '.join(entry.keywords)}{_format_percentages(entry.flipped)}; without random words of the same "
             f"frequency {entry.random_flipped:.0f}% ({entry.random_interval[0]:.0f} to {entry.random_interval[1]:.0f}%)"
             for entry in self.keywords
         ]
+
+
+def _format_percentages(score: Score) -> str:
+    """The interval in parentheses; nothing where there are too few texts for one."""
+    return "" if score.low is None else f" ({score.format_interval(0)}%)"
 
 
 @dataclass(frozen=True, repr=False)
