@@ -61,6 +61,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "FileEvaluation": lambda: regard.FileEvaluation.scores,
         "GreedySearch": lambda: regard.GreedySearch(),
         "HeadTable": lambda: regard.HeadTable.as_table,
+        "DecisionInspection": lambda: regard.DecisionInspection.write,
         "Inspection": lambda: regard.Inspection.write,
         "LabelComparison": lambda: regard.LabelComparison.as_dict,
         "Note": lambda: regard.Note("text"),
