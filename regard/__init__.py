@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from regard.api.studies import write_report as write_report
     from regard.api.tasks.classification import ClassificationModel as ClassificationModel
     from regard.api.tasks.classification import classify_stream as classify_stream
+    from regard.api.tasks.language import fill as fill
+    from regard.api.tasks.language import fill_stream as fill_stream
+    from regard.api.tasks.language import generate as generate
+    from regard.api.tasks.language import generate_stream as generate_stream
     from regard.api.tasks.tagging import tag_stream as tag_stream
     from regard.api.training import demo as demo
     from regard.api.training import train as train
@@ -79,6 +83,9 @@ if TYPE_CHECKING:
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
     from regard.tasks.classify.classifier import Classification as Classification
+    from regard.tasks.generate import Generation as Generation
+    from regard.tasks.generate import GenerationOptions as GenerationOptions
+    from regard.tasks.masked_lm.filler import FillCandidate as FillCandidate
     from regard.tasks.tag.tagger import Entity as Entity
     from regard.tasks.tag.tagger import TaggedText as TaggedText
     from regard.tasks.translate.translator import Translation as Translation
@@ -89,6 +96,7 @@ _MODULES = {
     "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
     "regard.api.corpora": ("corpus", "doctor"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
+    "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),
@@ -128,6 +136,8 @@ _MODULES = {
     "regard.model.register": ("register_activation", "register_position_scheme"),
     "regard.tasks.classify.classifier": ("Classification",),
     "regard.tasks.tag.tagger": ("Entity", "TaggedText"),
+    "regard.tasks.generate": ("Generation", "GenerationOptions"),
+    "regard.tasks.masked_lm.filler": ("FillCandidate",),
     "regard.tasks.translate.translator": ("Translation",),
     "regard.tuning.compare": ("Comparison",),
 }

@@ -57,6 +57,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "Diagnosis": lambda: regard.Diagnosis.as_table,
         "DocumentResult": lambda: regard.DocumentResult(5),
         "EncoderModel": lambda: regard.EncoderModel.embed,
+        "Entity": lambda: regard.Entity("PER", 0, 4, "Alex", 0.5),
         "FileEstimate": lambda: regard.FileEstimate.lines,
         "FileEvaluation": lambda: regard.FileEvaluation.scores,
         "GreedySearch": lambda: regard.GreedySearch(),
@@ -77,6 +78,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SenseAnalysis": lambda: regard.SenseAnalysis.as_table,
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
+        "TaggedText": lambda: regard.TaggedText("Alex", ("Alex",), ("B-PER",), ()),
         "TaskFileEvaluation": lambda: regard.TaskFileEvaluation.scores,
         "TrainedRun": lambda: regard.TrainedRun(Path("runs/mine")).config,
         "TrainingFinished": lambda: regard.TrainingFinished.__dataclass_fields__,
@@ -111,6 +113,9 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "register_position_scheme": lambda: regard.register_position_scheme,
         "senses": lambda: refuse(lambda: regard.senses("runs/mine", "xyzzy", "new.tsv"), "occurs in no sentence"),
         "settings": lambda: regard.settings(),
+        "tag_stream": lambda: refuse(
+            lambda: regard.tag_stream("runs/mine", ["a dog"]), "was trained with --task translate"
+        ),
         "train": lambda: regard.train("pairs.tsv", out=out / "x", steps=1, settings=SMALL),
         "training_events": lambda: list(regard.training_events("pairs.tsv", out=out / "y", steps=1, settings=SMALL)),
         "translate_file": lambda: regard.translate_file("runs/mine", "text.txt", out / "text.fr"),

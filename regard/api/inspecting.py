@@ -2,17 +2,18 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
 from regard.atomic import open_output
-from regard.errors import ConfigError, DataError, FormatError
+from regard.errors import DataError, FormatError
 from regard.formats import read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs import prune as pruning
 from regard.jobs.look.heads import HeadOptions, HeadTable, inspect_heads
 from regard.jobs.look.inspected_run import DEFAULT_EXAMPLES, open_inspected_run
-from regard.jobs.look.inspections import Inspection, LookOptions, inspect_run
+from regard.jobs.look.inspections import LookOptions, inspect_run
 from regard.jobs.look.senses import SenseAnalysis, analyze_senses, read_sentences
 from regard.run import open_run
 
@@ -31,20 +32,25 @@ def look(
     positions: bool = False,
     num_positions: int = 24,
     compare_with: AnyPath | None = None,
+    data: Files | None = None,
+    words: AnyPath | None = None,
+    label: str | None = None,
     device: str = "cpu",
     progress: bool = False,
-) -> Inspection:
-    """Inspect a model: what each head attends to, its role, and why.
+) -> Any:
+    """Inspect a model: what each head attends to, its role, and why; of a classifier, what its decisions rest on.
 
         regard.look("runs/mine", "I love dogs.", out="look.html")
 
     `texts` are a sentence, or a sentence and its translation, or files of pairs; none with `positions`, which inspects
     the position encoding. `out` is the page (HTML); `svg`, `png` and `csv` show one `head`, `npz` has all arrays. Heads
     are measured on `sentences` of the dev set first; `measure=False` is faster. `compare_with` is a saved step of the
-    run, "start", or another run.
+    run, "start", or another run. The result is an `Inspection`.
+
+    Of a classifier, `texts` is one text whose decision is explained, for the predicted `label` or another one. Without
+    a text, `sentences` of the files of `data`, or of the run's dev set, are measured; `words` is a file of words, one
+    per line, and whether the classifier relies on them. The result is a `DecisionInspection`.
     """
-    if not (texts or positions):
-        raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
     options = {"--out": out, "--svg": svg, "--png": png, "--csv": csv, "--npz": npz}
     paths = {option: Path(path) for option, path in options.items() if path is not None}
     for text in texts:
@@ -59,6 +65,9 @@ def look(
         compare_with=None if compare_with is None else os.fspath(compare_with),
         positions=positions,
         num_positions=num_positions,
+        data=list_files(data),
+        words=optional_path(words),
+        label=label,
         outputs=tuple(paths),
     )
     with showing(progress):

@@ -13,6 +13,7 @@ from regard.baselines.comparison import (
     OpponentResult,
     compare_bits,
     compare_labels,
+    compare_sums,
     compare_tags,
     predict_by_opponents,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "TfidfLogisticRegression",
     "compare_bits",
     "compare_labels",
+    "compare_sums",
     "compare_tags",
     "predict_by_opponents",
     "score_bits",

@@ -104,19 +104,27 @@ def compare_tags(
     return _compare(predicted, opponents, tag_scoring(gold))
 
 
-def compare_bits(num_bytes: ArrayLike, bits: ArrayLike, opponents: Mapping[str, ArrayLike]) -> list[OpponentResult]:
-    """A row for each opponent of a language model, from the bits of the same documents or windows: (units,).
+def compare_bits(
+    num_bytes: ArrayLike, bits: ArrayLike, opponents: Mapping[str, ArrayLike], units: str = "documents"
+) -> list[OpponentResult]:
+    """A row for each opponent of a language model, from the bits of the same documents or other units: (units,).
 
     The fewer bits, the better: a negative difference is in favor of the model.
     """
-    sizes = np.asarray(num_bytes, np.float64)
-    tables = {name: _count_bits(values, sizes, name) for name, values in {MODEL: bits, **opponents}.items()}
-    differing = {name: int(np.count_nonzero(~np.isclose(values, bits))) for name, values in opponents.items()}
-    tests = compare_with_baseline(tables, differing, bits_per_byte)
+    tests = compare_sums(num_bytes, bits, opponents)
     return [
-        OpponentResult(name, {"bits_per_byte": score_bits(values, sizes)}, {"bits_per_byte": _negate(tests[name])})
+        OpponentResult(name, {"bits_per_byte": score_bits(values, num_bytes, units)}, {"bits_per_byte": tests[name]})
         for name, values in opponents.items()
     ]
+
+
+def compare_sums(sizes: ArrayLike, values: ArrayLike, opponents: Mapping[str, ArrayLike]) -> dict[str, LabelTest]:
+    """Paired tests of Σ values / Σ sizes of the model and of each opponent, from the same units: (units,)."""
+    all_sizes = np.asarray(sizes, np.float64)
+    tables = {name: _count_bits(row, all_sizes, name) for name, row in {MODEL: values, **opponents}.items()}
+    differing = {name: int(np.count_nonzero(~np.isclose(row, values))) for name, row in opponents.items()}
+    tests = compare_with_baseline(tables, differing, bits_per_byte)
+    return {name: _negate(tests[name]) for name in opponents}
 
 
 def _compare(

@@ -20,10 +20,10 @@ def bits_per_byte(sums: FloatArray) -> FloatArray:
     return np.asarray(sums[..., 0] / sums[..., 1])
 
 
-def score_bits(bits: ArrayLike, num_bytes: ArrayLike) -> Score:
-    """Bits per byte with the interval over documents or windows, of which each has its bits and its bytes."""
+def score_bits(bits: ArrayLike, num_bytes: ArrayLike, units: str = "documents") -> Score:
+    """Bits per byte with the interval over documents or other units, of which each has its bits and its bytes."""
     all_bits, sizes = np.asarray(bits, np.float64), np.asarray(num_bytes, np.float64)
-    signature = f"unit:byte|bytes:{int(sizes.sum())}|documents:{len(sizes)}"
+    signature = f"unit:byte|bytes:{int(sizes.sum())}|{units}:{len(sizes)}"
     interval = ratio_interval(all_bits, sizes, BITS_SCALE)
     return make_score("bits per byte", float(all_bits.sum() / sizes.sum()), interval, signature, BITS_SCALE)
 

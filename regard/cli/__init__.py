@@ -22,6 +22,8 @@ from regard.cli import (
     doctor,
     estimate,
     evaluate,
+    fill,
+    generate,
     help,
     look,
     prune,
@@ -44,7 +46,15 @@ from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Train": (demo.demo, train.train, estimate.estimate),
-    "Use": (translate.translate, classify.classify, tag.tag, evaluate.evaluate, compare.compare),
+    "Use": (
+        translate.translate,
+        classify.classify,
+        tag.tag,
+        generate.generate,
+        fill.fill,
+        evaluate.evaluate,
+        compare.compare,
+    ),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Studies": (tune.tune, report.report),
     "Data": (doctor.doctor, corpus.corpus),

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+import typer
+
 from regard.errors import FormatError
 
 LINE_ENDS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # a result is one line
@@ -23,6 +25,12 @@ def read_inputs(files: Sequence[Path]) -> Iterator[str]:
     """The lines of several files in order; of standard input where there are none, or one is named -."""
     for file in files or [Path("-")]:
         yield from read_input(None if file == Path("-") else file)
+
+
+def prompt_for_lines(unit: str) -> None:
+    """Say what a terminal waits for."""
+    if sys.stdin.isatty():
+        typer.echo(f"Type one {unit} per line; Ctrl-D ends.", err=True)
 
 
 def decode_stdin(raw: IO[bytes]) -> Iterator[str]:

@@ -39,17 +39,24 @@ ABLATE = option(
 )
 KEEP_ONLY = flag(MEASUREMENT, "Add the cost of removing all other heads of the same attention.", "--keep-only")
 PHARAOH = option(OUTPUT, "FILE", "Write the links of the best alignment head, one line per pair: 0-0 1-2.")
+DATA = option(FILES, "FILE", "Labeled texts that a classifier is measured on; its dev texts if unset.")
+WORDS = option(FILES, "FILE", "Words, one per line: whether a classifier relies on them.")
 
 
 def look(
     run: Path | None = argument("RUN", "Run folder, as `regard train` and `regard import` create it.", None),
-    texts: list[str] = argument("TEXTS", "A sentence, or a sentence and its translation, or files of pairs.", None),
+    texts: list[str] = argument(
+        "TEXTS", "A sentence, or a sentence and its translation, or files of pairs; one text for a classifier.", None
+    ),
     compare_with: str | None = COMPARE_WITH,
     head: str | None = option(MEASUREMENT, "HEAD", "One head, such as decoder.3.cross.5, for --svg, --png and --csv."),
     sentences: int = SENTENCES,
     measure: bool = MEASURE,
     positions: bool = flag(MEASUREMENT, "Inspect the position encoding; takes no text.", "--positions"),
     num_positions: int = NUM_POSITIONS,
+    data: list[str] | None = DATA,
+    words: Path | None = WORDS,
+    label: str | None = option(MODEL, "LABEL", "Label that is explained; of a classifier."),
     out: Path | None = option(OUTPUT, "FILE", "Write the page: one file for any browser, no network needed."),
     svg: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as SVG."),
     png: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as PNG."),
@@ -65,17 +72,21 @@ def look(
       regard look runs/mine "I love dogs." "J'aime les chiens." --head decoder.1.cross.0 --svg head.svg
       regard look runs/mine test.en test.fr --sentences 50
       regard look runs/mine --positions --out positions.html
+      regard look runs/reviews "a charming film" --out decision.html
+      regard look runs/reviews --data test.csv --words sentiment.txt
 
-    Read more: docs/howto/inspect_attention.md and docs/howto/look_page.md
+    Of a classifier: which words its decisions rest on, by gradient x input, attention and erasure.
+
+    Read more: docs/howto/inspect_attention.md, docs/howto/look_page.md and docs/explanation/decisions.md
     """
     if selftest:
         _print_selftests()
         return
-    if run is None or not (texts or positions):
+    if run is None:
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
     from regard.api.inspecting import look as inspect_model
     from regard.display.console import is_verbose, terminal_width
-    from regard.display.views.look import format_inspection
+    from regard.display.looks import format_look
 
     check(out, svg, png, csv, npz)
     inspection = inspect_model(
@@ -92,9 +103,12 @@ def look(
         positions=positions,
         num_positions=num_positions,
         compare_with=compare_with,
+        data=data or None,
+        words=words,
+        label=label,
         device=device,
     )
-    print("\n".join(format_inspection(inspection, terminal_width(), is_verbose())))
+    print("\n".join(format_look(inspection, terminal_width(), is_verbose())))
     for path in filter(None, (out, svg, png, csv, npz)):
         typer.echo(f"written: {path}", err=True)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli import output
-from regard.cli.lines import LINE_ENDS, open_output, read_input
+from regard.cli.lines import LINE_ENDS, open_output, prompt_for_lines, read_input
 from regard.cli.options import (
     ADVANCED,
     ALPHA,
@@ -136,7 +136,8 @@ def translate(
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
-    _prompt(file)
+    if file is None:
+        prompt_for_lines("sentence")
     name = "standard input" if file is None else str(file)
     lines = translate_stream(run, read_input(file), name=name, **options)
     _print_splitting(run, split_sentences)
@@ -155,12 +156,6 @@ def _check_outputs(out: Path | None, issues: Path | None, file: Path | None) -> 
     for name, other in {"the input": file, "--out": out}.items():
         if issues and other and not is_stream(issues) and os.path.realpath(issues) == os.path.realpath(other):
             raise ConfigError(f"--issues {issues}: is also {name}, and would replace it; choose another file")
-
-
-def _prompt(file: Path | None) -> None:
-    """Say what a terminal waits for."""
-    if file is None and sys.stdin.isatty():
-        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
 
 
 def _track_lines(

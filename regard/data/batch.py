@@ -95,7 +95,7 @@ class Collator(Protocol):
 
 @dataclass(frozen=True)
 class TranslationCollator:
-    """Batches of pairs; with subword regularization, in segmentations that are sampled anew in every epoch."""
+    """Batches of pairs; with subword regularization, in segmentations that are sampled again in every epoch."""
 
     tokenizers: Tokenizers
     subword_regularization: float = 0.0

@@ -5,7 +5,7 @@ is needed: in a causal model, no token attends to what is on its right.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from regard.data.wordpiece import explain_damage, import_tokenizers
@@ -33,6 +33,8 @@ BYTE_OF_CHARACTER = {character: byte for byte, character in enumerate(byte_chara
 
 class ByteLevelBPE:
     """Text <-> token ids, without special tokens around them."""
+
+    pad_id = NO_PAD
 
     def __init__(self, tokenizer_json: bytes):
         self.tokenizer_json = tokenizer_json
@@ -72,6 +74,10 @@ class ByteLevelBPE:
         if all(character in BYTE_OF_CHARACTER for character in token):
             return bytes(BYTE_OF_CHARACTER[character] for character in token)
         return token.encode("utf-8")  # a token that was added as text
+
+    def byte_decoder(self, prompt: Sequence[int]) -> Callable[[int], bytes]:
+        """What gives, for each token after a prompt, the bytes that it adds to the text: always the same ones."""
+        return self.token_bytes
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of tokens; bytes that are no characters become U+FFFD."""

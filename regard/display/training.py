@@ -98,7 +98,7 @@ class ProgressDisplay:
     def _(self, event: events.ValidationFinished) -> None:
         result = event.result
         numbers = [f"loss {result.loss:.3f}", f"accuracy {result.accuracy:.1%}"]
-        numbers += [f"{result.score.name} {result.score.value:.1f}"] if result.score else []
+        numbers += [f"{result.score.name} {result.score.value:.{result.score.digits}f}"] if result.score else []
         best = f" {bind('(best so far)')}" if event.is_best else ""
         text = f"validation at step {result.step:,}: {', '.join(map(bind, numbers))}{best}"
         self.print_lines(wrap(text, terminal_width(), INDENT, INDENT * 2))

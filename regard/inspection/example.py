@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from regard.data.corpora import GoldPair, Link
+from regard.data.text_tokenizer import TextTokenizer
 from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
-from regard.data.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.languages import is_unspaced, word_spans
 
@@ -104,8 +104,8 @@ def build_pair_example(tokenizers: Tokenizers, source: str, target: str, gold: G
     )
 
 
-def build_text_example(tokenizer: WordPiece, text: str, max_length: int, gold: GoldPair | None = None) -> Example:
-    """Tokenize a text for an encoder-only model."""
+def build_text_example(tokenizer: TextTokenizer, text: str, max_length: int, gold: GoldPair | None = None) -> Example:
+    """Tokenize a text for a model of one stack."""
     (ids,) = tokenizer.encode([text], max_length)
     token_spans = tokenizer.spans(text, max_length)
     special_tokens_mask = tuple(a == b for a, b in token_spans)

@@ -7,13 +7,15 @@ import torch
 from torch import nn
 
 from regard.config import Config
-from regard.data.byte_level_bpe import NO_PAD, ByteLevelBPE
+from regard.data.byte_level_bpe import ByteLevelBPE
+from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.remapped_sentencepiece import RemappedSentencePiece
 from regard.data.store import SIDES
 from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
+from regard.jobs.run_kind import require_language_model
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_decoder, build_encoder
@@ -45,7 +47,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"Continue training with `regard train --resume {run.folder}`."
         )
     if config.model.architecture != "encoder-decoder":
-        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which translating does without
+        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which translating does without
 
         raise refuse_run(run, config, "translate")
     with stage(f"loading {run.folder.name}"):
@@ -66,7 +68,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     if not run.tokenizer_json.exists():  # trained here, and not for embeddings
-        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which embedding does without
+        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which embedding does without
 
         raise refuse_run(run, config, "embed text")
     with stage(f"loading {run.folder.name}"):
@@ -79,23 +81,31 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
 
 
 def load_language_model(folder: str | Path, device: str = "auto", quantize: str = "none") -> LanguageModel:
-    """The language model of a decoder-only run, in float or in 8-bit integers."""
+    """The language model of a decoder-only run, trained or imported, in float or in 8-bit integers."""
     torch_device = pick_device(device)
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
-    if config.model.architecture != "decoder" or not run.best.exists():
-        raise RunError(f"{run.folder}: not a language model. `regard import` creates one from a GPT-2 folder.")
+    require_language_model(run, config)
     with stage(f"loading {run.folder.name}"):
-        tokenizer = ByteLevelBPE(run.read_bytes(run.tokenizer_json))
-        _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
+        tokenizer = load_document_tokenizer(run)
+        has_own = isinstance(tokenizer, DocumentTokenizer)
+        vocab_size = tokenizer.vocab_size if has_own else config.data.vocab_size  # which may have unused rows
+        _require_sizes(run, config, vocab_size, vocab_size, joint=True)
         with torch.random.fork_rng(devices=[]):
-            model = new_decoder(config, NO_PAD)
+            model = build_decoder(config.model, vocab_size, tokenizer.pad_id)
         load_weights(model, run, run.best_weights())
         model = model.to(torch_device).eval()
         with torch.no_grad():
             decoder = IncrementalDecoder(model, linear_factory)
         return LanguageModel(model, tokenizer, config.data.max_length, decoder)
+
+
+def load_document_tokenizer(run: Run) -> DocumentTokenizer | ByteLevelBPE:
+    """The tokenizer of a language model: its own, or that of an imported one."""
+    if run.tokenizer_json.exists():
+        return ByteLevelBPE(run.read_bytes(run.tokenizer_json))
+    return DocumentTokenizer(run.read_bytes(run.tokenizer()))
 
 
 def _require_sizes(run: Run, config: Config, source_size: int, target_size: int, joint: bool) -> None:

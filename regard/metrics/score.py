@@ -8,6 +8,9 @@ from typing import Any
 from regard.errors import DataError
 from regard.metrics.tokenization import Tokenization
 
+LOWER_IS_BETTER = frozenset({"bits per byte", "perplexity per token", "nats per masked token", "TER", "ECE"})
+"""Names of scores that count what is wrong, or missing."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -19,6 +22,19 @@ class Score:
     """None, as `high`, where there are too few sentences for an interval; the signature says so."""
     high: float | None
     signature: str
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.name in LOWER_IS_BETTER
+
+    def is_better_than(self, other: "Score") -> bool:
+        """Whether the value is the better one of two of the same kind."""
+        return self.value < other.value if self.lower_is_better else self.value > other.value
+
+    @property
+    def digits(self) -> int:
+        """Decimal places that people read: scores in percent have one, those per token or byte are near 1."""
+        return 3 if self.name.startswith(("bits", "nats")) else 1
 
     def format_margin(self, digits: int) -> str:
         """The value ± half the width of its interval; the value alone where there is no interval."""

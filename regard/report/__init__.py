@@ -15,6 +15,7 @@ from regard.report.charts.matrices import MatrixPanel, matrix_grid
 from regard.report.charts.run_curves import category_curves, overlay_curves, small_multiples, stacked_histograms
 from regard.report.charts.senses import layer_scatter
 from regard.report.charts.sweep import Sweep, parallel_coordinates, pareto_chart, pareto_front, slice_plot
+from regard.report.colored_words import ColoredWords
 from regard.report.look.page import LookPage, render_look_page
 from regard.report.page import (
     DefinitionList,
@@ -34,6 +35,7 @@ from regard.report.terminal import format_alignment
 
 __all__ = [
     "Chart",
+    "ColoredWords",
     "DefinitionList",
     "Figure",
     "LookPage",

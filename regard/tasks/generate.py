@@ -1,6 +1,6 @@
 """Language models: the continuation of a prompt, as a whole or as it comes, and how probable texts are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -25,9 +25,11 @@ from regard.tasks.translate.translator import MAX_CACHE_ELEMENTS, MAX_LOGITS, NO
 MAX_ATTENTION_ELEMENTS = 1 << 26  # of the scores of prompts, over rows, heads, queries and keys
 FinishReason = Literal["eos", "stop", "length"]
 """The end of the document, a stop string, or the maximum number of tokens."""
+ByteDecoder = Callable[[int], bytes]
+"""The next token of a text -> the bytes that it adds."""
 
 
-class TextTokenizer(Protocol):
+class PromptTokenizer(Protocol):
     """What a language model needs of its tokenizer."""
 
     bos_id: int
@@ -42,8 +44,8 @@ class TextTokenizer(Protocol):
         """The ids of each text, without bos and eos."""
         ...
 
-    def token_bytes(self, token_id: int) -> bytes:
-        """The part of a text that a token stands for, which may be a part of a character; none for a special token."""
+    def byte_decoder(self, prompt: Sequence[int]) -> ByteDecoder:
+        """What gives, for each token after a prompt, the bytes that it adds; these may end inside a character."""
         ...
 
 
@@ -97,19 +99,20 @@ class _Continuation:
     prompt: list[int]
     max_tokens: int
     rng: np.random.Generator
+    decode_token: ByteDecoder
     stream: TextStream
     num_tokens: int = 0
     total_log_prob: float = 0.0
     finish_reason: FinishReason | None = None
     pieces: list[str] = field(default_factory=list)
 
-    def append(self, token_bytes: bytes | None, log_prob: float) -> None:
+    def append(self, token: int | None, log_prob: float) -> None:
         """Add a token, None for eos, and what can be shown of the text by then."""
         self.num_tokens += 1
         self.total_log_prob += log_prob
-        if token_bytes is not None:
-            self.pieces.append(self.stream.add(token_bytes))
-        if token_bytes is None:
+        if token is not None:
+            self.pieces.append(self.stream.add(self.decode_token(token)))
+        if token is None:
             self.finish_reason = "eos"
         elif self.stream.stopped:
             self.finish_reason = "stop"
@@ -129,7 +132,7 @@ class _ContinuationBatch:
     def __init__(
         self,
         decoder: IncrementalDecoder,
-        tokenizer: TextTokenizer,
+        tokenizer: PromptTokenizer,
         continuations: Sequence[_Continuation],
         options: GenerationOptions,
     ):
@@ -155,8 +158,7 @@ class _ContinuationBatch:
         if not bool(torch.isfinite(log_probs).all()):
             raise ModelError(NOT_FINITE)
         for continuation, token, log_prob in zip(self.active, tokens.tolist(), log_probs.tolist(), strict=True):
-            is_eos = token == self._tokenizer.eos_id
-            continuation.append(None if is_eos else self._tokenizer.token_bytes(token), log_prob)
+            continuation.append(None if token == self._tokenizer.eos_id else token, log_prob)
         self._last_tokens = tokens
         self._drop_finished()
 
@@ -187,7 +189,7 @@ class LanguageModel:
     def __init__(
         self,
         model: DecoderOnly,
-        tokenizer: TextTokenizer,
+        tokenizer: PromptTokenizer,
         max_length: int,
         prepared_decoder: IncrementalDecoder | None = None,
     ):
@@ -219,9 +221,11 @@ class LanguageModel:
                     current.advance(num_active - len(batch.active))
         return [continuation.result() for continuation in continuations]
 
-    def stream(self, prompt: str, options: GenerationOptions = GenerationOptions()) -> Iterator[str]:
-        """The text that `generate` gives for this prompt alone, piece by piece; no piece is empty."""
-        (continuation,) = self._continuations([prompt], options, None)
+    def stream(
+        self, prompt: str, options: GenerationOptions = GenerationOptions(), global_index: int = 0
+    ) -> Iterator[str]:
+        """The text that `generate` gives for this prompt, piece by piece; no piece is empty."""
+        (continuation,) = self._continuations([prompt], options, [global_index])
         batch = _ContinuationBatch(self._incremental_decoder(), self.tokenizer, [continuation], options)
         return self._stream(batch, continuation)
 
@@ -275,7 +279,8 @@ class LanguageModel:
                 )
             max_tokens = min(options.max_new_tokens, self.max_length - len(row))
             rng = np.random.default_rng([options.seed, global_indices[i]])
-            continuations.append(_Continuation(row, max_tokens, rng, TextStream(options.stop)))
+            decode_token = self.tokenizer.byte_decoder(row)
+            continuations.append(_Continuation(row, max_tokens, rng, decode_token, TextStream(options.stop)))
         return continuations
 
     def _batches(

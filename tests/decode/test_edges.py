@@ -76,6 +76,8 @@ def test_a_nucleus_ends_where_its_share_is_reached():
     uniforms = torch.linspace(0, 1 - 1e-9, 1000, dtype=torch.double)
     for top_p, kept in ((0.4, 1), (0.5, 1), (0.6, 2), (0.75, 2), (0.8, 3), (0.875, 3), (0.9, 4), (1.0, 4)):
         assert SamplingSearch(top_p=top_p).draw(scores, uniforms).unique().tolist() == list(range(kept)), top_p
+    for kept in (1, 2, 3, 4):  # equal ones, whose probabilities have no rounding error
+        assert len(SamplingSearch(top_p=kept / 4).draw(torch.zeros(1000, 4), uniforms).unique()) == kept
 
 
 def test_filler_is_no_token_and_repeats_nothing():

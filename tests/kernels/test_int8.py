@@ -89,6 +89,19 @@ def test_few_rows_and_many_of_a_wide_weight_are_nearly_the_product(monkeypatch, 
     assert asked == ["onednn" if rows >= MIN_ONEDNN_ROWS else "fbgemm"]
 
 
+@pytest.mark.parametrize(("vnni", "columns"), [(False, MIN_ONEDNN_COLUMNS), (True, MIN_ONEDNN_COLUMNS - 1)])
+def test_without_vnni_and_for_narrow_weights_one_multiplies_all(monkeypatch, vnni: bool, columns: int):
+    asked = []
+    for name in ("first", "second"):
+        monkeypatch.setitem(BACKENDS, name, lambda *given, n=name: _told(lambda x: x, asked, n))
+    monkeypatch.setattr(room, "BACKENDS", {name: BACKENDS[name] for name in ("first", "second")})
+    monkeypatch.setattr(room, "VNNI", vnni)
+    multiply = int8_linear(torch.ones(columns, 2), None)
+    for rows in (1, MIN_ONEDNN_ROWS, 3 * MIN_ONEDNN_ROWS):
+        multiply(torch.zeros(rows, 2))
+    assert asked == ["first"] * 3
+
+
 def _told(product, asked: list[str], name: str):
     return lambda x: (asked.append(name), product(x))[1]
 

@@ -44,6 +44,7 @@ LINES = [
     ("a b", "a b c"),
     ("the cat sat on a mat", "the cat sat on the mat"),
     ("x y z", "p q r s t"),
+    ("w x y z", "p q r s t"),
     ("one two three four five six", "one two three four five"),
     ("a a a a a a a", "a"),
 ]

@@ -180,7 +180,9 @@ def test_bootstrapped_corpora_have_as_many_sentences_and_exchanges_half():
     assert draws.shape == (1000, 37) and (draws.sum(axis=1) == 37).all()
     assert (PAIRED_TESTS["bs"].draw(37, 7) == draws).all() and (PAIRED_TESTS["bs"].draw(37, 8) != draws).any()
     exchanges = PAIRED_TESTS["ar"].draw(37, 7)
-    assert exchanges.shape == (10_000, 37) and exchanges.mean() == pytest.approx(0.5, abs=0.01)
+    assert (
+        exchanges.dtype == bool and exchanges.shape == (10_000, 37) and exchanges.mean() == pytest.approx(0.5, abs=0.01)
+    )
 
 
 def test_a_tie_speaks_for_chance():

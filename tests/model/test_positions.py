@@ -299,3 +299,10 @@ def test_positions_are_looked_up_where_the_table_has_them_and_computed_elsewhere
     for outside in (inside + 1, inside - 1, inside + 1000):
         assert torch.equal(scheme.vectors(outside, like), sinusoid(outside, 6))
     assert scheme.vectors(inside, torch.zeros(())).dtype == scheme.vectors(inside + 1, torch.zeros(())).dtype
+
+
+@pytest.mark.parametrize(("name", "kind"), [("concatenated", Sinusoidal), ("concatenated-learned", Learned)])
+def test_what_is_concatenated_is_the_table_that_was_asked_for(name: str, kind: type):
+    scheme = make(positions=positions(name)).encoder.embedding.positions
+    assert type(scheme) is Concatenated and type(scheme.encoding) is kind
+    assert (scheme.width, scheme.limit) == (5, scheme.encoding.limit)

@@ -97,3 +97,16 @@ def test_a_mean_has_the_type_of_its_files_and_is_exact_beyond_it(tmp_path):
     mean = weights.average_weights([tmp_path / str(i) for i in range(4)])
     assert (mean["x"].dtype, mean["y"].dtype) == (torch.bfloat16, torch.float32)
     assert mean["x"].tolist() == [2.0**-9] * 3 and mean["y"].tolist() == [2.0**-9] * 2
+
+
+@pytest.mark.parametrize("error", [KeyError("F7"), AttributeError("F7"), TypeError("F7")], ids=repr)
+def test_a_type_of_numbers_that_the_library_does_not_know_is_named(tmp_path, monkeypatch, error: Exception):
+    """Some versions of safetensors and torch answer with an error of Python."""
+
+    def fail(path: object) -> None:
+        raise error
+
+    weights.write({"x": torch.zeros(3)}, tmp_path / "w")
+    monkeypatch.setattr(weights, "load_file", fail)
+    with pytest.raises(ModelError, match=r"w: not a readable safetensors file \(an unknown type: '?F7'?\)$"):
+        weights.read(tmp_path / "w")

@@ -33,8 +33,8 @@ class Bytes:
     def encode(self, texts):
         return [[TOKENS.index(bytes([byte])) for byte in text.encode()] for text in texts]
 
-    def token_bytes(self, token_id):
-        return TOKENS[token_id]
+    def byte_decoder(self, prompt):
+        return lambda token_id: TOKENS[token_id]
 
 
 def make(name: str = "rotary", max_length: int = LIMIT, seed: int = 3) -> LanguageModel:

@@ -107,3 +107,8 @@ def test_an_alarm_is_about_the_newest_validation():
     training_monitor = monitor()
     assert training_monitor.update(validation(300, 4.0), 5.0) == []
     assert len(training_monitor.update(validation(400, 6.1), 5.0)) == 1
+
+
+def test_a_third_of_the_expected_speed_is_not_slow_yet():
+    assert not any(ThroughputMonitor(900.0).update(300 * 500, 500.0) for _ in range(3))
+    assert ThroughputMonitor(900.0).update(299 * 500, 500.0)

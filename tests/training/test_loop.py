@@ -20,7 +20,7 @@ from regard.run import Run
 from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.distributed.fsdp import FSDPCheckpoints
-from regard.training.loop import Step, TrainingLoop, require_finite
+from regard.training.loop import Step, TrainingLoop, _mix_seed, require_finite
 from regard.training.schedule import cosine
 from tests.training.loops import STEPS, make_loop, write_corpus
 
@@ -252,3 +252,9 @@ def test_every_number_of_a_step_must_be_finite():
     for values in ((math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0), (1.0, -math.inf)):
         with pytest.raises(DivergedError, match="no longer a finite number at step 3"):
             require_finite(3, *values)
+
+
+def test_seeds_of_neighbors_are_far_apart():
+    for seed, number in ((1, 1), (3, 7), (0, 5)):
+        mixed = _mix_seed(seed, number)
+        assert min(abs(mixed - _mix_seed(*other)) for other in ((seed + 1, number), (seed, number + 1))) > 2**40

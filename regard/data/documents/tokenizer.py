@@ -8,7 +8,7 @@ lines. U+2581, which SentencePiece decodes as a blank, is escaped.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from regard.data.tokenizer import BOS, EOS, MAX_SENTENCE_BYTES, SPACE, Tokenizer
+from regard.data.tokenizer import BOS, BYTE_TOKEN, EOS, MAX_SENTENCE_BYTES, PAD, SPACE, Tokenizer
 from regard.errors import DataError
 
 NEWLINE_TOKEN = "<0x0A>"
@@ -17,12 +17,15 @@ ESCAPES = {SPACE: f"{ESCAPE}s", ESCAPE: f"{ESCAPE}e"}
 ORIGINALS = {escape: character for character, escape in ESCAPES.items()}
 _CHARACTERS = re.compile(f"[{SPACE}{ESCAPE}]")
 _ESCAPED = re.compile("|".join(ORIGINALS))
+_ESCAPE_BYTES = ESCAPE.encode()
+_ORIGINAL_BYTES = {escape.encode(): character.encode() for escape, character in ORIGINALS.items()}
+_ESCAPED_BYTES = re.compile(b"|".join(_ORIGINAL_BYTES))
 
 
 class DocumentTokenizer(Tokenizer):
     """Documents <-> token ids, without loss."""
 
-    bos_id, eos_id = BOS, EOS
+    pad_id, bos_id, eos_id = PAD, BOS, EOS
 
     def __init__(self, model: bytes):
         super().__init__(model)
@@ -59,6 +62,18 @@ class DocumentTokenizer(Tokenizer):
             begin += offsets[-1] + 1
         return spans
 
+    def byte_decoder(self, prompt: Sequence[int]) -> "DocumentByteDecoder":
+        """What gives, for each token after a prompt, the bytes that it adds to the text."""
+        return DocumentByteDecoder(self, prompt)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """A token as bytes, with the blank that SentencePiece puts before a line; none for a special token."""
+        if self._processor.is_control(token_id) or self._processor.is_unknown(token_id):
+            return b""
+        (token,) = self.convert_ids_to_tokens([token_id])
+        byte = BYTE_TOKEN.fullmatch(token)
+        return bytes([int(byte[1], 16)]) if byte else token.replace(SPACE, " ").encode()
+
     def _split_lines(self, ids: Sequence[int]) -> Iterator[list[int]]:
         line: list[int] = []
         for i in ids:
@@ -68,6 +83,26 @@ class DocumentTokenizer(Tokenizer):
             else:
                 line.append(i)
         yield line
+
+
+class DocumentByteDecoder:
+    """Tokens -> bytes of a document, one token at a time: the beginning of a line depends on the token before it."""
+
+    def __init__(self, tokenizer: DocumentTokenizer, prompt: Sequence[int]):
+        self._tokenizer = tokenizer
+        self._at_line_start = not prompt or prompt[-1] in (BOS, tokenizer.newline_id)
+        self._held = b""  # bytes that may be the beginning of an escape
+
+    def __call__(self, token_id: int) -> bytes:
+        """The bytes that can be read after one more token."""
+        new = self._tokenizer.token_bytes(token_id)
+        if self._at_line_start:
+            new = new.removeprefix(b" ")
+        self._at_line_start = token_id == self._tokenizer.newline_id
+        content = self._held + new
+        length = next(n for n in range(len(_ESCAPE_BYTES), -1, -1) if content.endswith(_ESCAPE_BYTES[:n]))
+        self._held = content[len(content) - length :]
+        return _ESCAPED_BYTES.sub(lambda match: _ORIGINAL_BYTES[match[0]], content[: len(content) - length])
 
 
 def split_for_training(texts: Iterable[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from regard.config import Config
 from regard.display.layout import wrap, wrap_all, wrap_fields
 from regard.display.numbers import format_bytes, format_rounded, name_size, pluralize
 from regard.display.views.doctor import format_dropped
+from regard.jobs.tasks.registry import task_of
 from regard.jobs.train.estimate import FileEstimate, describe_choices
 from regard.jobs.train.events import ComputePlan, DataPlan, TrainingPlan
 from regard.training.planning.estimate import TrainingEstimate, format_epochs, format_minutes
@@ -15,7 +16,7 @@ SET_USES = {"train": "to train on", "dev": "for validation", "test": "for the te
 def format_plan(plan: TrainingPlan, width: int, verbose: bool = False) -> list[str]:
     """Data, model and time in a few lines; `verbose` adds every chosen setting with its reason, and the compute."""
     time = f"{describe_time(plan.config, plan.estimate)}, {_describe_speed(plan.estimate, plan.compute)}"
-    lines = _format_field("data", _describe_data(plan.data), width)
+    lines = _format_field("data", _describe_data(plan.data, task_of(plan.config).example), width)
     if plan.data.diagnosis is not None:
         lines += format_dropped(plan.data.diagnosis, width, " " * NAME_WIDTH)
     lines += _format_field("model", describe_model(plan.config, plan.estimate, plan.vocab_size), width)
@@ -41,7 +42,8 @@ def format_estimate(estimate: FileEstimate, width: int, verbose: bool = False) -
 def describe_model(config: Config, estimate: TrainingEstimate, vocab_size: int) -> str:
     """The model in a sentence: size, layers, heads, vocabulary."""
     m, total = config.model, estimate.parameter_counts.total
-    layers = f"{m.depth('encoder')} + {m.depth('decoder')} layers of width {m.dim}"
+    depths = " + ".join(str(m.depth(stack)) for stack in m.architecture.split("-"))
+    layers = f"{depths} layers of width {m.dim}"
     origin = f", initialized from {config.train.init_from}" if config.train.init_from else ""
     return (
         f"{name_size(total)}, {format_rounded(total)} parameters: {layers}, {pluralize(m.heads, 'head')}, "
@@ -61,14 +63,14 @@ def _format_field(name: str, text: str, width: int) -> list[str]:
     return wrap(text, width, name.ljust(NAME_WIDTH), " " * NAME_WIDTH)
 
 
-def _describe_data(data: DataPlan) -> str:
-    sets = [f"{pluralize(count, 'pair')} {SET_USES[name]}" for name, count in data.pairs.items()]
+def _describe_data(data: DataPlan, example: str) -> str:
+    sets = [f"{pluralize(count, example)} {SET_USES[name]}" for name, count in data.pairs.items()]
     held_out = f" ({' and '.join(data.held_out)} held out of the training files)" if data.held_out else ""
     summary = data.diagnosis.splits[0] if data.diagnosis else None
     source = data.source or (summary.source if summary else "")
     target = data.target or (summary.target if summary else "")
     languages = f"; {source or 'unknown'} to {target or 'unknown'}" if source or target else ""
-    too_long = f"; {pluralize(data.too_long, 'pair')} skipped as too long" if data.too_long else ""
+    too_long = f"; {pluralize(data.too_long, example)} skipped as too long" if data.too_long else ""
     return f"{', '.join(sets)}{held_out}{languages}{too_long}"
 
 

@@ -1,5 +1,6 @@
 """What `regard look` does: inspect one sentence, a corpus, or the position encodings of a run."""
 
+import importlib
 import io
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,6 +37,7 @@ from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
 from regard.report.look.export import flatten_arrays, tabulate_head
 from regard.report.text import escape_html
+from regard.run import open_run
 
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]{2,5}")  # a word with a suffix, which is no sentence
 SENTENCE_OPTIONS = ("--head", "--svg", "--png", "--csv", "--npz", "--no-measure", "--compare-with")
@@ -44,6 +46,10 @@ TEXT_OPTIONS = ("--out", "--no-measure", "--compare-with")
 """Options that need text."""
 HEAD_OPTIONS = ("--svg", "--png", "--csv")
 """Options that need one head of a sentence."""
+DECISION_OPTIONS = ("--data", "--words", "--label")
+"""Options that need a classifier."""
+INSPECTORS = {"translate": "regard.jobs.look.inspections", "classify": "regard.jobs.look.decisions"}
+"""The module that inspects the runs of a task, by its function `inspect`; that of translation also reads encoders."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class LookOptions:
 
     run: Path
     texts: Sequence[str] = ()
-    """A sentence, a sentence and its translation, or files; empty with `positions`."""
+    """A sentence, a sentence and its translation, or files; empty with `positions`, and for a classifier."""
     sentences: int = DEFAULT_EXAMPLES
     measure: bool = True
     """Whether heads are measured on a corpus."""
@@ -60,6 +66,12 @@ class LookOptions:
     compare_with: str | None = None
     positions: bool = False
     num_positions: int = 24
+    data: Sequence[str] = ()
+    """Files of labeled texts that a classifier is measured on."""
+    words: Path | None = None
+    """A file of words, one per line: whether a classifier relies on them."""
+    label: str | None = None
+    """The label that a classifier's decision is explained for; the predicted one if unset."""
     outputs: Collection[str] = ()
     """The options whose files will be written: --out, --svg, --png, --csv, --npz."""
 
@@ -69,6 +81,10 @@ class LookOptions:
             "--head": self.head,
             "--no-measure": not self.measure,
             "--compare-with": self.compare_with is not None,
+            "--positions": self.positions,
+            "--data": bool(self.data),
+            "--words": self.words is not None,
+            "--label": self.label is not None,
             **dict.fromkeys(self.outputs, True),
         }
         reject_options({name: values.get(name) for name in options}, reason)
@@ -84,6 +100,17 @@ class OutputFile:
 
 Outputs = dict[str, Callable[[], OutputFile]]
 """Files by their option, made when they are needed."""
+
+
+def write_outputs(outputs: Outputs, paths: Mapping[str, Path]) -> tuple[str, ...]:
+    """Write files by their option; what they leave out."""
+    notes: list[str] = []
+    for option, path in paths.items():
+        output = outputs[option]()
+        with open_output(path) as file:
+            file.write(output.content)
+        notes += output.notes
+    return tuple(notes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,13 +130,7 @@ class Inspection:
 
     def write(self, paths: Mapping[str, Path]) -> "Inspection":
         """Write files by their option; the inspection with notes on them."""
-        notes: list[str] = []
-        for option, path in paths.items():
-            output = self.outputs[option]()
-            with open_output(path) as file:
-                file.write(output.content)
-            notes += output.notes
-        return replace(self, notes=tuple(notes))
+        return replace(self, notes=write_outputs(self.outputs, paths))
 
     def __repr__(self) -> str:
         return f"<Inspection>\n{self}"
@@ -125,20 +146,30 @@ class Inspection:
         return f"<pre>{escape_html(str(self))}</pre>{table}"
 
 
-def inspect_run(request: LookOptions, device: str = "cpu") -> Inspection:
-    """Inspect what is requested. A request that makes no sense raises an error before the run is loaded."""
-    inspect = _choose_inspection(request)
+def inspect_run(request: LookOptions, device: str = "cpu") -> Any:
+    """Inspect what is requested, as it suits the task of the run: an `Inspection`, or the result of another task."""
+    task = open_run(request.run).load_config().task
+    module = importlib.import_module(INSPECTORS.get(task, INSPECTORS["translate"]))
+    return module.inspect(request, device)
+
+
+def inspect(request: LookOptions, device: str = "cpu") -> Inspection:
+    """Inspect attention. A request that makes no sense raises an error before the run is loaded."""
+    inspect_part = _choose_inspection(request)
     configure_cpu(0)
-    return inspect(open_inspected_run(request.run, device), request)
+    return inspect_part(open_inspected_run(request.run, device), request)
 
 
 def _choose_inspection(request: LookOptions) -> Callable[[InspectedRun, LookOptions], Inspection]:
+    request.require_unset(DECISION_OPTIONS, f"needs a classifier, and {request.run} is none: leave it out")
+    if not (request.texts or request.positions):
+        raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
     if request.positions:
         if request.texts:
             raise ConfigError("--positions inspects positions without any text: leave out the text")
         request.require_unset(TEXT_OPTIONS, "needs text, and --positions has none: leave it out")
         return _inspect_positions
-    if _are_files(request.texts):
+    if are_files(request.texts):
         reason = 'needs one sentence, and files were given: quote it, as in regard look RUN "I love dogs."'
         request.require_unset(SENTENCE_OPTIONS, reason)
         return _inspect_corpus
@@ -149,7 +180,7 @@ def _choose_inspection(request: LookOptions) -> Callable[[InspectedRun, LookOpti
     return _inspect_sentence
 
 
-def _are_files(texts: Sequence[str]) -> bool:
+def are_files(texts: Sequence[str]) -> bool:
     """Whether texts are files rather than sentences. A missing file next to an existing one is an error."""
     missing = [text for text in texts if not _is_file(text)]
     if missing and len(missing) < len(texts):
@@ -180,7 +211,7 @@ def _inspect_sentence(inspected_run: InspectedRun, request: LookOptions) -> Insp
     stack, layer, attention = attention_name.split(".")
     head = ("cross" if attention == "cross" else stack, int(layer), head_index)
     chart = head_heatmap(data, *head)
-    outputs |= {**_figures(lambda: chart), "--csv": partial(_csv, partial(tabulate_head, data, *head))}
+    outputs |= {**_figures(lambda: chart), "--csv": partial(csv_file, partial(tabulate_head, data, *head))}
     return Inspection(outputs, data, table, figure=chart.title)
 
 
@@ -213,7 +244,7 @@ def _inspect_positions(inspected_run: InspectedRun, request: LookOptions) -> Ins
     stack_positions = analyze_positions(inspected_run, request.num_positions)
     outputs: Outputs = {
         **_figures(partial(draw_positions, inspected_run, stack_positions, layer)),
-        "--csv": partial(_csv, partial(tabulate_position_scores, stack_positions)),
+        "--csv": partial(csv_file, partial(tabulate_position_scores, stack_positions)),
         "--npz": partial(_npz, partial(flatten_position_arrays, stack_positions)),
     }
     return Inspection(outputs, positions=tuple(stack_positions))
@@ -232,7 +263,7 @@ def _figures(draw: Callable[[], Chart]) -> Outputs:
     }
 
 
-def _csv(tabulate: Callable[[], Table]) -> OutputFile:
+def csv_file(tabulate: Callable[[], Table]) -> OutputFile:
     return OutputFile(to_csv(tabulate()).encode())
 
 

@@ -9,6 +9,8 @@ MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
     "classify": "regard.jobs.tasks.classification.task",
     "tag": "regard.jobs.tasks.tagging.task",
+    "causal-lm": "regard.jobs.tasks.language.causal_lm",
+    "masked-lm": "regard.jobs.tasks.language.masked_lm",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

@@ -14,7 +14,8 @@ from regard.config import Config
 from regard.data import store
 from regard.data import tokenizer as tokenizer_module
 from regard.data.batch import Batches, Collator, batches_by_length
-from regard.data.store import IdRow, Texts
+from regard.data.documents.tokenizer import DocumentTokenizer
+from regard.data.store import Corpus, IdRow, Texts
 from regard.data.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
 from regard.data.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
@@ -45,7 +46,8 @@ CHUNK = 2_000
 class SingleTextData(TrainingData):
     """Texts with their targets, a tokenizer, and the labels of the training texts."""
 
-    tokenizer: TextTokenizer
+    tokenizer: Any
+    """A TextTokenizer; of a causal language model, a DocumentTokenizer."""
     labels: Any
     """A LabelSet or a TagSet; None where tokens are predicted."""
     num_outputs: int
@@ -76,16 +78,37 @@ class SingleTextTask(ABC):
         """What `learn_labels` has learned, from labels.json."""
 
     @abstractmethod
-    def encode(self, pairs: Sequence[Pair], tokenizer: TextTokenizer, labels: Any, config: Config) -> Iterator[IdRow]:
+    def encode(self, pairs: Sequence[Pair], tokenizer: Any, labels: Any, config: Config) -> Iterator[IdRow]:
         """The ids of stored examples."""
 
     @abstractmethod
-    def count_outputs(self, tokenizer: TextTokenizer, labels: Any) -> int:
+    def count_outputs(self, tokenizer: Any, labels: Any) -> int:
         """Rows of the output projection."""
 
-    @abstractmethod
     def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
         """What cheap opponents predict for stored examples that were fitted on others."""
+        return OpponentPredictions({})
+
+    def store_opponents(self, run: Run, tokenizer: Any) -> None:
+        """Fit cheap opponents, and store what evaluation needs of them."""
+        write_opponents(run, self.predict_opponents)
+
+    def open_tokenizer(self, run: Run) -> Any:
+        """The tokenizer of a run."""
+        return load_text_tokenizer(run)
+
+    def split_for_tokenizer(self, texts: Iterable[str]) -> Iterator[str]:
+        """The lines that a tokenizer is trained on."""
+        return (part for text in texts for part in text.replace(SEPARATOR, "\n").split("\n"))
+
+    def store_rows(self, run: Run, name: str, tokenizer: Any, labels: Any, config: Config) -> None:
+        """Store the ids of a set."""
+        sizes = self.id_limits(tokenizer, labels)
+        store.write_rows(run.store, name, self.encode_set(run, name, tokenizer, labels, config), sizes)
+
+    def open_rows(self, run: Run, name: str, tokenizer: Any, labels: Any) -> Corpus:
+        """A set that `store_rows` has stored."""
+        return store.open_rows(run.store, name, self.id_limits(tokenizer, labels))
 
     @abstractmethod
     def pooling(self, config: Config) -> str | None: ...
@@ -100,7 +123,7 @@ class SingleTextTask(ABC):
     def build_dev_predictor(self, predictor: Any, config: Config, data: SingleTextData) -> DevPredictor: ...
 
     @abstractmethod
-    def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: Any, config: Config) -> Any: ...
+    def make_predictor(self, model: Any, tokenizer: Any, labels: Any, config: Config) -> Any: ...
 
     def require_files(self, config: Config) -> None:
         if not config.data.train:
@@ -115,17 +138,14 @@ class SingleTextTask(ABC):
             return
         tokenizer, notes = self._train_tokenizer(run, config)
         labels = self._write_labels(run)
-        sizes = (tokenizer.vocab_size, max(tokenizer.vocab_size, self.count_outputs(tokenizer, labels)) + 1)
         for name in read_texts_manifest(run).sets:
-            store.write_rows(run.store, name, self._encode_set(run, name, tokenizer, labels, config), sizes)
-        write_opponents(run, self.predict_opponents)
+            self.store_rows(run, name, tokenizer, labels, config)
+        self.store_opponents(run, tokenizer)
         run.write_json(run.tokens_manifest, {"notes": notes})
 
     def open_data(self, run: Run, config: Config) -> SingleTextData:
-        tokenizer, labels = load_text_tokenizer(run), self.read_labels(run)
-        num_outputs = self.count_outputs(tokenizer, labels)
-        sizes = (tokenizer.vocab_size, max(tokenizer.vocab_size, num_outputs) + 1)
-        corpora = open_sets(run, lambda name: store.open_rows(run.store, name, sizes))
+        tokenizer, labels = self.open_tokenizer(run), self.read_labels(run)
+        corpora = open_sets(run, lambda name: self.open_rows(run, name, tokenizer, labels))
         return SingleTextData(
             corpora["train"],
             corpora["dev"],
@@ -134,14 +154,21 @@ class SingleTextTask(ABC):
             read_texts_manifest(run).held_out,
             tokenizer,
             labels,
-            num_outputs,
+            self.count_outputs(tokenizer, labels),
         )
 
-    def mean_lengths(self, data: SingleTextData) -> MeanLengths:
+    def id_limits(self, tokenizer: Any, labels: Any) -> tuple[int, int]:
+        """What the ids of inputs and of targets are below."""
+        return tokenizer.vocab_size, max(tokenizer.vocab_size, self.count_outputs(tokenizer, labels)) + 1
+
+    def count_examples(self, data: Any) -> float:
+        return len(data.train)
+
+    def mean_lengths(self, data: Any) -> MeanLengths:
         texts = len(data.train)
         return MeanLengths(len(data.train.source_ids.values) / texts, self.targets_per_text(data))
 
-    def targets_per_text(self, data: SingleTextData) -> float:
+    def targets_per_text(self, data: Any) -> float:
         """How many states of a text are projected, on average."""
         return 1.0
 
@@ -159,7 +186,7 @@ class SingleTextTask(ABC):
     def build_model(self, config: Config, data: SingleTextData) -> SingleStack:
         return self.new_model(config, data.tokenizer, data.labels)
 
-    def new_model(self, config: Config, tokenizer: TextTokenizer, labels: Any) -> SingleStack:
+    def new_model(self, config: Config, tokenizer: Any, labels: Any) -> SingleStack:
         """A randomly initialized model; the same for the same seed."""
         torch.manual_seed(config.train.seed)
         num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
@@ -207,7 +234,7 @@ class SingleTextTask(ABC):
                 f"Continue training with `regard train --resume {run.folder}`."
             )
         with stage(f"loading {run.folder.name}"):
-            tokenizer, labels = load_text_tokenizer(run), self.read_labels(run)
+            tokenizer, labels = self.open_tokenizer(run), self.read_labels(run)
             with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller must not change
                 model = self.new_model(config, tokenizer, labels)
             load_weights(model, run, run.best_weights())
@@ -246,9 +273,8 @@ class SingleTextTask(ABC):
     def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
         return []
 
-    def _encode_set(
-        self, run: Run, name: str, tokenizer: TextTokenizer, labels: Any, config: Config
-    ) -> Iterator[IdRow]:
+    def encode_set(self, run: Run, name: str, tokenizer: Any, labels: Any, config: Config) -> Iterator[IdRow]:
+        """The ids of all examples of a stored set."""
         sources, targets = (Texts(run.store, f"{name}.{side}") for side in ("source", "target"))
         for begin in track(range(0, len(sources), CHUNK), f"encoding {name}"):
             part = slice(begin, begin + CHUNK)
@@ -264,15 +290,15 @@ class SingleTextTask(ABC):
             run.record_checksums(run.labels)
         return labels
 
-    def _train_tokenizer(self, run: Run, config: Config) -> tuple[TextTokenizer, list[str]]:
+    def _train_tokenizer(self, run: Run, config: Config) -> tuple[Any, list[str]]:
         """Train a tokenizer, unless that was done before a kill, or another run's was copied."""
         path = run.tokenizer()
         if config.train.init_from or run.has_checksum(path):
-            return load_text_tokenizer(run), []
+            return self.open_tokenizer(run), []
         texts, wanted = Texts(run.store, "train.source"), config.data.vocab_size
         with stage("training the tokenizer"):
-            parts = (part for text in texts for part in text.replace(SEPARATOR, "\n").split("\n"))
-            tokenizer = tokenizer_module.train_tokenizer(parts, wanted, config.data.tokenizer, (MASK_TOKEN,))
+            lines = self.split_for_tokenizer(texts)
+            tokenizer = tokenizer_module.train_tokenizer(lines, wanted, config.data.tokenizer, (MASK_TOKEN,))
         with atomic_write(path) as temporary:
             temporary.write_bytes(tokenizer.model)
         run.record_checksums(path)
@@ -280,7 +306,7 @@ class SingleTextTask(ABC):
         if tokenizer.vocab_size != wanted:
             reason = "the training text has no more" if tokenizer.vocab_size < wanted else "its characters need more"
             notes = [f"vocabulary: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={wanted:,}: {reason}"]
-        return SentencePieceText(tokenizer), notes
+        return self.open_tokenizer(run), notes
 
 
 def load_text_tokenizer(run: Run) -> TextTokenizer:
@@ -290,6 +316,7 @@ def load_text_tokenizer(run: Run) -> TextTokenizer:
     return SentencePieceText(load_tokenizers(run, run.load_config()).source)
 
 
-def _count_embeddings(config: Config, tokenizer: TextTokenizer) -> int:
+def _count_embeddings(config: Config, tokenizer: Any) -> int:
     """Rows of the embedding table; that of an imported encoder may have more than its tokenizer has tokens."""
-    return tokenizer.vocab_size if isinstance(tokenizer, SentencePieceText) else config.data.vocab_size
+    has_own = isinstance(tokenizer, SentencePieceText | DocumentTokenizer)
+    return tokenizer.vocab_size if has_own else config.data.vocab_size

@@ -99,6 +99,10 @@ class Task(Protocol):
         """Open what `write_texts` and `tokenize` have written; texts and ids are memory-mapped."""
         ...
 
+    def count_examples(self, data: Any) -> float:
+        """What an epoch of training consists of: pairs, texts, windows of documents."""
+        ...
+
     def mean_lengths(self, data: Any) -> MeanLengths:
         """The mean number of tokens of an input and of a target."""
         ...

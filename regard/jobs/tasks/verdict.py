@@ -11,17 +11,20 @@ def describe_opponents(scores: Mapping[str, Score], opponents: Sequence[Opponent
     if measure not in scores:
         measure = next(iter(scores))
     main = scores[measure]
-    sentence = f"{main.name} {main.format_margin(1)}"
+    sentence = f"{main.name} {main.format_margin(main.digits)}"
     scored = [one for one in opponents if measure in one.scores]
     if not scored:
         return f"{sentence}."
-    best = max(scored, key=lambda one: one.scores[measure].value)
+    sign = -1 if main.lower_is_better else 1
+    best = max(scored, key=lambda one: sign * one.scores[measure].value)
     test = best.tests.get(measure)
-    rival = f"the {best.scores[measure].value:.1f} of the best cheap opponent, {best.name}"
+    rival = f"the {best.scores[measure].value:.{main.digits}f} of the best cheap opponent, {best.name}"
     if test is None:
-        return f"{sentence}; {rival} stands beside it."
+        relation = "better than" if main.is_better_than(best.scores[measure]) else "no better than"
+        return f"{sentence}, {relation} {rival}."
     p = min(1.0, max(test.p_bootstrap, test.p_randomized))
     if p >= 0.05:
         return f"{sentence}: no significant difference from {rival} (p = {p:.3f})."
     relation = "significantly above" if test.difference > 0 else "significantly below"
-    return f"{sentence}: {relation} {rival} (p = {p:.3f})."
+    hint = ", lower is better" if main.lower_is_better else ""
+    return f"{sentence}: {relation} {rival} (p = {p:.3f}{hint})."

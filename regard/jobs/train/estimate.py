@@ -74,8 +74,9 @@ def estimate_files(config: Config) -> FileEstimate:
 
 def estimate_corpus(config: Config, data: TrainingData, matmul_flops: float, world_size: int = 1) -> TrainingEstimate:
     """The cost on a tokenized corpus, for processes of this throughput each."""
-    lengths = task_of(config).mean_lengths(data)
-    return estimate_training(config, len(data.train), lengths, data.vocab_size, matmul_flops, world_size)
+    task = task_of(config)
+    count, lengths = task.count_examples(data), task.mean_lengths(data)
+    return estimate_training(config, count, lengths, data.vocab_size, matmul_flops, world_size)
 
 
 def require_memory(config: Config, vocab_size: int) -> None:

@@ -113,15 +113,21 @@ class Classifier:
 
     def log_probs(self, texts: Sequence[InputText]) -> Tensor:
         """The log-probability of each label for each text, in the same order: (N, C)."""
-        rows = encode_inputs(self.tokenizer, texts, self.max_length)
+        return self.log_probs_of_ids(encode_inputs(self.tokenizer, texts, self.max_length))
+
+    def log_probs_of_ids(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """The same for texts that are encoded already."""
         log_probs = torch.empty(len(rows), len(self.labels.labels))
         with evaluation_mode(self.model), torch.inference_mode():
             for batch in batch_by_length(rows):
-                predictions = self._loss.predict(self._pool([rows[i] for i in batch]))
-                # Dividing log-probabilities by the temperature is dividing logits: they differ by a constant.
-                scaled = (predictions / self.temperature).log_softmax(dim=-1)
-                log_probs[batch] = self.choice.log_probs(scaled).float().cpu()
+                log_probs[batch] = self.predict(self._pool([rows[i] for i in batch])).float().cpu()
         return log_probs
+
+    def predict(self, pooled_states: Tensor) -> Tensor:
+        """The log-probability of each label, calibrated: (B, D) -> (B, C)."""
+        # Dividing log-probabilities by the temperature is dividing logits: they differ by a constant.
+        scaled = (self._loss.predict(pooled_states) / self.temperature).log_softmax(dim=-1)
+        return self.choice.log_probs(scaled)
 
     def classify(self, texts: Sequence[InputText], reject: float = 0.0) -> list[Classification]:
         """The label of each text; "?" where its probability is below `reject`."""

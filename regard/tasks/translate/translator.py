@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Search
-from regard.errors import ModelError
+from regard.errors import DataError, ModelError
 from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.modules import device_of, evaluation_mode
@@ -191,6 +191,12 @@ class Translator:
         longer = {
             i: max(source, target, key=len) for i, (source, target) in enumerate(zip(sources, targets, strict=True))
         }
+        for i, ids in longer.items():  # attention takes memory for each pair of tokens
+            if len(ids) >= MAX_TEACHER_FORCED_TOKENS:
+                raise DataError(
+                    f"{pairs[i].location or f'pair {i + 1:,}'}: has {len(ids):,} tokens, and the loss takes at "
+                    f"most {MAX_TEACHER_FORCED_TOKENS:,}; divide it into sentences, or remove it"
+                )
         max_tokens = min(MAX_TEACHER_FORCED_TOKENS, MAX_LOGITS // self.tokenizers.target.vocab_size)
         with stage("computing the loss", len(pairs)) as current:
             for rows in _batches(longer, max_tokens):

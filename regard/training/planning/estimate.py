@@ -82,7 +82,7 @@ def matmul_efficiency(width: int) -> float:
 
 
 def estimate_training(
-    config: Config, pairs: int, lengths: MeanLengths, vocab_size: int, flops_per_second: float, processes: int = 1
+    config: Config, pairs: float, lengths: MeanLengths, vocab_size: int, flops_per_second: float, processes: int = 1
 ) -> TrainingEstimate:
     """The cost of a config on a corpus, at this many floating-point operations per second of each process."""
     m, c = config.model, config.train

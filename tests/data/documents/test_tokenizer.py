@@ -37,6 +37,22 @@ def test_spans_cover_the_text_in_order(text: str):
     assert spans == sorted(spans)
 
 
+@settings(max_examples=300, deadline=None)
+@given(TEXT, st.integers(0, 97))
+@example(f"{SPACE}x\n {ESCAPE}", 0)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_tokens_give_the_bytes_of_the_text_one_by_one(tokenizer: DocumentTokenizer, text: str, begin: int):
+    (ids,) = tokenizer.encode([text])
+    row = [tokenizer.bos_id, *ids]
+    begin = 1 + begin % len(row)
+    decode_token = tokenizer.byte_decoder(row[:begin])
+    prompt = "" if SPACE in text or ESCAPE in text else tokenizer.decode(row[:begin])
+    if "\ufffd" in prompt or (not prompt and begin > 1):  # the prompt ends inside a character
+        return
+    assert prompt + b"".join(map(decode_token, row[begin:])).decode() == text
+    assert decode_token(tokenizer.eos_id) == decode_token(UNK) == b""
+
+
 def test_a_line_has_the_same_tokens_wherever_it_is():
     tokenizer = TOKENIZERS[0]
     line, other = tokenizer.encode(["the cat sees", " x"])

@@ -246,3 +246,11 @@ def test_a_part_has_three_words_in_order_and_is_shorter(part: str, longer: str, 
     if is_part:
         assert index.find(part) == "f:1"
     assert (index.find(part) == "f:1") == is_part and index.find("other words here") == ""
+
+
+def test_what_is_about_classes_cannot_be_dropped():
+    about_classes = [kind for kind in LABEL_KINDS.values() if kind.unit == "classes"]
+    assert about_classes and not any(kind.droppable for kind in about_classes)
+    for kind in about_classes:
+        with pytest.raises(ConfigError, match=f"data.drop does not apply to '{kind.name}'"):
+            LabelDoctor(drop=frozenset({kind.name}))

@@ -357,3 +357,10 @@ def test_a_tag_that_closes_itself_encloses_nothing():
     assert list(splitter._protected_spans("<b/>x</b>")) == [(0, 4), (5, 9)]
     assert list(splitter._protected_spans("<b>x</b>")) == [(0, 3), (4, 8), (0, 8)]
     assert list(splitter._protected_spans("<b><i>x</b>")) == [(0, 3), (3, 6), (7, 11), (0, 11)]
+
+
+def test_georgian_letters_are_not_small_ones():
+    assert "\u10d0".islower() and "\u10ff".islower()
+    assert [splitter._is_lower(letter) for letter in ("\u10d0", "\u10d5", "\u10ff", "a", "é", "A", "1", "")] == [
+        *(False, False, False, True, True, False, False, False)
+    ]

@@ -96,6 +96,9 @@ class TranslateTask:
     def open_data(self, run: Run, config: Config) -> TranslationData:
         return translation_data.open_training_data(run, config)
 
+    def count_examples(self, data: TranslationData) -> float:
+        return len(data.train)
+
     def mean_lengths(self, data: TranslationData) -> MeanLengths:
         pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
         return MeanLengths(*(len(side.values) / pairs + 1 for side in sides))  # EOS included

@@ -1,0 +1,55 @@
+"""What a run is, and which command fits it: for errors of commands that need another kind of run."""
+
+from regard.config import Config
+from regard.errors import RunError
+from regard.run import Run
+
+KINDS = {
+    "translate": ("a translator", "regard translate {run} < text"),
+    "classify": ("a classifier", "regard classify {run} < texts"),
+    "tag": ("a tagger", "regard tag {run} < sentences"),
+    "causal-lm": ("a causal language model", 'regard generate {run} "a prompt"'),
+    "masked-lm": ("a masked language model", 'regard fill {run} "A text with a [MASK]."'),
+}
+"""By task: what its runs are, and a command that uses one."""
+
+
+def require_language_model(run: Run, config: Config) -> None:
+    """Refuse a run that does not generate text."""
+    if config.model.architecture != "decoder" or config.task not in ("causal-lm", "translate"):
+        raise RunError(f"{_describe_kind(run, config)}, and generates no text; {_suggest_command(run, config)}")
+    _require_weights(run, "generate")
+
+
+def require_masked_language_model(run: Run, config: Config) -> None:
+    """Refuse a run that does not fill masks."""
+    if config.task != "masked-lm":
+        raise RunError(f"{_describe_kind(run, config)}, and fills no masks; {_suggest_command(run, config)}")
+    _require_weights(run, "fill masks")
+
+
+def _describe_kind(run: Run, config: Config) -> str:
+    if _is_imported_encoder(config):
+        return f"{run.folder}: is an imported encoder without an output projection to its vocabulary"
+    if config.task == "translate" and config.model.architecture == "decoder":  # imported: no task trained it
+        return f"{run.folder}: is {KINDS['causal-lm'][0]}"
+    return f"{run.folder}: is {KINDS[config.task][0]}"
+
+
+def _suggest_command(run: Run, config: Config) -> str:
+    if _is_imported_encoder(config):
+        return f"embed texts with it: regard.load_encoder({str(run.folder)!r}).embed([…])"
+    task = "causal-lm" if config.model.architecture == "decoder" and config.task == "translate" else config.task
+    return f"use it with: {KINDS[task][1].format(run=run.folder)}"
+
+
+def _is_imported_encoder(config: Config) -> bool:
+    return config.task == "translate" and config.model.architecture == "encoder"
+
+
+def _require_weights(run: Run, ability: str) -> None:
+    if not run.best.exists():
+        raise RunError(
+            f"{run.folder}: has no validated weights yet, so it cannot {ability}. "
+            f"Continue training with `regard train --resume {run.folder}`."
+        )

@@ -1,0 +1,134 @@
+"""Masked language models behind the protocol of a task."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from regard.config import Config
+from regard.data import store
+from regard.data.documents.passages import cut_passages
+from regard.data.store import Corpus, IdRow, Texts
+from regard.data.text_tokenizer import TextTokenizer
+from regard.files import Finite
+from regard.formats import Pair
+from regard.jobs.tasks.language.files import write_masked_scores
+from regard.jobs.tasks.language.masked_evaluation import (
+    MaskedEvaluation,
+    count_regular_tokens,
+    evaluate_masked_language_model,
+    smooth_frequencies,
+)
+from regard.jobs.tasks.language.task import LanguageData, LanguageTask
+from regard.jobs.tasks.single_text import SingleTextData
+from regard.model.single_stack import EncoderOnly
+from regard.progress import track
+from regard.run import Run
+from regard.tasks.loss import LossModule
+from regard.tasks.masked_lm.filler import MaskFiller
+from regard.tasks.masked_lm.loss import MaskedLMLoss
+from regard.tasks.masked_lm.masking import FixedMaskingCollator, MaskingCollator
+
+AnyCollator = TypeVar("AnyCollator", bound=MaskingCollator)
+
+
+@dataclass(frozen=True)
+class StoredCounts:
+    """store/opponents.json: how often each token occurs in the training text."""
+
+    token_counts: tuple[Finite, ...]
+
+
+@dataclass(frozen=True)
+class MaskedLMTask(LanguageTask):
+    """A passage in which tokens are hidden -> these tokens, by an encoder."""
+
+    name: str = "masked-lm"
+    example: str = "passage"
+    unit: str = "masked token"
+    target: str = "token"
+    main_score: str = "loss"
+
+    def separator(self, config: Config) -> str:
+        return config.masked_lm.documents
+
+    def target_share(self, config: Config) -> float:
+        return config.masked_lm.mask_rate
+
+    def store_rows(self, run: Run, name: str, tokenizer: TextTokenizer, labels: Any, config: Config) -> None:
+        """Documents are stored once more as passages, which the model reads as a whole."""
+        documents, c = Texts(run.store, f"{name}.source"), config.data
+        passages = (
+            Pair(passage, "")
+            for document in track(documents, f"cutting {name} into passages")
+            for passage in cut_passages(document, tokenizer, c.max_length, c.source)
+        )
+        store.write_texts(run.store, _passages_of(name), passages)
+        super().store_rows(run, _passages_of(name), tokenizer, labels, config)
+
+    def open_rows(self, run: Run, name: str, tokenizer: TextTokenizer, labels: Any) -> Corpus:
+        return super().open_rows(run, _passages_of(name), tokenizer, labels)
+
+    def encode(self, pairs: Sequence[Pair], tokenizer: TextTokenizer, labels: Any, config: Config) -> Iterator[IdRow]:
+        """A passage is its own target."""
+        rows = tokenizer.encode([pair.source for pair in pairs], config.data.max_length)
+        yield from zip(rows, rows, strict=True)
+
+    def store_opponents(self, run: Run, tokenizer: TextTokenizer) -> None:
+        ids = self.open_rows(run, "train", tokenizer, None).source_ids
+        run.write_json(run.opponents, {"token_counts": count_regular_tokens(ids, tokenizer).tolist()})
+
+    def targets_per_text(self, data: LanguageData) -> float:
+        return max(1.0, data.target_share * len(data.train.source_ids.values) / len(data.train))
+
+    def build_collator(self, config: Config, data: SingleTextData, training: bool) -> MaskingCollator:
+        return _make_collator(MaskingCollator if training else FixedMaskingCollator, data.tokenizer, config)
+
+    def build_loss(self, model: EncoderOnly, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+        return MaskedLMLoss(model, config.train.label_smoothing, padding_free)
+
+    def baseline_loss(self, config: Config, data: SingleTextData) -> float:
+        train, dev = (count_regular_tokens(side.source_ids, data.tokenizer) for side in (data.train, data.dev))
+        return float(-(dev * smooth_frequencies(train)).sum() / dev.sum())
+
+    def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> MaskFiller:
+        return MaskFiller(model, tokenizer, config.data.max_length)
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [f'regard fill {folder} "The film was [MASK]."', f"regard train FILES --task classify --from {folder}"]
+
+    def evaluate(self, run: Run, predictor: MaskFiller, pairs: Sequence[Pair], set_name: str = "") -> MaskedEvaluation:
+        config = run.load_config()
+        c = config.masked_lm
+        signature = f"rate:{c.mask_rate:g}|scheme:{c.mask_scheme}|whole-words:{'yes' if c.whole_words else 'no'}"
+        counts = run.read_json(run.opponents, StoredCounts).token_counts if set_name else None
+        return evaluate_masked_language_model(
+            predictor,
+            _make_collator(FixedMaskingCollator, predictor.tokenizer, config),
+            [pair.source for pair in pairs],
+            f"{signature}|masks:by-text|vocabulary:{predictor.tokenizer.vocab_size}",
+            None if counts is None else np.array(counts),
+        )
+
+    def write_scores(self, run: Run, name: str, evaluation: MaskedEvaluation, files: Sequence[str] = ()) -> None:
+        write_masked_scores(run, name, evaluation, files)
+
+    def write_report(
+        self, run: Run, predictor: MaskFiller, evaluation: MaskedEvaluation, set_name: str, epochs: float
+    ) -> None:
+        from regard.jobs.tasks.language.report import write_masked_report  # draws
+
+        write_masked_report(run, predictor, evaluation, set_name, epochs)
+
+
+def _passages_of(name: str) -> str:
+    return f"{name}.passages"
+
+
+def _make_collator(kind: type[AnyCollator], tokenizer: TextTokenizer, config: Config) -> AnyCollator:
+    c = config.masked_lm
+    return kind(tokenizer, c.mask_rate, c.mask_scheme, c.whole_words)
+
+
+TASK = MaskedLMTask()

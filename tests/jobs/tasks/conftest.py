@@ -1,0 +1,65 @@
+"""A corpus of tagged sentences in files, and a tagger that was trained on it."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from regard import config as settings
+from regard.config import Config
+from regard.formats.labeled import TaggedSentence, write_tagged_sentences
+from regard.jobs.train.fit import train_run
+from tests.jobs.conftest import TINY
+
+NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve Stone", "Flo", "Gus Hill")
+CITIES = ("Paris", "Rome", "New York", "Oslo", "Lima")
+VERBS = ("lives", "works", "sleeps")
+
+
+def mark(words: str, kind: str) -> list[tuple[str, str]]:
+    """The words of a span with their tags."""
+    return [(word, f"{'I' if i else 'B'}-{kind}") for i, word in enumerate(words.split())]
+
+
+def make_sentence(name: str, verb: str, city: str) -> TaggedSentence:
+    rows = [*mark(name, "PER"), (verb, "O"), ("in", "O"), *mark(city, "LOC"), (".", "O")]
+    return TaggedSentence(*zip(*rows, strict=True))
+
+
+SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]
+
+
+@functools.cache
+def write_files(parent: Path) -> Path:
+    """Seven sentences for dev, eleven for test, the others for training."""
+    folder = parent / "tagged"
+    folder.mkdir()
+    rest = [one for i, one in enumerate(SENTENCES) if i % 17 and i % 10 != 1]
+    for name, part in (("train", rest), ("dev", SENTENCES[::17]), ("test", SENTENCES[1::10])):
+        write_tagged_sentences(folder / f"{name}.conll", part)
+    return folder
+
+
+def make_config(folder: Path, *changes: str) -> Config:
+    data = {name: [str(folder / f"{name}.conll")] for name in ("train", "dev", "test")}
+    return settings.override(settings.build({"task": "tag", "data": data}), [*TINY, *changes])
+
+
+@functools.cache
+def train_tagger(parent: Path) -> Path:
+    changes = ("train.steps=60", "train.learning_rate=0.01", "train.validate_every=30", "model.dropout=0")
+    folder = parent / "tagger"
+    list(train_run(folder, make_config(write_files(parent), *changes), False, lambda: False))
+    return folder
+
+
+@pytest.fixture
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.conll, dev.conll and test.conll."""
+    return write_files(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def tagger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has learned the corpus; trained once, for tests of other folders, too."""
+    return train_tagger(tmp_path_factory.getbasetemp())
