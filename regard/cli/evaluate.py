@@ -41,7 +41,7 @@ def evaluate(
     from regard.api.scoring import evaluate as evaluate_run
     from regard.display.console import is_verbose, terminal_width
     from regard.display.layout import wrap
-    from regard.display.views.task_training import format_file_evaluation
+    from regard.display.views.tasks.training import format_file_evaluation
 
     result = evaluate_run(
         run,

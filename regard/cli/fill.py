@@ -28,7 +28,7 @@ def fill(
     """
     from regard.api.tasks.language import fill_stream
     from regard.display.console import terminal_width
-    from regard.display.views.filling import format_filling
+    from regard.display.views.tasks.filling import format_filling
 
     if text is None:
         prompt_for_lines("text with [MASK]")

@@ -1,6 +1,7 @@
 """regard look, regard heads"""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -65,7 +66,7 @@ def look(
     selftest: bool = flag(ADVANCED, "Verify every measure on this machine, and exit.", "--selftest"),
     device: str = CPU_DEVICE,
 ) -> None:
-    """Inspect a model: what each head attends to, its role, and why; as a page, a summary, figures and files.
+    """Inspect a model: what each head attends to, and why; of a classifier, which words its decisions rest on.
 
     Examples:
       regard look runs/mine "I love dogs." --out look.html
@@ -75,8 +76,6 @@ def look(
       regard look runs/reviews "a charming film" --out decision.html
       regard look runs/reviews --data test.csv --words sentiment.txt
 
-    Of a classifier: which words its decisions rest on, by gradient x input, attention and erasure.
-
     Read more: docs/howto/inspect_attention.md, docs/howto/look_page.md and docs/explanation/decisions.md
     """
     if selftest:
@@ -84,32 +83,25 @@ def look(
         return
     if run is None:
         raise ConfigError('nothing to inspect: use regard look RUN "a sentence", or regard look RUN test.en test.fr')
+    options = {"head": head, "sentences": sentences, "measure": measure, "positions": positions}
+    options |= {"num_positions": num_positions, "compare_with": compare_with, "device": device}
+    _inspect(
+        run,
+        texts or [],
+        {"out": out, "svg": svg, "png": png, "csv": csv, "npz": npz},
+        options | {"data": data or None, "words": words, "label": label},
+    )
+
+
+def _inspect(run: Path, texts: list[str], outputs: dict[str, Any], options: dict[str, Any]) -> None:
     from regard.api.inspecting import look as inspect_model
     from regard.display.console import is_verbose, terminal_width
     from regard.display.looks import format_look
 
-    check(out, svg, png, csv, npz)
-    inspection = inspect_model(
-        run,
-        *texts or (),
-        out=out,
-        svg=svg,
-        png=png,
-        csv=csv,
-        npz=npz,
-        head=head,
-        sentences=sentences,
-        measure=measure,
-        positions=positions,
-        num_positions=num_positions,
-        compare_with=compare_with,
-        data=data or None,
-        words=words,
-        label=label,
-        device=device,
-    )
-    print("\n".join(format_look(inspection, terminal_width(), is_verbose())))
-    for path in filter(None, (out, svg, png, csv, npz)):
+    check(*outputs.values())
+    result = inspect_model(run, *texts, **outputs, **options)
+    print("\n".join(format_look(result, terminal_width(), is_verbose())))
+    for path in filter(None, outputs.values()):
         typer.echo(f"written: {path}", err=True)
 
 

@@ -9,7 +9,6 @@ COMMANDS = {
     "score": "evaluate",
     "fit": "train",
     "infer": "translate",
-    "generate": "translate",
     "predict": "translate",
     "benchmark": "bench",
     "check": "doctor",

@@ -1,4 +1,4 @@
-"""What `regard look` prints, for whatever it has inspected."""
+"""What `regard look` prints, by the kind of its result."""
 
 from collections.abc import Callable
 from typing import Any

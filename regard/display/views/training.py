@@ -6,7 +6,7 @@ from regard.display.layout import bind, wrap, wrap_command
 from regard.display.numbers import format_score, pluralize
 from regard.display.stages import format_duration
 from regard.display.views.scores import describe_baseline, format_scores, is_above_chance
-from regard.display.views.task_training import format_task_training
+from regard.display.views.tasks.training import format_task_training
 from regard.evaluation import Evaluation
 from regard.jobs.train.events import TrainingFinished, TrainingInterrupted
 from regard.training.alarms import TrainingHistory, check_source_use, had_steps_to_learn

@@ -64,7 +64,7 @@ def _color_words(decision: Decision, measure: WordMeasure) -> ColoredWords:
 
 def _agreement_parts(explained: ExplainedText) -> list[PagePart]:
     rows: list[dict[str, Value]] = [
-        {"measures": f"{a.name} and {b.name}", "rank correlation": None if math.isnan(value) else value}
+        {"measures": f"{a.name} and {b.name}", "rank correlation": None if math.isnan(value) else round(value, 2)}
         for (a, b), value in explained.agreements.items()
     ]
     return [TableView(Table.from_rows(rows), f"{len(explained.decision.text.words)} words")]
@@ -105,7 +105,12 @@ def _mean_agreement_parts(measured: MeasuredTexts) -> list[PagePart]:
     if not measured.agreements:
         return parts
     table = Table.from_rows(
-        {"measures": score.name, "mean rank correlation": score.value, "low": score.low, "high": score.high}
+        {
+            "measures": score.name,
+            "mean rank correlation": round(score.value, 2),
+            "low": None if score.low is None else round(score.low, 2),
+            "high": None if score.high is None else round(score.high, 2),
+        }
         for score in measured.agreements.values()
     )
     has_interval = all(score.low is not None for score in measured.agreements.values())

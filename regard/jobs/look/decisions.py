@@ -33,6 +33,8 @@ from regard.tasks.classify.examples import restore_example
 UNSUPPORTED = ("--positions", "--head", "--svg", "--png", "--npz", "--no-measure", "--compare-with")
 """Options that inspect the attention of translators and encoders."""
 SAMPLE_SEED = 3
+MIN_DROP = 0.05
+"""What a single word has to take from the probability of a label, to be what the decision rests on."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,9 @@ class ExplainedText:
             text += f" Explained is {decision.label}, with a probability of {probability:.0%}."
         costs = decision.measures[ERASURE]
         n = int(costs.argmax())
-        if costs[n] <= 0:
-            return f"{text} No word supports it: without any of them, its probability is no lower."
         without = math.exp(decision.log_prob - costs[n])
+        if probability - without < MIN_DROP:
+            return f"{text} It rests on no single word: without any one of them, it has {without:.0%} or more."
         return f"{text} It rests most on “{decision.text.words[n]}”: without this word, it has {without:.0%}."
 
     def tabulate(self) -> Table:
@@ -109,10 +111,15 @@ class MeasuredTexts:
         """For each class, how many of its decisions turn without its keywords."""
         return [
             f"{entry.label}: {entry.flipped.value:.0f}% of the decisions for this class turn without "
-            f"{', '.join(entry.keywords)} ({entry.flipped.format_interval(0)}%); without random words of the same "
+            f"{', '.join(entry.keywords)}{_format_percentages(entry.flipped)}; without random words of the same "
             f"frequency {entry.random_flipped:.0f}% ({entry.random_interval[0]:.0f} to {entry.random_interval[1]:.0f}%)"
             for entry in self.keywords
         ]
+
+
+def _format_percentages(score: Score) -> str:
+    """The interval in parentheses; nothing where there are too few texts for one."""
+    return "" if score.low is None else f" ({score.format_interval(0)}%)"
 
 
 @dataclass(frozen=True, repr=False)

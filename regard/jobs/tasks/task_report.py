@@ -1,6 +1,6 @@
 """report.html of a task with labels: the verdict, scores beside opponents, what the task adds, training, settings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from regard.baselines import OpponentResult
@@ -9,6 +9,7 @@ from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_fac
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.score_files import LabelEvaluation
 from regard.jobs.tasks.verdict import describe_opponents
+from regard.metrics import Score
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -58,13 +59,18 @@ def write_task_report(run: Run, evaluation: LabelEvaluation, report: TaskReport,
 def show_scores(evaluation: LabelEvaluation, main_score: str, measures: Sequence[str]) -> list[PagePart]:
     """The verdict, the scores of the model, and those of its opponents."""
     verdict = describe_opponents(evaluation.scores, evaluation.opponents, main_score)
-    parts: list[PagePart] = [
-        Paragraph(verdict),
-        TableView(tabulate_scores({s.name: s for s in evaluation.scores.values()})),
-    ]
+    parts: list[PagePart] = [Paragraph(verdict), *map(TableView, tabulate_by_digits(evaluation.scores.values()))]
     if any(one.scores for one in evaluation.opponents):
         parts.append(TableView(tabulate_opponents(evaluation.opponents, measures)))
     return [*parts, *(Paragraph(f"{one.name}: {one.reason}") for one in evaluation.opponents if one.reason)]
+
+
+def tabulate_by_digits(scores: Iterable[Score]) -> list[Table]:
+    """The scores, those with as many decimal places in one table: a column has one format."""
+    by_digits: dict[int, dict[str, Score]] = {}
+    for score in scores:
+        by_digits.setdefault(score.digits, {})[score.name] = score
+    return [tabulate_scores(group) for group in by_digits.values()]
 
 
 def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:

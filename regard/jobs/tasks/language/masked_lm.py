@@ -96,7 +96,7 @@ class MaskedLMTask(LanguageTask):
         return MaskFiller(model, tokenizer, config.data.max_length)
 
     def next_commands(self, folder: str) -> list[str]:
-        return [f'regard fill {folder} "The film was [MASK]."', f"regard train FILES --task classify --from {folder}"]
+        return [f'regard fill {folder} "The film was [MASK]."']
 
     def evaluate(self, run: Run, predictor: MaskFiller, pairs: Sequence[Pair], set_name: str = "") -> MaskedEvaluation:
         config = run.load_config()

@@ -21,7 +21,7 @@ def sample_continuations(model: LanguageModel, texts: Sequence[str]) -> Table:
     fitting = [prompt for prompt in prompts if len(model.tokenizer.encode([prompt])[0]) + 1 < model.max_length]
     generations = model.generate(fitting, OPTIONS)
     return Table.from_rows(
-        {"prompt": prompt or "(none)", "generated text": one.text}
+        {"prompt": _show_lines(prompt) or "(none)", "generated text": _show_lines(one.text)}
         for prompt, one in zip(fitting, generations, strict=True)
     )
 
@@ -35,9 +35,9 @@ def sample_fillings(filler: MaskFiller, texts: Sequence[str]) -> Table:
         if not words or len(filler.tokenizer.encode([part], 2 * filler.max_length)[0]) > filler.max_length:
             continue
         begin, end = words[int(np.random.default_rng(len(part)).integers(len(words)))]
-        (candidates,) = filler.fill(f"{part[:begin]}{MASK_TOKEN}{part[end:]}", 5)
-        expected = ", ".join(f"{one.text} {one.probability:.2f}" for one in candidates)
         masked = f"{part[:begin]}{MASK_TOKEN}{part[end:]}"
+        (candidates,) = filler.fill(masked, 5)
+        expected = ", ".join(f"“{one.text or one.token}” {one.probability:.2f}" for one in candidates)
         rows.append({"text": masked, "hidden word": part[begin:end], "most probable tokens": expected})
     return Table.from_rows(rows)
 
@@ -46,3 +46,8 @@ def _first_words(text: str, count: int) -> str:
     """The beginning of a text, up to so many words."""
     match = re.match(rf"\s*(?:\S+\s+){{0,{count - 1}}}\S+", text)
     return match[0].strip() if match else ""
+
+
+def _show_lines(text: str) -> str:
+    """The text with its line ends, which a table would not show."""
+    return text.replace("\n", " ⏎ ")

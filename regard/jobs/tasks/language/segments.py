@@ -10,7 +10,8 @@ from regard.data.group_split.documents import MIN_DOCUMENTS
 from regard.data.store import Array
 from regard.metrics.intervals import FloatArray
 
-SEGMENT_BYTES = 2000
+MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES = 100, 2000
+WANTED_SEGMENTS = 50
 
 
 class Segment(NamedTuple):
@@ -24,18 +25,20 @@ class Segment(NamedTuple):
 def cut_segments(texts: Sequence[str]) -> list[Segment]:
     """Whole documents, where there are enough for an interval; otherwise parts of each that end with a line."""
     segments: list[Segment] = []
-    for number, text in enumerate(texts):
-        content = text.encode("utf-8")
-        borders = [0, len(content)] if len(texts) >= MIN_DOCUMENTS else _find_borders(content)
+    contents = [text.encode("utf-8") for text in texts]
+    size = sum(map(len, contents)) // WANTED_SEGMENTS
+    size = min(MAX_SEGMENT_BYTES, max(MIN_SEGMENT_BYTES, size))
+    for number, content in enumerate(contents):
+        borders = [0, len(content)] if len(texts) >= MIN_DOCUMENTS else _find_borders(content, size)
         segments += [Segment(number, begin, end) for begin, end in itertools.pairwise(borders)]
     return segments
 
 
-def _find_borders(content: bytes) -> list[int]:
+def _find_borders(content: bytes, size: int) -> list[int]:
     borders = [0]
-    while len(content) - borders[-1] > 2 * SEGMENT_BYTES:  # so that the last one is no shorter than the others
-        wanted = borders[-1] + SEGMENT_BYTES
-        line_end = content.find(b"\n", wanted, wanted + SEGMENT_BYTES)
+    while len(content) - borders[-1] > 2 * size:  # so that the last one has half of the size at least
+        wanted = borders[-1] + size
+        line_end = content.find(b"\n", wanted, wanted + size // 2)
         borders.append(wanted if line_end < 0 else line_end + 1)
     return [*borders, len(content)]
 

@@ -54,11 +54,12 @@ def test_the_scheme_of_the_file_changes_no_score(gold: list[tuple[str, ...]]):
 
 
 def test_types_add_up_to_all_spans():
-    types = score_types(GOLD, PREDICTED, BIO)
-    assert [(one.type, one.gold, one.predicted) for one in types] == [("x", 3, 3), ("y", 2, 2)]
+    predicted = [("O", "O", "O", "B-y"), *PREDICTED[1:]]
+    types = score_types(GOLD, predicted, BIO)
+    assert [(one.type, one.gold, one.predicted) for one in types] == [("x", 3, 2), ("y", 2, 2)]
     right = sum(one.recall * one.gold / 100 for one in types)
     assert right == pytest.approx(sum(one.precision * one.predicted / 100 for one in types)) == pytest.approx(3)
-    assert score_tags(GOLD, PREDICTED)["recall"].value == pytest.approx(100 * right / 5)
+    assert score_tags(GOLD, predicted)["recall"].value == pytest.approx(100 * right / 5)
     for one in types:
         assert one.f1 == pytest.approx(2 * one.precision * one.recall / (one.precision + one.recall))
 

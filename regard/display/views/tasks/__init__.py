@@ -1,0 +1,1 @@
+"""What commands print about runs of tasks that do not translate."""
