@@ -13,7 +13,7 @@ from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
 from regard.jobs.load import load, new_decoder, new_encoder, new_model, save_tokenizer_json, save_tokenizers
-from regard.jobs.tasks.refusal import refuse_run
+from regard.jobs.tasks.open_predictor import refuse_run
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.progress import stage

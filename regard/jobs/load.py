@@ -47,7 +47,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"Continue training with `regard train --resume {run.folder}`."
         )
     if config.model.architecture != "encoder-decoder":
-        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which translating does without
+        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which translating does without
 
         raise refuse_run(run, config, "translate")
     with stage(f"loading {run.folder.name}"):
@@ -68,7 +68,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     if config.model.architecture != "encoder" or not run.best.exists():
         raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
     if not run.tokenizer_json.exists():  # trained here, and not for embeddings
-        from regard.jobs.tasks.refusal import refuse_run  # with what trains, which embedding does without
+        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which embedding does without
 
         raise refuse_run(run, config, "embed text")
     with stage(f"loading {run.folder.name}"):

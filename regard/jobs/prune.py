@@ -31,7 +31,7 @@ from regard.inspection.pruning.order import (
 )
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
-from regard.jobs.tasks.refusal import is_trained_for_task, refuse_run
+from regard.jobs.tasks.open_predictor import is_trained_for_task, refuse_run
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu

@@ -1,13 +1,12 @@
-"""The predictor of a run, if the run was trained for the task that is asked for."""
+"""The predictor of a run, and what is said of a run that a command cannot handle: what it is, what fits it."""
 
 from pathlib import Path
 from typing import Any
 
-from regard.config import Config
+from regard.config import TASK_ARCHITECTURES, Config
 from regard.errors import RunError
-from regard.jobs.tasks.refusal import is_trained_for_task
-from regard.jobs.tasks.registry import MODULES, get_task
-from regard.run import open_run
+from regard.jobs.tasks.registry import MODULES, get_task, task_of
+from regard.run import Run, open_run
 
 IMPORTED = {"encoder": "an encoder-only model", "decoder": "a language model"}
 """What a run is that has a single stack, and yet the task of all runs that name none: to translate."""
@@ -30,3 +29,23 @@ def _describe_other(folder: Path, config: Config, task: str) -> str:
     if config.task not in MODULES:
         return trained
     return f"{trained}; use it with `{get_task(config.task).next_commands(str(folder))[0]}`"
+
+
+def is_trained_for_task(config: Config) -> bool:
+    """Whether the model is of a kind that its task trains; encoders and language models are also imported."""
+    return config.model.architecture in TASK_ARCHITECTURES[config.task]
+
+
+def refuse_run(run: Run, config: Config, ability: str) -> RunError:
+    """The error of a command whose ability a run lacks, such as "translate"."""
+    if is_trained_for_task(config):
+        command = task_of(config).next_commands(str(run.folder))[0]
+        return RunError(
+            f"{run.folder}: was trained with --task {config.task}, and cannot {ability}; use it with `{command}`"
+        )
+    if config.model.architecture == "decoder":
+        return RunError(f"{run.folder}: is a language model, which generates text and cannot {ability}.")
+    return RunError(
+        f"{run.folder}: is an encoder-only model, which cannot {ability}. Embed text with it: "
+        f"regard.load_encoder({str(run.folder)!r}).embed([…])"
+    )

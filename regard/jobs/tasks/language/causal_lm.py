@@ -12,10 +12,11 @@ from regard.data.documents.tokenizer import split_for_training
 from regard.data.store import IdRow
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
+from regard.formats.document_texts import read_documents
 from regard.jobs.load import load_document_tokenizer, load_language_model
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
 from regard.jobs.tasks.language.files import write_language_scores
-from regard.jobs.tasks.language.opponents import read_opponent_bits, write_opponent_bits
+from regard.jobs.tasks.language.opponents import fit_opponent_bits, read_opponent_bits, write_opponent_bits
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
 from regard.metrics import Score
@@ -127,6 +128,14 @@ class CausalLMTask(LanguageTask):
     ) -> LanguageEvaluation:
         opponents = read_opponent_bits(run, set_name) if set_name else None
         return evaluate_language_model(predictor, [pair.source for pair in pairs], opponents)
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        documents = read_documents(files, self.separator(config), config.data.max_line_bytes)
+        return (Pair(document.text, "") for document in documents)
+
+    def evaluate_new(self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair]) -> LanguageEvaluation:
+        texts = [pair.source for pair in pairs]
+        return evaluate_language_model(predictor, texts, fit_opponent_bits(run, texts))
 
     def write_scores(self, run: Run, name: str, evaluation: LanguageEvaluation, files: Sequence[str] = ()) -> None:
         write_language_scores(run, name, evaluation, files)

@@ -47,6 +47,15 @@ def read_opponent_bits(run: Run, name: str) -> OpponentBits:
     return run.read_json(run.opponents, dict[str, OpponentBits]).get(name, OpponentBits())
 
 
+def fit_opponent_bits(run: Run, texts: Sequence[str]) -> OpponentBits:
+    """Fit the opponents on the training documents: their bits of documents that are in no stored set."""
+    training = list(Texts(run.store, "train.source"))
+    with stage("fitting baselines"):
+        ngram = ByteNGram.fit(training)
+        bits = {ngram.name: tuple(_segment_bits(ngram, texts))}
+        return OpponentBits(bits, {"bz2": score_bz2(training, texts)})
+
+
 def _segment_bits(ngram: ByteNGram, texts: Sequence[str]) -> list[float]:
     bits = [ngram.byte_bits(text) for text in texts]
     sums = sum_by_segment(cut_segments(texts), [np.arange(len(row)) for row in bits], bits)
