@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 from regard.cli import main
 from regard.data.corpora import english_french
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load, load_encoder

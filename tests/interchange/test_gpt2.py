@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.cli import main
-from regard.data.byte_level_bpe import EOS_TOKEN, ByteLevelBPE
+from regard.data.tokenizers.byte_level_bpe import EOS_TOKEN, ByteLevelBPE
 from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load, load_encoder, load_language_model
