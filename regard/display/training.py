@@ -41,6 +41,7 @@ class ProgressDisplay:
         self._line = ""
         self._last_print = 0.0
         self._last_step: int | None = None
+        self._unit = "token"
 
     def __enter__(self) -> "ProgressDisplay":
         if self.console.is_interactive:
@@ -80,12 +81,12 @@ class ProgressDisplay:
     @handle.register
     def _(self, event: events.TrainingStarted) -> None:
         begin = f"continues at step {event.step:,}" if event.step else "starts"
-        self._last_step = event.last_step
+        self._last_step, self._unit = event.last_step, event.unit
         self.print_lines(wrap(f"Training {begin}. Ctrl-C saves and stops.", terminal_width()))
 
     @handle.register
     def _(self, event: events.TrainingProgress) -> None:
-        self._line = INDENT + format_progress(event, self._last_step, terminal_width() - len(INDENT))
+        self._line = INDENT + format_progress(event, self._last_step, terminal_width() - len(INDENT), self._unit)
         is_live = self.console.is_interactive
         if time.monotonic() - self._last_print >= (REFRESH_SECONDS if is_live else PRINT_INTERVAL_SECONDS):
             self._last_print = time.monotonic()
@@ -97,7 +98,9 @@ class ProgressDisplay:
     @handle.register
     def _(self, event: events.ValidationFinished) -> None:
         result = event.result
-        numbers = [f"loss {result.loss:.3f}", f"accuracy {result.accuracy:.1%}"]
+        numbers = [f"loss {result.loss:.3f}"]
+        if result.score is None or result.score.name != "accuracy":  # which would be printed twice
+            numbers.append(f"accuracy {result.accuracy:.1%}")
         numbers += [f"{result.score.name} {result.score.value:.{result.score.digits}f}"] if result.score else []
         best = f" {bind('(best so far)')}" if event.is_best else ""
         text = f"validation at step {result.step:,}: {', '.join(map(bind, numbers))}{best}"
@@ -114,7 +117,7 @@ class ProgressDisplay:
         self.print_lines(["", *format_training(event, terminal_width(), is_verbose())])
 
 
-def format_progress(event: events.TrainingProgress, last_step: int | None, width: int) -> str:
+def format_progress(event: events.TrainingProgress, last_step: int | None, width: int, unit: str = "token") -> str:
     """A step in one line; a narrow one leaves out speed, then accuracy, then loss."""
     step = event.step
     total = f"/{last_step:,}" if last_step else ""
@@ -124,7 +127,7 @@ def format_progress(event: events.TrainingProgress, last_step: int | None, width
             f"{format_duration(event.seconds_left)} left",
             f"loss {step.loss:.3f}",
             f"accuracy {step.accuracy:.1%}",
-            f"{step.tokens / step.seconds:,.0f} tokens/s",
+            f"{step.tokens / step.seconds:,.0f} {unit.split()[-1]}s/s",
         ],
         width,
     )

@@ -14,6 +14,17 @@ SETTLED_EPOCHS, SETTLED_STEPS = 3, 200
 
 
 @dataclass(frozen=True)
+class AlarmWords:
+    """What a task calls its parts; unset, those of a decoder that has a source."""
+
+    unigram: str = "a unigram model, which knows only the frequency of each token"
+    """The model that knows nothing of the input."""
+    ignores: str = "the decoder ignores its source: with the sources of other sentences"
+    check: str = "the two sides are aligned"
+    """What is wrong with data whose inputs tell nothing."""
+
+
+@dataclass(frozen=True)
 class TrainingHistory:
     """What is known at a validation."""
 
@@ -25,6 +36,7 @@ class TrainingHistory:
     """The dev loss of a unigram model, which knows only the frequency of each token."""
     warmed_up: bool
     """Whether the learning rate reached its peak long enough ago to expect progress."""
+    words: AlarmWords = AlarmWords()
 
     @property
     def latest(self) -> Validation:
@@ -42,8 +54,8 @@ def check_unigram_loss(history: TrainingHistory) -> str:
     if not history.warmed_up or history.latest.loss < 0.98 * history.unigram_loss:
         return ""
     return (
-        f"the dev loss {history.latest.loss:.2f} is no better than the {history.unigram_loss:.2f} of a unigram model, "
-        f"which knows only the frequency of each token. Halve train.learning_rate, double train.warmup, and use "
+        f"the dev loss {history.latest.loss:.2f} is no better than the {history.unigram_loss:.2f} of "
+        f"{history.words.unigram}. Halve train.learning_rate, double train.warmup, and use "
         f"model.norm=pre."
     )
 
@@ -56,9 +68,9 @@ def check_source_use(history: TrainingHistory) -> str:
     if validation.shuffled_input_loss - validation.loss > 0.02 * validation.loss:
         return ""
     return (
-        f"the decoder ignores its source: with the sources of other sentences the dev loss is "
-        f"{validation.shuffled_input_loss:.2f} instead of {validation.loss:.2f}. Check that the two sides are aligned "
-        f"(`regard doctor`); then lower train.learning_rate or lengthen train.warmup."
+        f"{history.words.ignores} the dev loss is {validation.shuffled_input_loss:.2f} instead of "
+        f"{validation.loss:.2f}. Check that {history.words.check} (`regard doctor`); then lower "
+        f"train.learning_rate or lengthen train.warmup."
     )
 
 
@@ -104,13 +116,14 @@ class TrainingMonitor:
     validations: list[Validation] = field(default_factory=list)
     train_losses: list[float] = field(default_factory=list)
     reported_alarms: set[str] = field(default_factory=set)
+    words: AlarmWords = AlarmWords()
 
     def update(self, validation: Validation, train_loss: float) -> list[str]:
         """New alarms after a validation, given the mean training loss before it."""
         self.validations.append(validation)
         self.train_losses.append(train_loss)
         history = TrainingHistory(
-            self.validations, self.train_losses, self.unigram_loss, validation.step >= 2 * self.warmup
+            self.validations, self.train_losses, self.unigram_loss, validation.step >= 2 * self.warmup, self.words
         )
         messages = {name: alarm(history) for name, alarm in ALARMS.items() if name not in self.reported_alarms}
         new_messages = {name: text for name, text in messages.items() if text}
@@ -123,7 +136,8 @@ class ThroughputMonitor:
     """Detects when steps have been far slower than expected for minutes."""
 
     expected_tokens_per_second: float
-    """Target tokens per second."""
+    """Targets per second."""
+    unit: str = "token"
     slow_seconds: float = 0.0
     reported: bool = False
 
@@ -136,6 +150,6 @@ class ThroughputMonitor:
         self.reported = True
         return (
             f"for {self.slow_seconds / 60:.0f} minutes training has run at less than a third of the expected "
-            f"{self.expected_tokens_per_second:,.0f} tokens per second. Check whether other programs use this machine, "
-            f"or lower train.batch_tokens if memory is short."
+            f"{self.expected_tokens_per_second:,.0f} {self.unit}s per second. Check whether other programs use this "
+            f"machine, or lower train.batch_tokens if memory is short."
         )

@@ -7,7 +7,7 @@ from regard.data.store import open_corpus, write_ids, write_texts
 from regard.data.tokenizers.tokenizer import EOS, Tokenizers, train_tokenizer
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.training.alarms import ThroughputMonitor, TrainingHistory, TrainingMonitor, had_steps_to_learn
+from regard.training.alarms import AlarmWords, ThroughputMonitor, TrainingHistory, TrainingMonitor, had_steps_to_learn
 from regard.training.validate import Validation
 
 
@@ -112,3 +112,13 @@ def test_an_alarm_is_about_the_newest_validation():
 def test_a_third_of_the_expected_speed_is_not_slow_yet():
     assert not any(ThroughputMonitor(900.0).update(300 * 500, 500.0) for _ in range(3))
     assert ThroughputMonitor(900.0).update(299 * 500, 500.0)
+
+
+def test_alarms_speak_the_words_of_the_task():
+    words = AlarmWords("a guesser", "it ignores its color: with other colors", "every color is right")
+    for loss, expected in ((7.0, "of a guesser."), (3.0, "it ignores its color: with other colors the dev loss")):
+        monitor = TrainingMonitor(unigram_loss=6.0, warmup=1, words=words)
+        late = Validation(step=900, loss=loss, accuracy=0.5, score=None, seconds=1.0, shuffled_input_loss=loss)
+        (message,) = monitor.update(late, 3.0)
+        assert expected in message and "source" not in message and "token" not in message
+    assert "900 words per second" in ThroughputMonitor(900.0, "word").update(1, 500.0)

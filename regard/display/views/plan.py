@@ -6,7 +6,7 @@ from regard.display.numbers import format_bytes, format_rounded, name_size, plur
 from regard.display.views.doctor import format_dropped
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.train.estimate import FileEstimate, describe_choices
-from regard.jobs.train.events import ComputePlan, DataPlan, TrainingPlan
+from regard.jobs.train.events import DataPlan, TrainingPlan
 from regard.training.planning.estimate import TrainingEstimate, format_epochs, format_minutes
 
 NAME_WIDTH = 7
@@ -15,7 +15,7 @@ SET_USES = {"train": "to train on", "dev": "for validation", "test": "for the te
 
 def format_plan(plan: TrainingPlan, width: int, verbose: bool = False) -> list[str]:
     """Data, model and time in a few lines; `verbose` adds every chosen setting with its reason, and the compute."""
-    time = f"{describe_time(plan.config, plan.estimate)}, {_describe_speed(plan.estimate, plan.compute)}"
+    time = f"{describe_time(plan.config, plan.estimate)}, {_describe_speed(plan)}"
     lines = _format_field("data", _describe_data(plan.data, task_of(plan.config).example), width)
     if plan.data.diagnosis is not None:
         lines += format_dropped(plan.data.diagnosis, width, " " * NAME_WIDTH)
@@ -43,7 +43,7 @@ def describe_model(config: Config, estimate: TrainingEstimate, vocab_size: int) 
     """The model in a sentence: size, layers, heads, vocabulary."""
     m, total = config.model, estimate.parameter_counts.total
     depths = " + ".join(str(m.depth(stack)) for stack in m.architecture.split("-"))
-    layers = f"{depths} layers of width {m.dim}"
+    layers = f"{depths} {'layer' if depths == '1' else 'layers'} of width {m.dim}"
     origin = f", initialized from {config.train.init_from}" if config.train.init_from else ""
     return (
         f"{name_size(total)}, {format_rounded(total)} parameters: {layers}, {pluralize(m.heads, 'head')}, "
@@ -74,15 +74,16 @@ def _describe_data(data: DataPlan, example: str) -> str:
     return f"{', '.join(sets)}{held_out}{languages}{too_long}"
 
 
-def _describe_speed(estimate: TrainingEstimate, compute: ComputePlan) -> str:
+def _describe_speed(plan: TrainingPlan) -> str:
+    unit = task_of(plan.config).unit.split()[-1]
     return (
-        f"at about {estimate.tokens_per_second:,.0f} tokens per second on {compute.device}, "
-        f"with {format_bytes(estimate.memory_bytes)} of memory"
+        f"at about {plan.estimate.tokens_per_second:,.0f} {unit}s per second on {plan.compute.device}, "
+        f"with {format_bytes(plan.estimate.memory_bytes)} of memory"
     )
 
 
 def _format_details(plan: TrainingPlan, width: int) -> list[str]:
-    compute = plan.compute
+    compute, example = plan.compute, task_of(plan.config).example
     count = f"{compute.processes} processes on " if compute.processes > 1 else "on "
     details = [
         *describe_choices(plan.choices),
@@ -94,8 +95,10 @@ def _format_details(plan: TrainingPlan, width: int) -> list[str]:
         details.append(f"free memory: {format_bytes(compute.available_memory)}")
     if plan.preparation_seconds >= 1:
         speed = plan.data.pairs["train"] / plan.preparation_seconds
-        details.append(f"prepared in {plan.preparation_seconds:,.0f} s, {speed:,.0f} pairs per second")
+        details.append(f"prepared in {plan.preparation_seconds:,.0f} s, {speed:,.0f} {example}s per second")
     if plan.data.too_long:
         limit = plan.config.data.max_length
-        details.append(f"train: skipped {plan.data.too_long:,} pairs with a side of more than {limit} tokens")
+        details.append(
+            f"train: skipped {pluralize(plan.data.too_long, example)} with a side of more than {limit} tokens"
+        )
     return wrap_all(details, width, "  ", "    ")

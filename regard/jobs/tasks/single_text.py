@@ -31,6 +31,7 @@ from regard.progress import stage, track
 from regard.run import Run, atomic_write, open_run
 from regard.tasks.loss import LossModule
 from regard.tasks.text_forward import SingleStack
+from regard.training.alarms import AlarmWords
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.validate import DevPredictor, Validator
 
@@ -124,6 +125,14 @@ class SingleTextTask(ABC):
 
     @abstractmethod
     def make_predictor(self, model: Any, tokenizer: Any, labels: Any, config: Config) -> Any: ...
+
+    @property
+    def alarm_words(self) -> AlarmWords:
+        return AlarmWords(
+            f"a model that knows only the frequency of each {self.target}",
+            f"the model ignores its {self.example}: with other {self.example}s",
+            f"every {self.target} belongs to its {self.example}",
+        )
 
     def require_files(self, config: Config) -> None:
         if not config.data.train:

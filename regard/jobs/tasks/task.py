@@ -15,6 +15,7 @@ from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Score
 from regard.run import Run
 from regard.tasks.loss import LossModule
+from regard.training.alarms import AlarmWords
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import Validator
@@ -74,6 +75,11 @@ class Task(Protocol):
     """What is predicted: token, class, tag."""
     main_score: str
     """The score that a verdict is about."""
+
+    @property
+    def alarm_words(self) -> AlarmWords:
+        """What the parts of an example are called where training goes wrong."""
+        ...
 
     def require_files(self, config: Config) -> None:
         """Refuse settings without training files."""

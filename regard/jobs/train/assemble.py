@@ -78,8 +78,8 @@ def build_session(
         log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
         tracker=_build_tracker(run, c, checkpoints, processes, state),
         head_recorder=_build_head_recorder(run, config, model, data, processes, state.step),
-        alarms=TrainingMonitor(task.baseline_loss(config, data), c.warmup),
-        throughput=ThroughputMonitor(estimate.tokens_per_second),
+        alarms=TrainingMonitor(task.baseline_loss(config, data), c.warmup, words=task.alarm_words),
+        throughput=ThroughputMonitor(estimate.tokens_per_second, task.unit),
         rehearsal=_build_rehearsal(run, task, predictor, c, data),
         state=state,
     )

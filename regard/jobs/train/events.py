@@ -80,6 +80,8 @@ class TrainingStarted:
     step: int
     last_step: int | None
     parameters: int
+    unit: str = "token"
+    """What is predicted, and counted for the speed: token, text, word."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class TrainingSession:
         is_main_process = self.processes.is_main_process
         if is_main_process:
             self._write_best_step()
-            yield TrainingStarted(self.state.step, self.loop.budget.steps, count_parameters(self.model))
+            yield TrainingStarted(self.state.step, self.loop.budget.steps, count_parameters(self.model), self.task.unit)
         has_steps = bool(self.state.step)  # a new run takes at least one step, whatever the time
         if not self.processes.broadcast(has_steps and self._is_over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.data_position):
@@ -238,8 +238,9 @@ class TrainingSession:
         assert scoring_seconds is not None and self.rehearsal.minutes is not None
         if first and scoring_seconds > LONG_SCORING_SHARE * 60 * self.rehearsal.minutes:
             yield Note(
-                f"scoring {len(self.rehearsal.pairs):,} sentences at the end takes about {scoring_seconds / 60:.1f} of "
-                f"the {self.rehearsal.minutes:g} minutes; more --minutes or a smaller test set leave more for training"
+                f"scoring {len(self.rehearsal.pairs):,} {self.task.example}s at the end takes about "
+                f"{scoring_seconds / 60:.1f} of the {self.rehearsal.minutes:g} minutes; more --minutes or "
+                f"a smaller test set leave more for training"
             )
 
     def _set_reserve(self) -> None:

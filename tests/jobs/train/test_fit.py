@@ -263,7 +263,7 @@ def test_the_number_of_threads_is_recorded_and_may_change(tmp_path, tiny):
 def test_the_end_of_training_is_reserved_from_the_minutes(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr("regard.jobs.train.rehearsal.MARKS", (0.0,))
     events = train(tmp_path / "run", tiny("train.minutes=0.02", "train.steps=3"))
-    assert any(isinstance(e, Note) and "sentences at the end takes about" in e.text for e in events)
+    assert any(isinstance(e, Note) and "pairs at the end takes about" in e.text for e in events)
 
 
 def test_a_finished_run_says_so(tmp_path, tiny):

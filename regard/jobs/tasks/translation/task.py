@@ -30,6 +30,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
 from regard.tasks.translate.loss import TranslationLoss
 from regard.tasks.translate.translator import Translator
+from regard.training.alarms import AlarmWords
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
 from regard.training.validate import DevPredictions, Validator
@@ -71,6 +72,10 @@ class TranslateTask:
     unit: str = "target token"
     target: str = "token"
     main_score: str = "bleu"
+
+    @property
+    def alarm_words(self) -> AlarmWords:
+        return AlarmWords()
 
     def require_files(self, config: Config) -> None:
         prepare.require_training_files(config)
