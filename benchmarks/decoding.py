@@ -27,7 +27,7 @@ from pathlib import Path
 from environment import described, write
 from peers import HERE, PEERS, versions
 
-from regard.data.tokenizer import EOS, Tokenizers
+from regard.data.tokenizers.tokenizer import EOS, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.hardware import configure_cpu
 from regard.interchange import ctranslate2

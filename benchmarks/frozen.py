@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.decode import BeamSearch, GreedySearch, SamplingSearch
 from regard.jobs.demo import FULL_PRESET, run_demo
 from regard.model.build import build

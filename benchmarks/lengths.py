@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.model.build import build, build_decoder
 from regard.model.single_stack import DecoderOnly
 from regard.model.transformer import EncoderDecoder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard.config import Config, override
 from regard.data.store import Corpus
-from regard.data.tokenizer import EOS
+from regard.data.tokenizers.tokenizer import EOS
 from regard.jobs.tasks.translation.data import open_training_data
 from regard.jobs.train.events import TrainingProgress
 from regard.jobs.train.fit import train_run

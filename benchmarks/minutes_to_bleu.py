@@ -27,7 +27,7 @@ from environment import RESULTS, described, write
 from material import Material, make
 from peers import PEERS, versions
 
-from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizer
 from regard.metrics import make_bleu_metric
 from regard.report import Table, line_chart
 from regard.run import Run

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from regard.jobs.demo import DemoResult as DemoResult
     from regard.jobs.evaluate import FileEvaluation as FileEvaluation
     from regard.jobs.label_comparison import LabelComparison as LabelComparison
+    from regard.jobs.look.decisions import DecisionInspection as DecisionInspection
     from regard.jobs.look.heads import HeadTable as HeadTable
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
@@ -114,6 +115,7 @@ _MODULES = {
     "regard.jobs.demo": ("DemoResult",),
     "regard.jobs.evaluate": ("FileEvaluation",),
     "regard.jobs.label_comparison": ("LabelComparison",),
+    "regard.jobs.look.decisions": ("DecisionInspection",),
     "regard.jobs.look.heads": ("HeadTable",),
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.tokenizer import train_tokenizer
+from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.formats import read_pairs
 
 pytestmark = pytest.mark.corpora

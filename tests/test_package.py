@@ -65,6 +65,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "GenerationOptions": lambda: regard.GenerationOptions(top_k=3),
         "GreedySearch": lambda: regard.GreedySearch(),
         "HeadTable": lambda: regard.HeadTable.as_table,
+        "DecisionInspection": lambda: regard.DecisionInspection.write,
         "Inspection": lambda: regard.Inspection.write,
         "LabelComparison": lambda: regard.LabelComparison.as_dict,
         "Classification": lambda: regard.Classification(("pos",), 0.7, {"neg": 0.3, "pos": 0.7}),

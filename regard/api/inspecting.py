@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
@@ -11,9 +10,10 @@ from regard.errors import DataError, FormatError
 from regard.formats import read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs import prune as pruning
+from regard.jobs.look.decisions import DecisionInspection
 from regard.jobs.look.heads import HeadOptions, HeadTable, inspect_heads
 from regard.jobs.look.inspected_run import DEFAULT_EXAMPLES, open_inspected_run
-from regard.jobs.look.inspections import LookOptions, inspect_run
+from regard.jobs.look.inspections import Inspection, LookOptions, inspect_run
 from regard.jobs.look.senses import SenseAnalysis, analyze_senses, read_sentences
 from regard.run import open_run
 
@@ -37,7 +37,7 @@ def look(
     label: str | None = None,
     device: str = "cpu",
     progress: bool = False,
-) -> Any:
+) -> Inspection | DecisionInspection:
     """Inspect a model: what each head attends to, its role, and why; of a classifier, what its decisions rest on.
 
         regard.look("runs/mine", "I love dogs.", out="look.html")
@@ -71,7 +71,8 @@ def look(
         outputs=tuple(paths),
     )
     with showing(progress):
-        return inspect_run(request, device).write(paths)
+        inspection: Inspection | DecisionInspection = inspect_run(request, device)
+        return inspection.write(paths)
 
 
 def heads(

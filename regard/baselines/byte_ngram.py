@@ -90,14 +90,6 @@ class ByteNGram:
         """Bits of a document, its end included."""
         return float(self.byte_bits(document).sum())
 
-    def document_bits(self, documents: Sequence[str]) -> FloatArray:
-        """Bits of each document, its end included: (documents,)."""
-        if not documents:
-            return np.empty(0)
-        encoded = [_encode(document) for document in documents]
-        ends = np.cumsum([len(document) + 1 for document in encoded])
-        return np.add.reduceat(self._bits(SymbolStream.join(encoded, self.order)), np.append(0, ends[:-1]))
-
     def _bits(self, stream: "SymbolStream") -> FloatArray:
         """Bits of all symbols of a stream that are predicted."""
         return np.concatenate([self._chunk_bits(chunk) for chunk in stream.chunks(self.order)])

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli import output
-from regard.cli.lines import LINE_ENDS, open_output, read_inputs
+from regard.cli.lines import LINE_ENDS, open_output, prompt_for_lines, read_inputs
 from regard.cli.options import DEVICE, OUTPUT, RUN, SEARCH, argument, flag, option
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ def classify(
 
     output.check(out)
     lines = classify_stream(run, read_inputs(files or ()), reject=reject, device=device)
-    if not files and sys.stdin.isatty():
-        typer.echo("Type one text per line; Ctrl-D ends.", err=True)
+    prompt_for_lines("text", files)
     format_line = _json_line if as_json else functools.partial(_output_line, columns=probabilities)
     with open_output(out) as sink:
         for line in _print_columns(lines) if probabilities and not as_json else lines:

@@ -27,9 +27,9 @@ def read_inputs(files: Sequence[Path]) -> Iterator[str]:
         yield from read_input(None if file == Path("-") else file)
 
 
-def prompt_for_lines(unit: str) -> None:
-    """Say what a terminal waits for."""
-    if sys.stdin.isatty():
+def prompt_for_lines(unit: str, file: object = None) -> None:
+    """Say what a terminal waits for, where no file is read."""
+    if not file and sys.stdin.isatty():
         typer.echo(f"Type one {unit} per line; Ctrl-D ends.", err=True)
 
 

@@ -57,7 +57,7 @@ def look(
     num_positions: int = NUM_POSITIONS,
     data: list[str] | None = DATA,
     words: Path | None = WORDS,
-    label: str | None = option(MODEL, "LABEL", "Label that is explained; of a classifier."),
+    label: str | None = option(MODEL, "NAME", "Label that is explained; of a classifier."),
     out: Path | None = option(OUTPUT, "FILE", "Write the page: one file for any browser, no network needed."),
     svg: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as SVG."),
     png: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as PNG."),
@@ -71,10 +71,8 @@ def look(
     Examples:
       regard look runs/mine "I love dogs." --out look.html
       regard look runs/mine "I love dogs." "J'aime les chiens." --head decoder.1.cross.0 --svg head.svg
-      regard look runs/mine test.en test.fr --sentences 50
-      regard look runs/mine --positions --out positions.html
       regard look runs/reviews "a charming film" --out decision.html
-      regard look runs/reviews --data test.csv --words sentiment.txt
+      regard look runs/reviews --data test.csv --words words.txt
 
     Read more: docs/howto/inspect_attention.md, docs/howto/look_page.md and docs/explanation/decisions.md
     """

@@ -2,16 +2,13 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-import typer
-
 from regard.cli import output
-from regard.cli.lines import open_output, read_inputs
+from regard.cli.lines import open_output, prompt_for_lines, read_inputs
 from regard.cli.options import DEVICE, FILES, OUTPUT, RUN, argument, flag, option
 from regard.errors import ConfigError
 
@@ -51,8 +48,7 @@ def tag(
         raise ConfigError("--json and --xml are two formats; choose one of them")
     output.check(out)
     results = tag_stream(run, read_inputs(files or ()), words=words, device=device)
-    if not files and sys.stdin.isatty():
-        typer.echo("Type one sentence per line; Ctrl-D ends.", err=True)
+    prompt_for_lines("sentence", files)
     format_text: Callable[[TaggedText], str] = _format_json if as_json else _format_xml if as_xml else _format_columns
     with open_output(out) as sink:
         for result in results:

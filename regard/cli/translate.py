@@ -136,8 +136,7 @@ def translate(
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, **options), path, issues)
         return
-    if file is None:
-        prompt_for_lines("sentence")
+    prompt_for_lines("sentence", file)
     name = "standard input" if file is None else str(file)
     lines = translate_stream(run, read_input(file), name=name, **options)
     _print_splitting(run, split_sentences)

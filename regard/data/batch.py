@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.store import Array, Corpus, RaggedArray
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.files import Count
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from regard.data.batch import batches_by_length
 from regard.data.store import Array, Corpus
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.progress import track
 
 HASH_BITS = 23  # counts of token pairs are stored in 2^23 slots for any vocabulary size

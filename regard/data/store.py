@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.errors import DataError
 from regard.files import open_regular
 from regard.formats import Pair

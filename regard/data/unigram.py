@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.data.store import Array, RaggedArray
-from regard.data.tokenizer import EOS
+from regard.data.tokenizers.tokenizer import EOS
 
 MAX_TOKENS = 5_000_000  # tokens to count
 CHUNK = 1 << 17

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from regard.data.corpora import GoldPair, Link
-from regard.data.text_tokenizer import TextTokenizer
-from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import DataError
 from regard.languages import is_unspaced, word_spans
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Head, ModelConfig, PositionsConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.inspection.example import Example
 from regard.inspection.flow import decompose, norms, rollout
 from regard.inspection.heads.importance import ablate_heads

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard import config as settings
 from regard.config import Config
-from regard.data.wordpiece import WordPiece, from_vocab
+from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
 from regard.errors import FormatError
 from regard.interchange.folder import CONFIG, ModelFolder
 from regard.interchange.trained import TrainedEncoder

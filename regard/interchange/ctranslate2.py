@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import Config
-from regard.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
 from regard.interchange.trained import TrainedTranslator
 from regard.model import weights

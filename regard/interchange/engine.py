@@ -6,7 +6,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from regard.data.tokenizer import EOS, Tokenizers
+from regard.data.tokenizers.tokenizer import EOS, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Hypothesis, Limits, Search
 from regard.decode.beam import distinct
 from regard.decode.limits import trim_loop

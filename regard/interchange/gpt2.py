@@ -8,7 +8,7 @@ from torch import Tensor
 from regard import config as settings
 from regard.config import Config
 from regard.config.base import MAX_LAYERS
-from regard.data.byte_level_bpe import EOS_TOKEN, ByteLevelBPE, from_merges
+from regard.data.tokenizers.byte_level_bpe import EOS_TOKEN, ByteLevelBPE, from_merges
 from regard.errors import FormatError
 from regard.files import check_shape
 from regard.interchange.folder import CONFIG, ModelFolder
@@ -119,7 +119,7 @@ def _convert_config(folder: ModelFolder, gpt2_config: Mapping[str, Any]) -> Conf
         "positions": {"kind": "learned", "length": num_positions},
     }
     data = {"vocab_size": folder.get("vocab_size"), "max_length": num_positions}
-    return settings.build({"data": data, "model": model}, f"{folder.path / CONFIG}: ")
+    return settings.build({"task": "causal-lm", "data": data, "model": model}, f"{folder.path / CONFIG}: ")
 
 
 def _convert_tensors(folder: ModelFolder, config: Config) -> dict[str, Tensor]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.config import Config
-from regard.data.byte_level_bpe import ByteLevelBPE
-from regard.data.tokenizer import Tokenizers
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
+from regard.data.tokenizers.tokenizer import Tokenizers
+from regard.data.tokenizers.wordpiece import WordPiece
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import torch
 from regard import config as settings
 from regard.config import Config, ModelConfig
 from regard.data.batch import Batch, collate
-from regard.data.tokenizer import EOS, PAD
+from regard.data.tokenizers.tokenizer import EOS, PAD
 from regard.decode import BeamSearch, GreedySearch, Limits
 from regard.hardware import available_memory, configure_cpu, count_cores, measure_matmul_flops
 from regard.jobs.load import LINEAR_FACTORIES

@@ -6,7 +6,7 @@ from torch import nn
 
 from regard import config as settings
 from regard import run as runs
-from regard.data.byte_level_bpe import NO_PAD
+from regard.data.tokenizers.byte_level_bpe import NO_PAD
 from regard.errors import ConfigError
 from regard.exchange import contains_current, is_occupied, recover, stage_folder
 from regard.interchange.folder import open_model_folder

@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from regard.config import Config
-from regard.data.byte_level_bpe import ByteLevelBPE
 from regard.data.documents.tokenizer import DocumentTokenizer
-from regard.data.remapped_sentencepiece import RemappedSentencePiece
 from regard.data.store import SIDES
-from regard.data.tokenizer import PAD, Tokenizer, Tokenizers
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
+from regard.data.tokenizers.remapped_sentencepiece import RemappedSentencePiece
+from regard.data.tokenizers.tokenizer import PAD, Tokenizer, Tokenizers
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
 from regard.jobs.run_kind import require_language_model

@@ -13,7 +13,7 @@ from regard.config import Config
 from regard.config.base import MAX_STEPS
 from regard.data.batch import Batches, DataPosition, TranslationCollator
 from regard.data.store import open_corpus
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
 from regard.errors import ConfigError, DataError, DivergedError, RunError
 from regard.files import resolve

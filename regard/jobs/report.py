@@ -10,7 +10,7 @@ from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.jobs.look.heads import find_trained_aligner
-from regard.jobs.tasks.curves import flatten_settings
+from regard.jobs.tasks.reporting.curves import flatten_settings
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.progress import stage, track

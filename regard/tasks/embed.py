@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import EncoderOnly, mean_pooling
 from regard.runtime.attention import use_fused_attention

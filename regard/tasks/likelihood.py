@@ -34,6 +34,10 @@ class TextLikelihood:
     num_bytes: int
     """Of the texts in UTF-8, line ends included."""
 
+    def __str__(self) -> str:
+        perplexities = f"perplexity {self.token_perplexity:.2f} per token, {self.word_perplexity:.2f} per word"
+        return f"{self.bits_per_byte:.4f} bits per byte, {perplexities}"
+
     @property
     def bits_per_byte(self) -> float:
         """Comparable between tokenizers."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.errors import DataError
 from regard.kernels import PaddingLayout
 from regard.model.single_stack import DecoderOnly, EncoderOnly

@@ -62,20 +62,17 @@ def test_probabilities_of_all_next_bytes_sum_to_one():
 def test_the_order_of_documents_changes_nothing_and_chunks_neither(monkeypatch):
     texts = ["the quick brown fox", "été", "", "jumps over the lazy dog"]
     model = ByteNGram.fit(DOCUMENTS)
-    expected = model.document_bits(texts)
+    expected = [model.bits(text) for text in texts]
     monkeypatch.setattr(byte_ngram, "CHUNK", 7)
     chunked = ByteNGram.fit(DOCUMENTS[::-1])
     for one, other in zip(model.tables, chunked.tables, strict=True):
         assert np.array_equal(one.ngrams, other.ngrams) and np.array_equal(one.counts, other.counts)
-    assert chunked.document_bits(texts) == pytest.approx(expected)
+    assert [chunked.bits(text) for text in texts] == pytest.approx(expected)
 
 
-def test_documents_are_independent_of_their_neighbors():
+def test_the_bits_of_a_document_are_those_of_its_bytes():
     model = ByteNGram.fit(DOCUMENTS)
-    texts = ["be that", "", "question", "é"]
-    assert model.document_bits(texts) == pytest.approx([model.bits(text) for text in texts])
-    assert model.bits(texts[0]) == pytest.approx(model.byte_bits(texts[0]).sum())
-    assert model.document_bits([]).shape == (0,)
+    assert model.bits("be that") == pytest.approx(model.byte_bits("be that").sum())
 
 
 def test_no_more_than_the_limit_is_counted(monkeypatch):

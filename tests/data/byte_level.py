@@ -3,8 +3,8 @@
 import functools
 import json
 
-from regard.data.byte_level_bpe import EOS_TOKEN
 from regard.data.corpora import english_french
+from regard.data.tokenizers.byte_level_bpe import EOS_TOKEN
 
 SENTENCES = [pair.target for pair in english_french.split(200, 17, 13, 5, seed=3).train]
 NASTY = [

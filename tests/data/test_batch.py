@@ -9,7 +9,7 @@ import torch
 from regard.data import batch as batches_room
 from regard.data.batch import Batches, DataPosition, TranslationCollator, batches_by_length, collate
 from regard.data.store import open_corpus, write_ids, write_texts
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
 from regard.errors import DataError
 from regard.formats import Pair
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.data.batch import Batch, _bucket_by_length, batches_by_length, collate
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from tests.data.test_batch import corpus, len_of, make, rows
 
 __all__ = ["corpus"]

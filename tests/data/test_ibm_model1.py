@@ -9,7 +9,7 @@ import pytest
 from regard.data import ibm_model1
 from regard.data.batch import pad
 from regard.data.ibm_model1 import TranslationTable, fit
-from regard.data.tokenizer import EOS, PAD
+from regard.data.tokenizers.tokenizer import EOS, PAD
 
 V = 97
 

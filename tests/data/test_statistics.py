@@ -20,9 +20,9 @@ from regard.data.text_statistics import (
     measure_texts,
     text_length,
 )
-from regard.data.tokenizer import EOS, UNK, Tokenizer, Tokenizers, subsample, train_tokenizer
+from regard.data.tokenizers.tokenizer import EOS, UNK, Tokenizer, Tokenizers, subsample, train_tokenizer
+from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
 from regard.data.unigram import unigram_loss
-from regard.data.wordpiece import WordPiece, from_vocab
 from regard.errors import DataError
 from regard.formats import Pair
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from regard.data import store
 from regard.data.store import RaggedArray, Texts, open_corpus, write_ids, write_sets, write_texts
-from regard.data.tokenizer import Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizers, train_tokenizer
 from regard.errors import DataError
 from regard.formats import Pair
 

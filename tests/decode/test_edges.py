@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from regard.data.tokenizer import BOS, EOS
+from regard.data.tokenizers.tokenizer import BOS, EOS
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import MAX_CYCLE_LENGTH, cycle_lengths, filler_tokens, trim_loop
 from regard.decode.stepper import Hypothesis

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.decode import BeamSearch, Limits
 from regard.decode.limits import MAX_CYCLE_LENGTH, trim_loop
 from tests.decode.test_search import Chain

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.decode import BeamSearch, GreedySearch, Limits, SamplingSearch
 from regard.decode.limits import _cycle_length, cycle_lengths, trim_loop
 from regard.decode.stepper import compact_rows

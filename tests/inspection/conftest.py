@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.inspection.example import Example, tokens_from_ids
 from regard.model.build import build
 

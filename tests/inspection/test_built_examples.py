@@ -3,8 +3,8 @@
 import pytest
 
 from regard.data.corpora import GoldPair, Link
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizers, train_tokenizer
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.inspection.example import (
     NO_WORD,

@@ -6,7 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.config import Head
-from regard.data.tokenizer import BOS, EOS
+from regard.data.tokenizers.tokenizer import BOS, EOS
 from regard.inspection import planted
 from regard.inspection.heads.patterns import (
     RELATIONS,

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from regard.data.tokenizer import BOS, EOS
+from regard.data.tokenizers.tokenizer import BOS, EOS
 from regard.inspection import selftest
 from regard.inspection.planted import SENTENCE_LENGTH, planted_examples
 from regard.inspection.trace import attention_sites

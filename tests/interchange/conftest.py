@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 
 HF = "needs the transformers library: pip install 'regard[hf]'"
 V = 23

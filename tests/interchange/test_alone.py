@@ -8,8 +8,8 @@ import torch
 
 from regard import config as settings
 from regard.config import Config
-from regard.data import tokenizer as tokenizers_room
-from regard.data.tokenizer import BOS, PAD, Tokenizers
+from regard.data.tokenizers import tokenizer as tokenizers_room
+from regard.data.tokenizers.tokenizer import BOS, PAD, Tokenizers
 from regard.errors import ConfigError, FormatError
 from regard.interchange import marian
 from regard.interchange.folder import load_weights_only, open_model_folder

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from regard.config import ModelConfig
-from regard.data import tokenizer
 from regard.data.corpora import english_french
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizers
+from regard.data.tokenizers import tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Limits
 from regard.errors import FormatError, ModelError
 from regard.model.build import build

@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.cli import main
-from regard.data.byte_level_bpe import EOS_TOKEN, ByteLevelBPE
+from regard.data.tokenizers.byte_level_bpe import EOS_TOKEN, ByteLevelBPE
 from regard.errors import ConfigError, RegardError, RunError
 from regard.jobs.convert import import_folder
 from regard.jobs.load import load, load_encoder, load_language_model
@@ -189,7 +189,9 @@ def test_a_language_model_is_imported_by_the_command_and_neither_translates_nor_
     assert ended.value.code == 0 and f"{V} tokens; it generates text" in capsys.readouterr().err
     assert import_folder(folder, tmp_path / "again")[0].endswith("307 tokens; it generates text")
     assert Run(run).load_config().model.attention_names() == [f"decoder.{i}.self" for i in range(3)]
-    with pytest.raises(RunError, match=r"is a language model, which generates text and cannot translate"):
+    with pytest.raises(
+        RunError, match=r"was trained with --task causal-lm, and cannot translate; use it with `regard generate"
+    ):
         load(run)
     with pytest.raises(RunError, match=r"not an encoder-only run"):
         load_encoder(run)
@@ -203,8 +205,10 @@ def test_a_language_model_is_imported_by_the_command_and_neither_translates_nor_
 def test_a_run_of_another_kind_is_no_language_model(folder: Path, tmp_path):
     import_folder(folder, tmp_path / "run")
     config = (tmp_path / "run" / "config.toml").read_text()
-    (tmp_path / "run" / "config.toml").write_text(config.replace('"decoder"', '"encoder"'))
-    with pytest.raises(RunError, match=r"not a language model. `regard import` creates one from a GPT-2 folder"):
+    (tmp_path / "run" / "config.toml").write_text(
+        config.replace('"decoder"', '"encoder"').replace('"causal-lm"', '"masked-lm"')
+    )
+    with pytest.raises(RunError, match=r"is a masked language model, and generates no text; use it with: regard fill"):
         load_language_model(tmp_path / "run")
     (tmp_path / "run" / "config.toml").write_text(config.replace("ffn = 13", "ffn = 100000000"))
     with pytest.raises(RegardError, match=r"ffn"):

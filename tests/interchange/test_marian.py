@@ -14,7 +14,7 @@ from regard import config as settings
 from regard.cli import main
 from regard.data.batch import pad
 from regard.data.corpora import english_french
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.decode import BeamSearch, GreedySearch
 from regard.decode.limits import Limits
 from regard.errors import FormatError, RegardError, RunError

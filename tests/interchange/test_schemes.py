@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model import weights
 from regard.model.build import build, build_decoder
 from regard.model.positions.relative import alibi_slopes

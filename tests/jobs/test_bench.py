@@ -4,7 +4,7 @@ import os
 import re
 
 from regard.config import Config, ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.decode import GreedySearch
 from regard.jobs.bench import (
     BenchmarkWorkload,

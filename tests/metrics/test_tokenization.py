@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.tokenizer import train_tokenizer
+from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.errors import DataError
 from regard.evaluation import evaluate
 from regard.formats import Pair

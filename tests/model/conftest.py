@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 

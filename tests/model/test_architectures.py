@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.build import POOLINGS, build_decoder, build_encoder
 from regard.model.taps import record
 from tests.model.conftest import SCHEMES, V, padded_rows, positions

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import ModelError
 from regard.model import weights
 from regard.model.attention import Attention

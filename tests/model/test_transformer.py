@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from regard.config import ModelConfig, PositionsConfig
 from regard.config.registries import ACTIVATIONS
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import ModelError
 from regard.model.build import build
 from regard.model.modules import count_parameters

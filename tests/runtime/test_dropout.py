@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.layers import Residual
 from regard.model.taps import record
 from regard.runtime.padding_free import PaddingFreeForward

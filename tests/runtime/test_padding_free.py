@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.config import ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.build import build_decoder, build_encoder
 from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.transformer import EncoderDecoder

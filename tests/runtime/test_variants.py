@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import record
 from regard.runtime import attention as runtime_attention

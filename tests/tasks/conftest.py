@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 
 from regard.config import ModelConfig
-from regard.data.text_tokenizer import SentencePieceText
-from regard.data.tokenizer import train_tokenizer
-from regard.data.wordpiece import WordPiece, from_vocab
+from regard.data.tokenizers.text_tokenizer import SentencePieceText
+from regard.data.tokenizers.tokenizer import train_tokenizer
+from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
 from regard.model.build import build_decoder, build_encoder
 from regard.model.single_stack import DecoderOnly, EncoderOnly
 

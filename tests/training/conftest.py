@@ -5,7 +5,7 @@ import torch
 
 from regard.config import ModelConfig
 from regard.data.batch import Batch, collate
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.build import build
 from regard.tasks.translate.loss import TranslationLoss
 

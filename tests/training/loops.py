@@ -7,7 +7,7 @@ import torch
 from regard.config import ModelConfig, TrainConfig
 from regard.data.batch import Batches, TranslationCollator
 from regard.data.store import Corpus, open_corpus, write_ids, write_texts
-from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.formats import Pair
 from regard.model.build import build
 from regard.tasks.translate.loss import TranslationLoss

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.data.store import open_corpus, write_ids, write_texts
-from regard.data.tokenizer import EOS, Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import EOS, Tokenizers, train_tokenizer
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
 from regard.training.alarms import AlarmWords, ThroughputMonitor, TrainingHistory, TrainingMonitor, had_steps_to_learn

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 from regard.config import TrainConfig
 from regard.data.batch import DataPosition
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
 from regard.run import Run

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from regard.data.batch import Batch, batches_by_length
 from regard.data.store import Corpus
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.decode import GreedySearch
 from regard.jobs.tasks.translation.task import GreedyTranslations
 from regard.metrics import DEFAULT_TOKENIZATION, Score, corpus_bleu

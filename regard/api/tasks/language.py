@@ -92,11 +92,11 @@ def fill_stream(
     """
     if isinstance(texts, str):
         raise TypeError("fill_stream() takes texts, as a file or a list of str, got one str")
-    filler = _load_mask_filler(run, device)
+    filler = load_mask_filler(run, device)
     return (filler.fill(text.removesuffix("\n"), top) for text in texts)
 
 
-def _load_mask_filler(run: AnyPath, device: str = "auto") -> MaskFiller:
+def load_mask_filler(run: AnyPath, device: str = "auto") -> MaskFiller:
     """The masked language model of a run."""
     trained_run = open_run(Path(run))
     require_masked_language_model(trained_run, trained_run.load_config())

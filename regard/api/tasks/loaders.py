@@ -10,6 +10,9 @@ from regard.run import Run, open_run
 MODULES = {
     "translate": ("regard.api.models", "load_translator"),
     "classify": ("regard.api.tasks.classification", "load_model"),
+    "tag": ("regard.api.tasks.models", "load_tagger"),
+    "causal-lm": ("regard.api.tasks.models", "load_generator"),
+    "masked-lm": ("regard.api.tasks.models", "load_filler"),
 }
 """Imported when they are needed: opening a run of one task loads nothing of the others."""
 

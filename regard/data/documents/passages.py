@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from regard.data.sentences import rules_for, split_sentences
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 
 Splitter = Callable[[str], list[str]]
 MAX_CHARACTERS = 100_000

@@ -8,7 +8,7 @@ lines. U+2581, which SentencePiece decodes as a blank, is escaped.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from regard.data.tokenizer import BOS, BYTE_TOKEN, EOS, MAX_SENTENCE_BYTES, PAD, SPACE, Tokenizer
+from regard.data.tokenizers.tokenizer import BOS, BYTE_TOKEN, EOS, MAX_SENTENCE_BYTES, PAD, SPACE, Tokenizer
 from regard.errors import DataError
 
 NEWLINE_TOKEN = "<0x0A>"

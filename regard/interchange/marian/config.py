@@ -6,7 +6,7 @@ from typing import Any
 
 from regard import config as settings
 from regard.config import MIN_VOCAB_SIZE, Config, ModelConfig
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.interchange.folder import CONFIG, ModelFolder
 from regard.interchange.marian.vocabulary import EOS_TOKEN, PAD_TOKEN, UNK_TOKEN, MarianVocabulary
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from regard.data.remapped_sentencepiece import RemappedSentencePiece
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.remapped_sentencepiece import RemappedSentencePiece
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.errors import ConfigError, DataError, FormatError
 from regard.interchange.folder import CONFIG, SAFETENSORS, ModelFolder, write_json
 from regard.interchange.marian import config as marian_settings

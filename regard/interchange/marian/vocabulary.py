@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.data.remapped_sentencepiece import SPECIAL_TOKENS
-from regard.data.tokenizer import EOS, Tokenizer
+from regard.data.tokenizers.remapped_sentencepiece import SPECIAL_TOKENS
+from regard.data.tokenizers.tokenizer import EOS, Tokenizer
 from regard.errors import FormatError
 from regard.interchange.folder import CONFIG, ModelFolder, read_json, write_json
 

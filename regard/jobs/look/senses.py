@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.tokenizer import Tokenizer
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers.tokenizer import Tokenizer
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.inspection import embeddings

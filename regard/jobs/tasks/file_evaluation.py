@@ -12,8 +12,8 @@ from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.evaluate import tabulate_scores, unused_name
 from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.jobs.tasks.task import Task
-from regard.jobs.tasks.verdict import describe_opponents
 from regard.metrics import Score
 from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment

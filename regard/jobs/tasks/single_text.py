@@ -12,12 +12,12 @@ from torch import nn
 from regard.baselines import OpponentPredictions
 from regard.config import Config
 from regard.data import store
-from regard.data import tokenizer as tokenizer_module
 from regard.data.batch import Batches, Collator, batches_by_length
 from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.store import Corpus, IdRow, Texts
-from regard.data.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
-from regard.data.wordpiece import WordPiece
+from regard.data.tokenizers import tokenizer as tokenizer_module
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
+from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, pick_device

@@ -1,6 +1,6 @@
 """How the lines of a run are translated, from its settings and its training text."""
 
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.errors import ConfigError
 from regard.jobs.text_statistics import load_statistics
 from regard.jobs.translate.quality import QualityCheck

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from regard.data.text_statistics import TextStatistics, length_ratio
-from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizer
 from regard.formats.placeholders import PLACEHOLDER
 from regard.languages.number_words import names_number
 from regard.tasks.translate.translator import Translation, TranslationIssue

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from regard.data.remapped_sentencepiece import LANGUAGE_TAG, RemappedSentencePiece
 from regard.data.sentences import Sentence, fit_blank
+from regard.data.tokenizers.remapped_sentencepiece import LANGUAGE_TAG, RemappedSentencePiece
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import Document, check_translation, tsv

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.decode import Search
 from regard.errors import ConfigError, RegardError, RunError
 from regard.hardware import configure_cpu, count_cores, pick_device

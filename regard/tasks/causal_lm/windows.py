@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.data.batch import Batches, DataPosition, bucket_by_length, iterate_pools
 from regard.data.store import Array, Corpus
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
 
 BEGIN, END = 1, 3

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.model.modules import device_of, evaluation_mode
 from regard.runtime.padding_free import PaddingFreeStack
 from regard.tasks.classify.labels import LabelSet

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.tasks.classify.labels import LabelSet
 from regard.tasks.text_batch import TextBatch, pad_rows
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.data.text_tokenizer import MASK_TOKEN, TextTokenizer
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, TextTokenizer
 from regard.errors import DataError
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import EncoderOnly

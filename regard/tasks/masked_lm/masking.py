@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.data.store import Array
-from regard.data.text_tokenizer import MASK_TOKEN, TextTokenizer
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, TextTokenizer
 from regard.errors import DataError
 from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from regard.data.store import Array
-from regard.data.text_tokenizer import EncodedWords, TextTokenizer
+from regard.data.tokenizers.text_tokenizer import EncodedWords, TextTokenizer
 from regard.languages.words import word_spans
 from regard.model.modules import device_of, evaluation_mode
 from regard.runtime.padding_free import PaddingFreeStack

@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.data.store import Array
 from regard.data.tag_schemes import OUTSIDE, PLAIN, TaggedSpan, TagScheme, detect_scheme, find_spans, split_tag, to_bio
-from regard.data.text_tokenizer import EncodedWords
+from regard.data.tokenizers.text_tokenizer import EncodedWords
 from regard.errors import DataError
 from regard.files import Count
 from regard.tasks.label_statistics import frequency_entropy

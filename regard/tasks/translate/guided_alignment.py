@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.config import Config, Head
 from regard.data.batch import Batch
 from regard.data.ibm_model1 import TranslationTable
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 
 
 @dataclass(frozen=True)

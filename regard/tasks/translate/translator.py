@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, collate, pad
-from regard.data.tokenizer import BOS, EOS, Tokenizers
+from regard.data.tokenizers.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Search
 from regard.errors import DataError, ModelError
 from regard.evaluation import TeacherForcingResult

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.documents.passages import cut_passages
-from regard.data.text_tokenizer import SentencePieceText
-from regard.data.tokenizer import train_tokenizer
+from regard.data.tokenizers.text_tokenizer import SentencePieceText
+from regard.data.tokenizers.tokenizer import train_tokenizer
 
 WORDS = ["the", "cat", "sees", "a", "dog.", "It", "rains", "in", "Paris!", "Qu'est-ce", "日本語日本語日本語"]
 TOKENIZER = SentencePieceText(train_tokenizer([" ".join(WORDS)] * 7, 320, "bpe"))

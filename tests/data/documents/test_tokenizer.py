@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.data.documents.tokenizer import ESCAPE, DocumentTokenizer, split_for_training
-from regard.data.tokenizer import MAX_SENTENCE_BYTES, SPACE, UNK, train_tokenizer
+from regard.data.tokenizers.tokenizer import MAX_SENTENCE_BYTES, SPACE, UNK, train_tokenizer
 from regard.errors import DataError
 
 LINES = ["the cat sees the dog", "  GREMIO:", "le chat voit le chien", "l'été\tde l'élève", "a b c d e f g"] * 5

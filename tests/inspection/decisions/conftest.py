@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.config import ModelConfig
 from regard.config.model import PositionsConfig
-from regard.data.wordpiece import from_vocab
+from regard.data.tokenizers.wordpiece import from_vocab
 from regard.model.build import build_encoder
 from regard.tasks.classify.classifier import Classifier
 from regard.tasks.classify.labels import LabelSet

@@ -1,5 +1,7 @@
 """What a word contributes is what it was built to contribute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,7 @@ from regard.inspection.decisions.attribution import (
     pooling_shares,
     tokenize_visible,
 )
+from regard.inspection.example import TokenizedText
 from regard.model.single_stack import FirstTokenPooling, LastTokenPooling, MeanPooling, Pooler
 from regard.tasks.classify.classifier import Classification, Classifier
 from regard.tasks.classify.labels import LabelSet
@@ -126,6 +129,13 @@ def test_attention_of_words_is_that_of_the_heads_on_average():
     mean = np.mean(list(heads.values()), axis=0)  # (T, T)
     np.testing.assert_allclose(mean.sum(axis=1), 1)
     np.testing.assert_allclose(merge_words(decision.text, mean.mean(axis=0)), decision.measures[ATTENTION], atol=1e-9)
+
+
+def test_the_tokens_of_a_word_are_summed_and_a_token_of_several_words_is_split():
+    text = TokenizedText("ab cd", (1, 2, 3, 4), ("a", "b", "cd", "</s>"), (0, 0, 1, -1), ("ab", "cd"), ())
+    np.testing.assert_allclose(merge_words(text, np.array([2.0, 3.0, 5.0, 7.0])), [5, 5])
+    joint = replace(text, word_shares=({0: 1.0}, {0: 0.25, 1: 0.75}, {1: 1.0}, {}))
+    np.testing.assert_allclose(merge_words(joint, np.array([2.0, 4.0, 5.0, 7.0])), [3, 8])
 
 
 def test_of_a_text_that_is_too_long_only_whole_words_count_that_are_read():

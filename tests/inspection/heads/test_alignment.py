@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from regard.config import ModelConfig
 from regard.data.batch import collate
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DataError
 from regard.inspection.example import NO_WORD, TokenizedText, cover_words, with_whitespace_words
 from regard.inspection.heads.alignment import (

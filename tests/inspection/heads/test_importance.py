@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.config import Head, ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DataError, ModelError
 from regard.inspection.heads.copying import ov_copying_scores
 from regard.inspection.heads.importance import (

@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.config import Head
-from regard.data.tokenizer import BOS, EOS
+from regard.data.tokenizers.tokenizer import BOS, EOS
 from regard.inspection.example import Example, tokens_from_ids
 from regard.inspection.heads.alignment import format_pharaoh, has_gold, merge_subwords, rank_alignment_heads
 from regard.inspection.heads.patterns import (

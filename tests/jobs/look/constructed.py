@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard import config as settings
 from regard.data.corpora import GoldPair, Link
-from regard.data.tokenizer import BOS, EOS, SPACE, Tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, SPACE, Tokenizer
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load
 from regard.jobs.train.fit import train_run

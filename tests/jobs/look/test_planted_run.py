@@ -9,7 +9,7 @@ import pytest
 
 from regard.cli import main
 from regard.data.corpora import write_rows
-from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizer
 from regard.inspection.heads.patterns import RELATIONS
 from regard.inspection.planted import possible_roles
 from regard.model.transformer import EncoderDecoder

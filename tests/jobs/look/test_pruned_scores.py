@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.data.tokenizer import EOS, Tokenizer
+from regard.data.tokenizers.tokenizer import EOS, Tokenizer
 from regard.decode import GreedySearch
 from regard.formats import read_pairs
 from regard.jobs.load import load

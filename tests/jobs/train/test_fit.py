@@ -358,7 +358,7 @@ def test_forced_counts_add_up_to_the_loss_of_training(tmp_path, tiny):
 
 def test_pads_counted_is_the_mean_over_a_padded_matrix(tmp_path, tiny):
     from regard.data.batch import collate
-    from regard.data.tokenizer import PAD
+    from regard.data.tokenizers.tokenizer import PAD
     from regard.evaluation import evaluate
     from regard.jobs.tasks.translation.data import open_training_data
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.data.text_statistics import TextStatistics, measure_texts
-from regard.data.tokenizer import train_tokenizer
+from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.jobs.translate.quality import QualityCheck

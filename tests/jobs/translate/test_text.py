@@ -8,7 +8,7 @@ from regard.config import ModelConfig
 from regard.config import build as build_config
 from regard.data.sentences import SentenceRules, rules_for
 from regard.data.text_statistics import TextStatistics
-from regard.data.tokenizer import PAD, Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.decode import GreedySearch
 from regard.errors import ConfigError, DataError
 from regard.formats import open_document

@@ -6,7 +6,7 @@ import pytest
 from regard.config import ModelConfig
 from regard.data.documents.tokenizer import DocumentTokenizer, split_for_training
 from regard.data.store import open_corpus, write_ids, write_texts
-from regard.data.tokenizer import Tokenizers, train_tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizers, train_tokenizer
 from regard.formats import Pair
 
 WORDS = ["the", "cat", "sees", "a", "dog", "and", "rain", "falls", "on", "old\n", "roofs.\n", "\n"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regard.data import batch as batches_room
 from regard.data.batch import DataPosition
-from regard.data.tokenizer import BOS, EOS, PAD
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.tasks.causal_lm.windows import (
     WindowBatches,
     WindowCollator,

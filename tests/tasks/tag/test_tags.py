@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.data.tag_schemes import find_spans, find_valid_spans
-from regard.data.text_tokenizer import EncodedWords
+from regard.data.tokenizers.text_tokenizer import EncodedWords
 from regard.errors import DataError
 from regard.files import parse_json
 from regard.tasks.tag.tags import TagSet

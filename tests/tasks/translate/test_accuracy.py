@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.data.batch import Batch
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.tasks.loss import RDrop
 from regard.tasks.translate.loss import TranslationLoss
 from tests.training.conftest import make_batch, make_loss_module

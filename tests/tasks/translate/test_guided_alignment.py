@@ -6,7 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.data.ibm_model1 import TranslationTable
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.model.taps import record
 from regard.tasks.loss import RDrop
 from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer

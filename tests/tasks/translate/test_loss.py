@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.data.batch import Batch
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.tasks.loss import ChunkedLoss, RDrop, TokenLoss
 from regard.tasks.translate.loss import TranslationLoss
 from tests.model.conftest import SCHEMES, positions

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.hardware import available_memory, measure_matmul_flops
 from regard.model.build import build, build_decoder, build_encoder
 from regard.model.modules import count_parameters

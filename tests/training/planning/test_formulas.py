@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regard import config as settings
 from regard.config import Config, ModelConfig
-from regard.data.tokenizer import PAD
+from regard.data.tokenizers.tokenizer import PAD
 from regard.jobs.tasks.translation.task import TASK
 from regard.model.build import build
 from regard.model.modules import count_parameters

@@ -9,7 +9,7 @@ from regard.display.views.scores import format_evaluation
 from regard.jobs.evaluate import FileEvaluation
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation
 from regard.jobs.tasks.registry import task_of
-from regard.jobs.tasks.verdict import describe_opponents
+from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.jobs.train.events import TrainingFinished
 from regard.metrics import Score
 

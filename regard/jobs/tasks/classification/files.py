@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation, ClassifiedText
-from regard.jobs.tasks.score_files import write_label_scores
+from regard.jobs.tasks.reporting.score_files import write_label_scores
 from regard.run import Run, write_text
 
 COLUMNS = ("text", "label", "prediction", "probability", "correct")

@@ -1,7 +1,7 @@
 """The report of a classifier, report.html: the verdict, scores beside opponents, classes, mistakes and curves."""
 
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
-from regard.jobs.tasks.task_report import TaskReport, write_task_report
+from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.metrics.labels import class_f1, class_precision, class_recall
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
 from regard.run import Run

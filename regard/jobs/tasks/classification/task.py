@@ -11,7 +11,7 @@ from regard.baselines.scoring import label_scoring
 from regard.config import Config
 from regard.data.batch import Collator
 from regard.data.store import Corpus, IdRow
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.errors import DataError
 from regard.files import Finite
 from regard.formats import Pair

@@ -10,7 +10,7 @@ from regard.baselines import OpponentResult, compare_bits, score_bits
 from regard.baselines.language import BITS_SCALE
 from regard.data.store import Array
 from regard.jobs.tasks.language.opponents import OpponentBits
-from regard.jobs.tasks.language.segments import Segment, cut_segments, describe_units, sum_by_segment
+from regard.jobs.tasks.language.segments import TextSegment, cut_segments, describe_units, sum_by_segment
 from regard.metrics import Score
 from regard.metrics.intervals import FloatArray, make_score, ratio_interval
 from regard.tasks.generate import LanguageModel
@@ -90,7 +90,7 @@ def _token_positions(model: LanguageModel, text: str) -> Array:
     return np.cumsum([0, *(len(decode_token(i)) for i in ids)])
 
 
-def _make_segment(segment: Segment, bits: float, text: str) -> ScoredSegment:
+def _make_segment(segment: TextSegment, bits: float, text: str) -> ScoredSegment:
     content = text.encode("utf-8")[segment.begin : segment.end]
     return ScoredSegment(content.decode("utf-8", errors="ignore"), segment.end - segment.begin, bits)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation
 from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation
-from regard.jobs.tasks.score_files import write_label_scores
+from regard.jobs.tasks.reporting.score_files import write_label_scores
 from regard.run import Run
 
 MAX_CHARACTERS = 200

@@ -9,7 +9,7 @@ import torch
 
 from regard.baselines import OpponentResult, compare_sums
 from regard.data.store import Array, RaggedArray
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.metrics import Score
 from regard.metrics.intervals import FloatArray, NonNegativeScale, make_score, ratio_interval, ratio_score
 from regard.model.modules import device_of, evaluation_mode

@@ -10,7 +10,7 @@ from regard.config import Config
 from regard.data import store
 from regard.data.documents.passages import cut_passages
 from regard.data.store import Corpus, IdRow, Texts
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.files import Finite
 from regard.formats import Pair
 from regard.jobs.tasks.language.files import write_masked_scores

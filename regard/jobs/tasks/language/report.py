@@ -3,7 +3,7 @@
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation
 from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation
 from regard.jobs.tasks.language.samples import OPTIONS, sample_continuations, sample_fillings
-from regard.jobs.tasks.task_report import TaskReport, write_task_report
+from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.report import Paragraph, Section, Table, TableView
 from regard.run import Run
 from regard.tasks.generate import LanguageModel

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regard.data.text_tokenizer import MASK_TOKEN
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
 from regard.report import Table
 from regard.tasks.generate import GenerationOptions, LanguageModel
 from regard.tasks.masked_lm.filler import MaskFiller
@@ -43,7 +43,7 @@ def sample_fillings(filler: MaskFiller, texts: Sequence[str]) -> Table:
 
 
 def _first_words(text: str, count: int) -> str:
-    """The beginning of a text, up to so many words."""
+    """The beginning of a text, up to this many words."""
     match = re.match(rf"\s*(?:\S+\s+){{0,{count - 1}}}\S+", text)
     return match[0].strip() if match else ""
 

@@ -14,7 +14,7 @@ MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES = 100, 2000
 WANTED_SEGMENTS = 50
 
 
-class Segment(NamedTuple):
+class TextSegment(NamedTuple):
     """Bytes of a document."""
 
     document: int
@@ -22,15 +22,15 @@ class Segment(NamedTuple):
     end: int
 
 
-def cut_segments(texts: Sequence[str]) -> list[Segment]:
+def cut_segments(texts: Sequence[str]) -> list[TextSegment]:
     """Whole documents, where there are enough for an interval; otherwise parts of each that end with a line."""
-    segments: list[Segment] = []
+    segments: list[TextSegment] = []
     contents = [text.encode("utf-8") for text in texts]
     size = sum(map(len, contents)) // WANTED_SEGMENTS
     size = min(MAX_SEGMENT_BYTES, max(MIN_SEGMENT_BYTES, size))
     for number, content in enumerate(contents):
         borders = [0, len(content)] if len(texts) >= MIN_DOCUMENTS else _find_borders(content, size)
-        segments += [Segment(number, begin, end) for begin, end in itertools.pairwise(borders)]
+        segments += [TextSegment(number, begin, end) for begin, end in itertools.pairwise(borders)]
     return segments
 
 
@@ -48,7 +48,9 @@ def describe_units(texts: Sequence[str]) -> str:
     return "documents" if len(texts) >= MIN_DOCUMENTS else "segments"
 
 
-def sum_by_segment(segments: Sequence[Segment], positions: Sequence[Array], values: Sequence[FloatArray]) -> FloatArray:
+def sum_by_segment(
+    segments: Sequence[TextSegment], positions: Sequence[Array], values: Sequence[FloatArray]
+) -> FloatArray:
     """The sum of the values that begin in each segment; positions are bytes of documents."""
     sums = []
     documents = (list(group) for _, group in itertools.groupby(segments, key=lambda segment: segment.document))

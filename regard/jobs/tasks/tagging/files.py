@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from regard.jobs.tasks.score_files import write_label_scores
+from regard.jobs.tasks.reporting.score_files import write_label_scores
 from regard.jobs.tasks.tagging.evaluation import SentencePrediction, TaggingEvaluation
 from regard.run import Run
 

@@ -1,7 +1,7 @@
 """What the report of a tagger adds: the scores of every type, and the sentences with most errors."""
 
+from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.tagging.evaluation import TaggingEvaluation
-from regard.jobs.tasks.task_report import TaskReport, write_task_report
 from regard.report import Paragraph, Section, Table, TableView
 from regard.run import Run
 

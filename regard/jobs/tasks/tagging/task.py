@@ -11,7 +11,7 @@ from regard.config import Config
 from regard.data.batch import Collator
 from regard.data.store import Corpus, IdRow
 from regard.data.tag_schemes import detect_scheme
-from regard.data.text_tokenizer import TextTokenizer
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.formats import Pair
 from regard.formats.labeled import read_tagged_sentences
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from regard.config import Config
 from regard.data.batch import Batches, TranslationCollator
 from regard.data.store import open_corpus
-from regard.data.tokenizer import Tokenizers
+from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.jobs.load import load_tokenizers
 from regard.jobs.tasks.task import TrainingData
 from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest

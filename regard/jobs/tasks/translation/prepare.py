@@ -5,10 +5,10 @@ from itertools import chain
 
 from regard.config import Config
 from regard.data import split, store
-from regard.data import tokenizer as tokenizer_module
 from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Texts
-from regard.data.tokenizer import Tokenizer, Tokenizers
+from regard.data.tokenizers import tokenizer as tokenizer_module
+from regard.data.tokenizers.tokenizer import Tokenizer, Tokenizers
 from regard.errors import ConfigError, DataError
 from regard.formats import Pair, read_pairs
 from regard.jobs.contamination import TrainingSources, describe_contamination, load_trained_sources

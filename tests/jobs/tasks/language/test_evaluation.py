@@ -10,7 +10,7 @@ from regard.data.store import Texts
 from regard.jobs.load import load_language_model
 from regard.jobs.tasks.language.evaluation import evaluate_language_model
 from regard.jobs.tasks.language.opponents import read_opponent_bits
-from regard.jobs.tasks.verdict import describe_opponents
+from regard.jobs.tasks.reporting.verdict import describe_opponents
 from tests.jobs.tasks.language.conftest import write_text
 
 TEXTS = [write_text(seed, 3 + 4 * seed) for seed in range(7)] + ["é€🙂\n▁ x\n" * 5, "a"]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer, truncate_pair
-from regard.data.tokenizer import EOS, train_tokenizer
-from regard.data.wordpiece import WordPiece, from_vocab
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer, truncate_pair
+from regard.data.tokenizers.tokenizer import EOS, train_tokenizer
+from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
 
 TEXTS = ["the cat sees the dog", "the kings sleep .", "kings see [MASK] cats"] * 5
 PIECES = ["the", "king", "##s", "sleep", "##ing", ".", "cat", "dog", "see", "a", "b", "c"]

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from regard.data.byte_level_bpe import EOS_TOKEN, ByteLevelBPE, byte_characters, from_merges
+from regard.data.tokenizers.byte_level_bpe import EOS_TOKEN, ByteLevelBPE, byte_characters, from_merges
 from regard.errors import DataError
 from tests.data.byte_level import NASTY, SENTENCES, byte_level_json, vocab_and_merges
 

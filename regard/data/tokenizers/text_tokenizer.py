@@ -4,7 +4,7 @@ import functools
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from regard.data.tokenizer import BOS, EOS, PAD, SPACE, Tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, SPACE, Tokenizer
 
 MASK_TOKEN = "[MASK]"
 

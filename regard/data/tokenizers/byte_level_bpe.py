@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from regard.data.wordpiece import explain_damage, import_tokenizers
+from regard.data.tokenizers.wordpiece import explain_damage, import_tokenizers
 from regard.errors import DataError
 from regard.files import parse_json
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from regard.baselines import OpponentResult
 from regard.jobs.evaluate import tabulate_scores
-from regard.jobs.tasks.curves import draw_curves, flatten_settings, training_facts
 from regard.jobs.tasks.registry import task_of
-from regard.jobs.tasks.score_files import LabelEvaluation
-from regard.jobs.tasks.verdict import describe_opponents
+from regard.jobs.tasks.reporting.curves import draw_curves, flatten_settings, training_facts
+from regard.jobs.tasks.reporting.score_files import LabelEvaluation
+from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
 from regard.progress import stage, track
 from regard.report import (

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from regard.data.tokenizer import BOS, EOS, PAD, SPACE, UNK, Tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, SPACE, UNK, Tokenizer
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")  # PAD, UNK, BOS and EOS
 LANGUAGE_TAG = re.compile(r">>[^<>]+<<")

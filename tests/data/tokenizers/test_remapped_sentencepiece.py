@@ -5,8 +5,8 @@ import io
 import pytest
 import sentencepiece
 
-from regard.data.remapped_sentencepiece import SPECIAL_TOKENS, RemappedSentencePiece
-from regard.data.tokenizer import EOS, UNK, Tokenizer, Tokenizers
+from regard.data.tokenizers.remapped_sentencepiece import SPECIAL_TOKENS, RemappedSentencePiece
+from regard.data.tokenizers.tokenizer import EOS, UNK, Tokenizer, Tokenizers
 
 ENGLISH = ["the cat sees the dog", "the dogs see a cat", "a b c d e f g h i j k l m n o p q r s t u v w x y z"] * 5
 FRENCH = ["le chat voit le chien", "les chiens voient un chat", "l'été de l'élève"] * 5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from regard.errors import DataError
 
 TEXTS = ["the cat sees the dog", "le chat voit le chien", "l'été de l'élève", "a b c d e f g"] * 5
@@ -68,7 +68,7 @@ def test_sampling_varies_and_repeats_with_its_seed(kind: str):
 
 def test_sampling_is_the_same_in_every_process():
     code = (
-        "from regard.data.tokenizer import train_tokenizer;"
+        "from regard.data.tokenizers.tokenizer import train_tokenizer;"
         "t = train_tokenizer(['the cat sees the dog'] * 9, 300, 'bpe');"
         "print(t.sample_segmentation(t.encode(['the cat sees the dog'] * 5), 0.4, 7))"
     )

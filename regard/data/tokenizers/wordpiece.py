@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from regard.data.text_tokenizer import MASK_TOKEN, EncodedWords, types_after
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, EncodedWords, types_after
 from regard.errors import ConfigError, DataError, RegardError
 from regard.files import parse_json
 
