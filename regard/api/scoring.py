@@ -1,5 +1,6 @@
 """Score a run, and compare several systems."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files
@@ -13,9 +14,9 @@ from regard.jobs.doctor import parse_label_task
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.jobs.label_comparison import LabelComparison, compare_label_files
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
-from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.registry import MODULES, get_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
-from regard.run import open_run
+from regard.run import is_run, open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.label_comparison import write_label_comparison
@@ -80,6 +81,14 @@ def compare(
     return comparison
 
 
+def find_label_task(systems: Sequence[AnyPath], task: str | None = None) -> str | None:
+    """The task whose labels are compared: the one that is named, or that of the first run; None: translations."""
+    runs = [path for path in map(Path, systems) if is_run(path)]
+    name = task or (open_run(runs[0]).load_config().task if runs else None)
+    is_translation = name in MODULES and not isinstance(get_task(name), SingleTextTask)
+    return None if is_translation else name
+
+
 def compare_predictions(
     *systems: AnyPath,
     on: Files,
@@ -89,7 +98,7 @@ def compare_predictions(
     out: AnyPath | None = None,
     progress: bool = False,
 ) -> LabelComparison:
-    """Compare files of predicted labels, or of predicted tags, on one test set: scores, intervals, paired tests.
+    """Compare runs and files of predicted labels or tags on one test set: scores, intervals, paired tests.
 
         comparison = regard.compare_predictions("a.txt", "b.txt", on="test.csv", task="classify")
 

@@ -1,4 +1,4 @@
-"""Train a translator."""
+"""Train a model."""
 
 import logging
 import os
@@ -14,8 +14,12 @@ from regard.api.terminal import interruptible
 from regard.config import Config
 from regard.errors import ConfigError, RegardWarning
 from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
+from regard.jobs.tasks.registry import guess_task
 from regard.jobs.train import fit
 from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
+
+COLUMN_SETTINGS = {"classify.text": "--text", "classify.text_pair": "--text-pair", "classify.label": "--label"}
+"""The settings of columns, and the options that set them."""
 
 
 def train(
@@ -30,21 +34,26 @@ def train(
     seed: int | None = None,
     source: str | None = None,
     target: str | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
     settings: Mapping[str, Any] | None = None,
     init_from: AnyPath | None = None,
     resume: AnyPath | None = None,
     overwrite: bool = False,
     progress: bool = False,
 ) -> TrainedRun:
-    """Train a translator on pairs of sentences, and return its run.
+    """Train a model on your own text, and return its run: a translator, or what else `task` names.
 
         run = regard.train("train.en", "train.fr", dev=("dev.en", "dev.fr"), minutes=60, progress=True)
         run.load().translate("I love dogs.")
 
     `files` are two aligned text files, one file of pairs (.tsv, .jsonl, .tmx, .po, .xlf), or a config .toml. Without
-    `dev` and `test`, pairs are held out of them. The run is written to the folder `out`; runs/<name of the first file>
-    if unset. `settings` takes any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from` initializes
-    the model from another run (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
+    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm or masked-lm; it may be
+    left out where files have texts with labels or tagged words. `text`, `text_pair` and `label` name the columns of
+    texts with labels. The run is written to the folder `out`; runs/<name of the first file> if unset. `settings` takes
+    any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from` initializes the model from another run
+    (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
 
     Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
     standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and
@@ -63,6 +72,9 @@ def train(
             seed=seed,
             source=source,
             target=target,
+            text=text,
+            text_pair=text_pair,
+            label=label,
             settings=settings,
             init_from=init_from,
             resume=resume,
@@ -90,6 +102,9 @@ def training_events(
     seed: int | None = None,
     source: str | None = None,
     target: str | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
     settings: Mapping[str, Any] | None = None,
     init_from: AnyPath | None = None,
     resume: AnyPath | None = None,
@@ -116,6 +131,7 @@ def training_events(
         "train.steps": steps,
         "train.epochs": epochs,
         "train.seed": seed,
+        **name_columns(text, text_pair, label),
     }
     values = merge_values(options, settings)
     should_stop = should_stop or _never
@@ -149,6 +165,11 @@ def demo(
     return last
 
 
+def name_columns(text: str | None, text_pair: str | None, label: str | None) -> dict[str, str | None]:
+    """The settings of the columns of labeled text."""
+    return dict(zip(COLUMN_SETTINGS, (text, text_pair, label), strict=True))
+
+
 def merge_values(options: Mapping[str, object], settings: Mapping[str, Any] | None) -> dict[str, Any]:
     """Settings by name: those of options that are not None, and `settings`, which come last."""
     return {name: value for name, value in options.items() if value is not None} | dict(settings or {})
@@ -162,7 +183,15 @@ def build_config(files: Sequence[Path], values: Mapping[str, Any]) -> Config:
         config, pairs = configs.build({}), files
     if pairs:
         values = {"data.train": [str(file) for file in pairs], **values}
-    return configs.with_values(config, values)
+    config = configs.with_values(config, values)
+    columns = sorted(name for name in configs.explicit_settings(config) if name in COLUMN_SETTINGS)
+    section = columns[0].partition(".")[0] if columns else None
+    if "task" not in configs.explicit_settings(config) and (task := section or guess_task(config.data.train)):
+        config = configs.with_values(config, {"task": task})
+    if section and section != config.task:  # where it would be ignored silently
+        option = COLUMN_SETTINGS[columns[0]]
+        raise ConfigError(f"{option} names a column of labeled text, which --task {config.task} does not read")
+    return config
 
 
 def _output_folder(out: AnyPath | None, files: Sequence[Path]) -> Path:

@@ -10,13 +10,12 @@ from regard.cli.options import ALPHA, BEAM, DEVICE, FILES, OUTPUT, PAIR, argumen
 
 
 def compare(
-    systems: list[Path] = argument("RUNS", "Run folders, or files of translations; the first is the baseline."),
+    systems: list[Path] = argument("RUNS", "Run folders, or files of predictions; the first is the baseline."),
     on: list[str] | None = option(FILES, PAIR, "Test pairs: two aligned text files, or one .tsv."),
-    task: str = option(
+    task: str | None = option(
         FILES,
         "KIND",
-        "What is compared: translate (translations), classify (files of labels) or tag (files of tagged words).",
-        default="translate",
+        "What is compared: translate (translations), classify (labels) or tag (tagged words); unset, that of the runs.",
     ),
     text_column: str = option(FILES, "NAME", "Column of the text in a table of labeled text.", default=""),
     label_column: str = option(FILES, "NAME", "Column of the label in a table of labeled text.", default=""),
@@ -39,14 +38,14 @@ def compare(
     Read more: docs/howto/compare.md
     """
     from regard.api.scoring import compare as compare_systems
-    from regard.api.scoring import compare_predictions
+    from regard.api.scoring import compare_predictions, find_label_task
     from regard.display.console import is_verbose, terminal_width
     from regard.display.label_comparison import format_label_comparison
     from regard.display.views.comparison import format_comparison
 
-    if task != "translate":
+    if label_task := find_label_task(systems, task):
         labels = compare_predictions(
-            *systems, on=on or (), task=task, text_column=text_column, label_column=label_column, out=out
+            *systems, on=on or (), task=label_task, text_column=text_column, label_column=label_column, out=out
         )
         print_comparison(labels.as_dict(), format_label_comparison(labels, terminal_width(), is_verbose()), as_json)
         show_paths(out, "predictions.tsv")

@@ -10,6 +10,7 @@ from regard.cli.options import (
     ADVANCED,
     DEV,
     EPOCHS,
+    FILES,
     MINUTES,
     MODEL,
     OUTPUT,
@@ -26,10 +27,26 @@ from regard.cli.options import (
 
 TRAINING_FILES = argument(
     "FILES",
-    "Two aligned text files; a .tsv, .jsonl, .tmx, .po or .xlf file; a folder of them; or a config .toml.",
+    "Two aligned text files; a .tsv, .jsonl, .tmx, .po, .xlf or .csv file; a folder of them; or a config .toml.",
     None,
 )
-TASK = option(MODEL, "NAME", "What to train for: translate, classify, tag, causal-lm or masked-lm; translate if unset.")
+TASK = option(
+    MODEL,
+    "NAME",
+    "What to train for: translate, classify, tag, causal-lm or masked-lm. If unset, what files of labels or tags are "
+    "for; otherwise translate.",
+)
+TEXT = option(
+    FILES, "NAME", "Column of the texts in a table of labeled text; unset, by its name.", "--text", "--text-column"
+)
+TEXT_PAIR = option(
+    FILES,
+    "NAME",
+    "Column of the second texts, where pairs of texts are classified.",
+    "--text-pair",
+    "--text-pair-column",
+)
+LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
@@ -43,6 +60,9 @@ def train(
     test: list[str] | None = TEST,
     source: str | None = SOURCE,
     target: str | None = TARGET,
+    text: str | None = TEXT,
+    text_pair: str | None = TEXT_PAIR,
+    label: str | None = LABEL,
     minutes: float | None = MINUTES,
     steps: int | None = STEPS,
     epochs: float | None = EPOCHS,
@@ -57,14 +77,14 @@ def train(
     track: list[str] | None = TRACK,
     threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
-    """Train a translator on pairs of sentences.
+    """Train a translator, a classifier, a tagger or a language model on your own text.
 
     Settings that you leave out are chosen from the corpus, the machine and the time; --verbose prints each choice with
     its reason. Ctrl-C saves the run and stops.
 
     Examples:
       regard train train.en train.fr --dev dev.en dev.fr --out runs/mine --minutes 30
-      regard train pairs.tsv --source en --target fr --steps 2000 --set model.dropout=0.2
+      regard train reviews.csv --text review --label rating --steps 2000 --set model.dropout=0.2
       regard train new.tsv --from runs/mine --out runs/fine-tuned
       regard train --resume runs/mine --minutes 60
 
@@ -85,6 +105,9 @@ def train(
             task=task,
             dev=dev,
             test=test,
+            text=text,
+            text_pair=text_pair,
+            label=label,
             out=out,
             settings=merge_values(options, parse_assignments(set_ or ())),
             init_from=from_,

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.baselines.scoring import Answer, AnswerScoring, label_scoring, tag_scoring
 from regard.errors import ConfigError, DataError, FormatError
+from regard.formats import Pair
 from regard.formats.labeled import (
     ColumnNames,
     LabeledText,
@@ -17,10 +18,14 @@ from regard.formats.labeled import (
     read_tagged_sentences,
 )
 from regard.jobs.doctor import LabelTask
+from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import get_task
 from regard.metrics import Score
 from regard.metrics.labels import Confusion, LabelTest, compare_with_baseline
 from regard.metrics.labels.statistics import ExampleCounts
 from regard.progress import track
+from regard.tasks.classify.examples import store_example
+from regard.tasks.tag.examples import store_sentence
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,9 @@ class LabelComparison:
 def compare_label_files(
     systems: Sequence[Path], task: LabelTask, files: Sequence[str], columns: ColumnNames
 ) -> LabelComparison:
-    """Score files of predictions against the labels of files, and test them against the first one."""
+    """Score runs and files of predictions against the labels of files, and test them against the first one."""
     if not files:
         raise DataError("no test texts: give them with --on test.csv")
-    if folders := [path for path in systems if path.is_dir()]:
-        raise ConfigError(f"{folders[0]}: is a folder; --task {task} compares files of predictions")
     names = [path.name for path in systems]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         names = [str(path) if path.name in repeated else path.name for path in systems]
@@ -104,7 +107,11 @@ def _compare_labels(systems: Mapping[str, Path], files: Sequence[str], columns: 
     if not examples:
         raise DataError(f"{' '.join(files)}: has no labels to compare with")
     gold = [example.labels for example in examples]
-    predictions = {name: list(read_predictions(path)) for name, path in systems.items()}
+    pairs = list(map(store_example, examples))
+    predictions = {
+        name: _predict(path, "classify", pairs) if path.is_dir() else list(read_predictions(path))
+        for name, path in systems.items()
+    }
     for name, answers in predictions.items():
         _require_length(name, len(answers), len(gold), "texts")
     texts = [_describe_text(example) for example in examples]
@@ -122,7 +129,11 @@ def _compare_tags(systems: Mapping[str, Path], files: Sequence[str], columns: Co
     if not sentences:
         raise DataError(f"{' '.join(files)}: has no sentences to compare with")
     gold = [sentence.tags for sentence in sentences]
-    predictions = {name: _read_tags(path, sentences) for name, path in systems.items()}
+    pairs = list(map(store_sentence, sentences))
+    predictions = {
+        name: _predict(path, "tag", pairs) if path.is_dir() else _read_tags(path, sentences)
+        for name, path in systems.items()
+    }
     texts = [" ".join(sentence.words) for sentence in sentences]
     return _compare(files, texts, gold, predictions, tag_scoring(gold), "sentences")
 
@@ -147,6 +158,13 @@ def _compare(
         }
     name = Path(files[0]).name.partition(".")[0]
     return LabelComparison(name, texts, gold, systems, tests, unit)
+
+
+def _predict(folder: Path, task: LabelTask, pairs: Sequence[Pair]) -> list[Answer]:
+    """What a run predicts for stored examples."""
+    predictor = open_predictor(folder, task, "auto")
+    answers: list[Answer] = get_task(task).predict_answers(predictor, pairs)
+    return answers
 
 
 def _score(name: str, answers: Sequence[Answer], scoring: AnswerScoring) -> LabelSystem:

@@ -86,7 +86,7 @@ def summarize_run(run: Run, evaluation: Evaluation | None, unigram: float | None
     seconds = sum(step.seconds for step in steps)
     validation = find_best_validation(run, validations)
     loss = evaluation.loss if evaluation else None
-    pads_counted = evaluation.pads_counted if evaluation else None
+    pads_counted = getattr(evaluation, "pads_counted", None)  # of translations alone
     decoding_times = [one.seconds_per_prediction for one in validations if one.seconds_per_prediction]
     epochs = _count_epochs(steps, count_epoch_batches(run, steps))
     return RunSummary(

@@ -11,6 +11,8 @@ from regard import config as settings
 from regard.atomic import remove_temporary_files
 from regard.errors import ConfigError, RegardError, RunError
 from regard.formats import read_pairs
+from regard.jobs.tasks.registry import guess_task, task_of
+from regard.jobs.tasks.single_text import SingleTextTask
 from regard.run import write_text
 from regard.tuning import storage as storages
 from regard.tuning import study as studies
@@ -83,7 +85,9 @@ def _build_study(options: StudyOptions) -> Study:
 def _study_from_options(options: StudyOptions) -> Study:
     fits_grid = _num_combinations(options.over.values()) <= options.fields.get("trials", MAX_DEFAULT_GRID)
     sampler = options.fields.get("sampler") or ("grid" if fits_grid else "tpe")
-    train = {"data.train": list(map(str, options.files))}
+    train: dict[str, Any] = {"data.train": list(map(str, options.files))}
+    if "task" not in options.values and (task := guess_task(train["data.train"])):
+        train["task"] = task
     return studies.build(
         {
             "name": re.sub(r"[^A-Za-z0-9_-]+", "-", options.files[0].name.partition(".")[0]).strip("-_") or "study",
@@ -184,12 +188,23 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
     return _build_worker(study, study_folder, storage, optuna_study)
 
 
+def _require_readable(study: Study, paths: Sequence[str]) -> None:
+    """Refuse files that do not exist; they are read later."""
+    data = study.base.data
+    if not isinstance(task_of(study.base), SingleTextTask):
+        read_pairs(paths, data.source, data.target)
+        return
+    for path in paths:
+        if not Path(path).exists():
+            raise ConfigError(f"{path}: no such file")
+
+
 def require_files(study: Study) -> None:
     """Refuse a study whose data files are missing, before anything is written."""
     data = study.base.data
     for paths in (data.train, data.dev, data.test):
         if paths:
-            read_pairs(paths, data.source, data.target)  # checks that they exist; they are read later
+            _require_readable(study, paths)
 
 
 def _build_worker(

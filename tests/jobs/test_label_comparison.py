@@ -5,8 +5,10 @@ import json
 import pytest
 
 import regard
+from regard.api.scoring import find_label_task
 from regard.cli import main
 from regard.errors import RegardError
+from regard.formats.labeled import read_labeled_texts
 
 TEXTS = [(f"text {n}", "abc"[n % 3]) for n in range(30)]
 
@@ -92,7 +94,7 @@ def test_json_has_values_and_p_values(folder, capsys):
         (["right.txt"], [], "classify", "no test texts: give them with --on"),
         ([], ["test.csv"], "classify", "nothing to compare: give files of predictions"),
         (["right.txt"], ["test.csv"], "sing", "task=sing: expected one of translate, classify, tag"),
-        (["."], ["test.csv"], "classify", "is a folder; --task classify compares files of predictions"),
+        (["."], ["test.csv"], "classify", "not a run folder"),
         (
             ["test.csv", "short.txt"],
             ["test.csv"],
@@ -119,3 +121,18 @@ def test_tags_have_no_columns(folder):
     (folder / "gold.conll").write_text("a B-x\n")
     with pytest.raises(RegardError, match="the columns of words and tags are fixed"):
         regard.compare_predictions("gold.conll", on="gold.conll", task="tag", label_column="2")
+
+
+def test_a_run_is_compared_by_what_it_predicts(classifier, reviews, tmp_path):
+    """A run, and a file of its own predictions: the same scores, and no difference to test."""
+    texts = [row.text for row in read_labeled_texts([reviews / "test.csv"])]
+    path = tmp_path / "labels.txt"
+    path.write_text("".join(f"{one.label}\n" for one in regard.load(classifier).classify(texts)), encoding="utf-8")
+    assert find_label_task([path, classifier]) == "classify"
+    assert find_label_task([path]) is None and find_label_task([classifier], "translate") is None
+    comparison = regard.compare_predictions(
+        classifier, path, on=reviews / "test.csv", task="classify", out=tmp_path / "out"
+    )
+    run, file = comparison.systems
+    assert run.predictions == file.predictions and run.scores == file.scores
+    assert (tmp_path / "out" / "report.html").exists()

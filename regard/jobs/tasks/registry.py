@@ -1,8 +1,14 @@
 """The task of each name. A new task is a module with a TASK, and a line here."""
 
 import importlib
+from collections.abc import Sequence
+from pathlib import Path
 
 from regard.config import Config
+from regard.errors import ConfigError
+from regard.formats.files import format_suffix
+from regard.formats.labeled.recognition import recognize
+from regard.formats.registry import find_reader
 from regard.jobs.tasks.task import Task
 
 MODULES = {
@@ -24,3 +30,21 @@ def get_task(name: str) -> Task:
 def task_of(config: Config) -> Task:
     """The task that a config is for."""
     return get_task(config.task)
+
+
+TASKS_OF_FILES = {"labels": "classify", "tags": "tag"}
+"""What is trained on files of labeled text, where no task is named."""
+UNNAMED_SUFFIXES = (".csv", ".conll")
+"""Formats of labeled text alone: without a task their files are an error, unless a plug-in reads pairs from them."""
+
+
+def guess_task(files: Sequence[str]) -> str | None:
+    """The task that training files are for, where they leave no doubt; None: pairs of sentences, as ever."""
+    paths = [Path(file) for file in files]
+    if kind := recognize(paths):
+        return TASKS_OF_FILES[kind]
+    for path in paths:
+        suffix = format_suffix(path)
+        if suffix in UNNAMED_SUFFIXES and path.is_file() and find_reader(suffix) is None:
+            raise ConfigError(f"{path}: does not say what to train for; name it with --task: {', '.join(MODULES)}")
+    return None

@@ -258,6 +258,9 @@ class SingleTextTask(ABC):
             f"runs of --task {self.name} are scored on the sets that they were trained with, not on files"
         )
 
+    def predict_answers(self, predictor: Any, pairs: Sequence[Pair]) -> list[Any]:
+        raise ConfigError(f"runs of --task {self.name} predict no labels that could be compared")
+
     def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
         """Without opponents, unless a subclass fits them."""
         return self.evaluate(run, predictor, pairs)

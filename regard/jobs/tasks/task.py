@@ -162,6 +162,10 @@ class Task(Protocol):
         """The examples of files, read by the settings of a run, in the form in which they are stored."""
         ...
 
+    def predict_answers(self, predictor: Any, pairs: Sequence[Pair]) -> list[Any]:
+        """What is predicted for each stored example: its labels, tags, or translation."""
+        ...
+
     def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
         """Evaluate examples that are in no stored set, beside opponents that are fitted on the stored training set."""
         ...

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from regard import config as settings
-from regard.jobs.evaluate import read_scores
+from regard.jobs.evaluate import read_set_scores
 from regard.metrics import Score
 from regard.metrics.score import format_with_margin
 from regard.progress import stage, track
@@ -295,4 +295,4 @@ def _pruned_reason(result: TrialResult, metric: str) -> str:
 
 def _read_test_scores(result: TrialResult) -> dict[str, Score]:
     run = result.first_run
-    return read_scores(run, "test").scores if run is not None and run.scores("test").exists() else {}
+    return read_set_scores(run, "test").scores if run is not None and run.scores("test").exists() else {}

@@ -165,6 +165,9 @@ class ClassifyTask(SingleTextTask):
     def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
         return map(store_example, read_labeled_texts(files, prepare.column_names(config)))
 
+    def predict_answers(self, predictor: Classifier, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+        return [one.labels for one in predictor.classify([input_of(restore_example(pair)) for pair in pairs])]
+
     def evaluate_new(self, run: Run, predictor: Classifier, pairs: Sequence[Pair]) -> ClassificationEvaluation:
         examples = [restore_example(pair) for pair in pairs]
         for example in examples:

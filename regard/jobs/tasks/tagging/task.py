@@ -125,6 +125,9 @@ class TagTask(SingleTextTask):
     def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
         return map(store_sentence, read_tagged_sentences(files))
 
+    def predict_answers(self, predictor: Tagger, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+        return [tuple(tags) for tags in predictor.tag([restore_sentence(pair).words for pair in pairs])]
+
     def evaluate_new(self, run: Run, predictor: Tagger, pairs: Sequence[Pair]) -> TaggingEvaluation:
         opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)
         return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)

@@ -164,6 +164,9 @@ class TranslateTask:
         c = config.data
         return read_pairs(files, c.source, c.target, c.max_line_bytes)
 
+    def predict_answers(self, predictor: Translator, pairs: Sequence[Pair]) -> list[str]:
+        return predictor.translate([pair.source for pair in pairs])
+
     def evaluate_new(self, run: Run, predictor: Translator, pairs: Sequence[Pair]) -> Evaluation:
         return self.evaluate(run, predictor, pairs)
 
