@@ -3,8 +3,10 @@
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import regard
+from regard.config import TaskName
 from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
@@ -190,3 +192,23 @@ def test_only_doors_print():
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("print", "exit", "quit", "input")
     ]
     assert found == []
+
+
+TASK_NAMES = frozenset(get_args(TaskName))
+BLIND_TO_TASKS = ("training", "tuning", "report", "jobs/train", "jobs/report.py", "display")
+
+
+def named_tasks(folder: str) -> list[str]:
+    """Where a file names a task in a string: what a task needs of its own is asked of the task."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value}"
+        for path, tree in files()
+        if path.relative_to(ROOT).as_posix().startswith(folder)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in TASK_NAMES
+    ]
+
+
+def test_training_and_what_follows_know_no_task_by_name():
+    assert [found for folder in BLIND_TO_TASKS for found in named_tasks(folder)] == []
+    assert named_tasks("jobs/tasks/registry.py"), "the table of tasks has their names"

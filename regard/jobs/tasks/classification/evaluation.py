@@ -10,7 +10,12 @@ from regard.baselines.scoring import label_scoring
 from regard.formats.labeled import LabeledText
 from regard.metrics import Score
 from regard.metrics.labels import Confusion
-from regard.metrics.labels.calibration import ReliabilityBin, expected_calibration_error, reliability_curve
+from regard.metrics.labels.calibration import (
+    ReliabilityBin,
+    expected_calibration_error,
+    reliability_curve,
+    scale_logits,
+)
 from regard.tasks.classify.classifier import Classification, Classifier
 from regard.tasks.classify.examples import input_of
 
@@ -33,7 +38,10 @@ class ClassificationEvaluation:
 
     scores: dict[str, Score]
     loss: float | None
-    """Nats per text; None where a text has a label that the classifier does not know."""
+    """Nats per text, without the temperature: on dev, where it is fitted, it would flatter one model more than another.
+
+    None where a text has a label that the classifier does not know.
+    """
     texts: tuple[ClassifiedText, ...]
     confusion: Confusion | None
     """Where every text has one label."""
@@ -86,4 +94,5 @@ def _mean_loss(log_probs: np.ndarray, gold: Sequence[Sequence[str]], classifier:
         chosen = np.asarray([[name in names for name in labels.labels] for names in gold])
         no = np.log1p(-np.exp(np.minimum(log_probs, -1e-7)))
         return float(-np.where(chosen, log_probs, no).sum(axis=1).mean())
-    return float(-log_probs[np.arange(len(gold)), [labels.labels.index(names[0]) for names in gold]].mean())
+    unscaled = scale_logits(log_probs, 1 / classifier.temperature)
+    return float(-unscaled[np.arange(len(gold)), [labels.labels.index(names[0]) for names in gold]].mean())

@@ -11,6 +11,7 @@ from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError, DataError
 from regard.formats.labeled import LabeledText, write_labeled_texts
+from regard.jobs.tasks.classification.evaluation import evaluate_classifier
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.train.fit import resume_run, train_run
@@ -75,6 +76,8 @@ def test_the_temperature_is_that_of_dev_and_changes_no_label(classifier: Path):
     assert stored == pytest.approx(fit_temperature(log_probs, gold), rel=1e-4)
     scaled = torch.tensor(log_probs / stored).log_softmax(dim=-1)
     np.testing.assert_allclose(calibrated.log_probs(texts).numpy(), scaled.numpy(), atol=1e-5)
+    losses = [evaluate_classifier(one, examples).loss for one in (plain, calibrated)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4) == pytest.approx(-log_probs[range(len(gold)), gold].mean())
     assert [one.label for one in plain.classify(texts)] == [one.label for one in calibrated.classify(texts)]
 
 
