@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from regard.api.tasks.classification import ClassificationModel
+    from regard.api.tasks.models import MaskFillingModel, TaggingModel, TextGenerationModel
+
 Texts = list[str] | tuple[str, ...]
 
 
@@ -218,17 +221,47 @@ class EncoderModel:
         return f"<EncoderModel {self.run.folder}, {count_parameters(self.embedder.model):,} parameters>"
 
 
-def load(run: AnyPath, device: str = "auto", quantize: str = "none") -> Any:
+@overload
+def load(
+    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["translate"] = ...
+) -> TranslationModel: ...
+
+
+@overload
+def load(
+    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["classify"]
+) -> "ClassificationModel": ...
+
+
+@overload
+def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["tag"]) -> "TaggingModel": ...
+
+
+@overload
+def load(
+    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["causal-lm"]
+) -> "TextGenerationModel": ...
+
+
+@overload
+def load(
+    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["masked-lm"]
+) -> "MaskFillingModel": ...
+
+
+def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: str | None = None) -> Any:
     """The model of a run, with its best weights so far: what it can do depends on the task that it was trained for.
 
     >>> model = regard.load("runs/mine")
     >>> isinstance(model.translate("I love dogs."), str)
     True
 
-    A translator is a `TranslationModel`, a classifier a `ClassificationModel`. `device` is auto, cpu, cuda …;
-    `quantize="int8"` is faster on a CPU and nearly as good (translators only).
+    A translator has `translate`, a classifier `classify`, a tagger `tag`, a causal language model `generate`, a masked
+    one `fill`. `task` is that of the run; give it where a type checker should know which of them is opened, and where a
+    run of another task should be refused. `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and
+    nearly as good (translators and causal language models).
     """
-    return find_loader(Run(Path(run)))(run, device, quantize)
+    return find_loader(Run(Path(run)), task)(run, device, quantize)
 
 
 def load_translator(run: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:

@@ -59,22 +59,15 @@ def train(
     standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and
     notes go to the logger "regard".
     """
+    data: dict[str, Any] = {"task": task, "dev": dev, "test": test, "source": source, "target": target}
+    data |= {"text": text, "text_pair": text_pair, "label": label}
+    limits: dict[str, Any] = {"minutes": minutes, "steps": steps, "epochs": epochs, "seed": seed}
     with interruptible() as should_stop:
         events = training_events(
             *files,
-            task=task,
-            dev=dev,
-            test=test,
+            **data,
+            **limits,
             out=out,
-            minutes=minutes,
-            steps=steps,
-            epochs=epochs,
-            seed=seed,
-            source=source,
-            target=target,
-            text=text,
-            text_pair=text_pair,
-            label=label,
             settings=settings,
             init_from=init_from,
             resume=resume,

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -49,6 +50,7 @@ TEXT_PAIR = option(
 LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
+BATCH_TOKENS = option(TRAINING, "NUMBER", "Tokens of a batch, padding included.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
 TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder.")
 
@@ -69,7 +71,7 @@ def train(
     set_: list[str] | None = SET,
     from_: Path | None = FROM,
     learning_rate: float | None = LEARNING_RATE,
-    batch_tokens: int | None = option(TRAINING, "NUMBER", "Tokens of a batch, padding included."),
+    batch_tokens: int | None = BATCH_TOKENS,
     seed: int | None = SEED,
     resume: Path | None = option(TRAINING, "RUN", "Continue this run where it was stopped."),
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
@@ -99,22 +101,12 @@ def train(
     options: dict[str, object] = {"data.source": source, "data.target": target, "train.seed": seed}
     options |= {"train.minutes": minutes, "train.steps": steps, "train.epochs": epochs, "train.threads": threads}
     options |= {"train.learning_rate": learning_rate, "train.batch_tokens": batch_tokens, "train.track": track or None}
+    data: dict[str, Any] = {"task": task, "dev": dev, "test": test}
+    data |= {"text": text, "text_pair": text_pair, "label": label}
+    folders: dict[str, Any] = {"out": out, "init_from": from_, "resume": resume, "overwrite": overwrite}
     with interruptible() as should_stop, _naming_run(resume or out):
-        events = training_events(
-            *files or (),
-            task=task,
-            dev=dev,
-            test=test,
-            text=text,
-            text_pair=text_pair,
-            label=label,
-            out=out,
-            settings=merge_values(options, parse_assignments(set_ or ())),
-            init_from=from_,
-            resume=resume,
-            overwrite=overwrite,
-            should_stop=should_stop,
-        )
+        settings = merge_values(options, parse_assignments(set_ or ()))
+        events = training_events(*files or (), **data, **folders, settings=settings, should_stop=should_stop)
         last = show_progress(events)
     if isinstance(last, TrainingInterrupted) or should_stop.requested:
         raise should_stop.exception()  # so that `regard train … && regard evaluate …` stops here too

@@ -248,7 +248,7 @@ def _suggest_name(name: str) -> str:
         words = {k.rpartition(".")[2]: k for k in reversed(candidates)}
         if matches := difflib.get_close_matches(word, words, n=1, cutoff=0.6):
             return f"; did you mean '{words[matches[0]]}'?"
-    return f"; {group or 'the settings'} has: {', '.join(siblings or ('data', 'model', 'train'))}"
+    return f"; {group or 'the settings'} has: {', '.join(siblings if group else Config.model_fields)}"
 
 
 def _suggest_value(error: Any) -> str:

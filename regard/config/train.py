@@ -57,8 +57,7 @@ class TrainConfig(Settings):
     save_every: int = Field(default=200, ge=1, le=MAX_STEPS)
     """Steps between two checkpoints."""
     metric: Literal["loss", "bleu", "accuracy", "macro_f1", "f1"] = "loss"
-    """Validation metric that selects the best checkpoint and decides on early stopping: the loss, or a score of the
-    task (bleu to translate, accuracy or macro_f1 to classify, f1 to tag)."""
+    """Validation metric that selects the best checkpoint: the loss, or a score of the task (bleu, accuracy, f1 …)."""
     patience: int = Field(default=8, ge=0, le=MAX_STEPS)
     """Validations without improvement before training stops early. 0: never."""
     average_checkpoints: int = Field(default=5, ge=1, le=10_000)

@@ -113,7 +113,8 @@ def _collect_scores(evaluation: Evaluation | None, validation: Validation | None
     if validation is None:
         return {}
     accuracy = {"accuracy": {"value": 100 * validation.accuracy}}
-    return accuracy | ({"bleu": validation.score.as_dict()} if validation.score else {})
+    score = validation.score
+    return accuracy | ({score.name.lower().replace("-", "_"): score.as_dict()} if score else {})
 
 
 def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:

@@ -135,15 +135,15 @@ def test_signals_do_afterwards_what_they_did_before():
 
 
 def test_ctrl_c_while_the_finished_model_is_scored_is_not_lost(trained: Path, tmp_path: Path, monkeypatch):
-    from regard.jobs.train import session
+    from regard.jobs.tasks.translation.task import TranslateTask
 
-    original = session.score_run
+    original = TranslateTask.write_scores
 
     def press_ctrl_c(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(session, "score_run", press_ctrl_c)
+    monkeypatch.setattr(TranslateTask, "write_scores", press_ctrl_c)
     with pytest.raises(KeyboardInterrupt, match="x is complete"):
         regard.train(trained / "pairs.tsv", out=tmp_path / "x", steps=2, settings=SMALL)
     assert regard.open_run(tmp_path / "x").finished

@@ -20,7 +20,7 @@ NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5
         ({"model": {"dimm": 3}}, r"unknown setting 'model.dimm'; did you mean 'model.dim'\?"),
         ({"dropout": 0.1}, r"unknown setting 'dropout'; did you mean 'model.dropout'\?"),
         ({"model": {"zzz": 1}}, r"unknown setting 'model.zzz'; model has: .*model.dim"),
-        ({"qqqq": 1}, r"unknown setting 'qqqq'; the settings has: data, model, train"),
+        ({"qqqq": 1}, r"unknown setting 'qqqq'; the settings has: task, data, model, train"),
         (
             {"model": {"dim": 10, "heads": 3}},
             r"model.heads=3 does not divide model.dim=10; heads that do: 1, 2, 5",

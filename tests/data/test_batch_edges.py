@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.batch import Batch, _bucket_by_length, batches_by_length, collate
+from regard.data.batch import Batch, batches_by_length, bucket_by_length, collate
 from regard.data.tokenizers.tokenizer import PAD
 from tests.data.test_batch import corpus, len_of, make, rows
 
@@ -72,7 +72,7 @@ def plain_buckets(lengths: list[tuple[int, int]], max_tokens: int) -> list[list[
 def test_batches_are_filled_to_the_last_token(max_tokens: int):
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 7, (2, 53))
-    found = _bucket_by_length(np.arange(53), lengths, max_tokens, None)
+    found = bucket_by_length(np.arange(53), lengths, max_tokens, None)
     expected = plain_buckets([tuple(column) for column in lengths.T.tolist()], max_tokens)
     assert [bucket.tolist() for bucket in found] == expected
     full = [bucket for bucket in expected if len(bucket) * lengths[:, bucket].max() == max_tokens]

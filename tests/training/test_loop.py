@@ -228,7 +228,7 @@ def test_of_two_processes_each_takes_its_half_of_the_batches_and_scales_for_the_
     processes = RecordingProcess(2)
     batches = [batch for _, batch in islice(pair.batches.iterate_from(DataPosition(), 0, 2), 2) if batch is not None]
     step = take(replace(pair, processes=processes), 1)[0]
-    assert processes.last == [True] and step.tokens == batches[0].num_tokens
+    assert processes.last == [True] and step.tokens == batches[0].num_targets
     assert step.data_position == take(alone, 1)[0].data_position
     single = make_loop(corpus, settings())
     single._backward(single.loss_module, batches)

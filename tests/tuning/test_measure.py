@@ -11,6 +11,7 @@ from regard.config import Config, dump
 from regard.data.batch import DataPosition
 from regard.errors import RunError
 from regard.evaluation import Baselines, Evaluation, PadInclusiveScores
+from regard.jobs.tasks.registry import get_task
 from regard.metrics import Score
 from regard.model import weights
 from regard.run import BestWeights, Run, write_text
@@ -122,8 +123,9 @@ def test_a_run_is_held_against_its_unigrams_where_its_data_are_kept(has_data: bo
     if has_data:
         run.tokens_manifest.parent.mkdir(parents=True, exist_ok=True)
         run.tokens_manifest.touch()
-    monkeypatch.setattr(compare, "open_training_data", lambda run, config: (run, config))
-    monkeypatch.setattr(compare, "compute_unigram_loss", lambda data: 2.5 if data == (run, Config()) else None)
+    task = type(get_task("translate"))
+    monkeypatch.setattr(task, "open_data", lambda self, run, config: (run, config))
+    monkeypatch.setattr(task, "baseline_loss", lambda self, config, data: 2.5 if data == (run, config) else None)
     monkeypatch.setattr(compare, "summarize_run", lambda *given: given)
     assert summarize_training(run, evaluation) == (run, evaluation, 2.5 if has_data else None)
 

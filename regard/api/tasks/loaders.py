@@ -20,11 +20,11 @@ Loader = Callable[[Any, str, str], Any]
 """From a run folder, a device and a precision to a model."""
 
 
-def find_loader(run: Run) -> Loader:
-    """What opens the model of a run."""
+def find_loader(run: Run, expected: str | None = None) -> Loader:
+    """What opens the model of a run; one of another task than expected is refused."""
     task = open_run(run.folder).load_config().task
-    if task not in MODULES:
-        raise RunError(f"{run.folder}: was trained with --task {task}; expected one of {', '.join(MODULES)}")
+    if expected is not None and task != expected:
+        raise RunError(f"{run.folder}: was trained with --task {task}, not --task {expected}")
     module, name = MODULES[task]
     loader: Loader = getattr(importlib.import_module(module), name)
     return loader

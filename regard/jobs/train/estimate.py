@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regard import config as settings
 from regard.config import Config
@@ -44,7 +44,7 @@ class FileEstimate:
     choices: tuple[SuggestedSetting, ...]
     """The settings that training would choose, with their reasons."""
     cost: TrainingEstimate
-    config: Config
+    config: Config = field(repr=False)
     """The settings, with those that training would choose."""
 
     def __str__(self) -> str:

@@ -13,10 +13,13 @@ from regard.tasks.tag.tagger import Tagger
 OTHERS = {
     "translate": ({}, "was trained with --task translate, not --task tag; use it with `regard translate {} < text`"),
     "classify": (
-        {"task": "classify"},
+        {"task": "classify", "model": {"architecture": "encoder"}},
         "was trained with --task classify, not --task tag; use it with `regard classify",
     ),
-    "causal-lm": ({"task": "causal-lm"}, "was trained with --task causal-lm, not --task tag"),
+    "causal-lm": (
+        {"task": "causal-lm", "model": {"architecture": "decoder"}},
+        "was trained with --task causal-lm, not --task tag",
+    ),
     "encoder": (
         {"model": {"architecture": "encoder"}},
         "is an encoder-only model without a task; fine-tune it with `regard train FILES --task tag --from {}`",

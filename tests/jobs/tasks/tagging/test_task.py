@@ -101,7 +101,7 @@ def test_a_sentence_is_held_out_with_all_that_reads_like_it(tagged: Path, tmp_pa
         ("Ann\tO\nsleeps\n", "expected a word and a tag"),
         ("", "has no text"),
         ("Ann\tO\n\nBob\tO\n\nCleo\tO\n", "have the tag 'O'"),
-        ("Ann\tB-PER\nsleeps\tO\n", "too few to split dev and test off; add --dev, or more sentences"),
+        ("Ann\tB-PER\nsleeps\tO\n", "too few to hold out dev; give a file for it, or more texts"),
     ],
 )
 def test_bad_files_are_refused_in_a_sentence(content: str, message: str, tagged: Path, tmp_path: Path):
