@@ -258,15 +258,15 @@ class Diagnosis:
         }
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> "Diagnosis":
-        """A diagnosis that was stored as JSON; which pairs to drop is not stored."""
+    def from_dict(cls, table: Mapping[str, Any], kinds: Mapping[str, FindingKind] = FINDING_KINDS) -> "Diagnosis":
+        """A diagnosis that was stored as JSON, with findings of these kinds; which pairs to drop is not stored."""
         stored = check_shape(table, _StoredDiagnosis)
         findings = (
-            Finding(FINDING_KINDS[one.kind], one.split, Action(one.action), one.count, one.total, one.examples)
+            Finding(kinds[one.kind], one.split, Action(one.action), one.count, one.total, one.examples)
             for one in stored.findings
-            if one.kind in FINDING_KINDS
+            if one.kind in kinds
         )
-        return cls(tuple(findings), stored.splits, {}, stored.unknown_codes)
+        return cls(tuple(findings), stored.splits, {}, stored.unknown_codes, stored.unit)
 
     def _find(self, kind: str, splits: Iterable[str]) -> list[Finding]:
         """The findings of a kind in some splits, in the order of the splits."""
@@ -306,6 +306,7 @@ class _StoredDiagnosis:
     findings: tuple[_StoredFinding, ...]
     splits: tuple[SplitSummary, ...]
     unknown_codes: tuple[str, ...] = ()
+    unit: str = "pairs"
 
 
 def _format_location(example: FindingExample) -> str:

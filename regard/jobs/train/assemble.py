@@ -9,6 +9,8 @@ from torch import nn
 from regard.config import Config, TrainConfig
 from regard.data.batch import Batches
 from regard.data.doctor import Diagnosis
+from regard.data.doctor.kinds import FINDING_KINDS
+from regard.data.label_doctor import LABEL_KINDS
 from regard.errors import RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, measure_matmul_flops
@@ -203,7 +205,8 @@ def _read_diagnosis(run: Run) -> Diagnosis | None:
     if not run.doctor.exists():
         return None
     try:
-        return Diagnosis.from_dict(run.read_json(run.doctor))
+        table = run.read_json(run.doctor)
+        return Diagnosis.from_dict(table, LABEL_KINDS if table.get("unit") == "texts" else FINDING_KINDS)
     except ValueError as error:
         raise RunError(f"{run.doctor}: not a diagnosis ({error}); remove it, training does without") from None
 

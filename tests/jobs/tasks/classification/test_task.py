@@ -14,6 +14,7 @@ from regard.formats.labeled import LabeledText, write_labeled_texts
 from regard.jobs.tasks.classification.evaluation import evaluate_classifier
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.registry import get_task
+from regard.jobs.train.events import TrainingPlan
 from regard.jobs.train.fit import resume_run, train_run
 from regard.metrics.labels.calibration import fit_temperature
 from regard.model import weights
@@ -119,3 +120,12 @@ def test_what_cannot_be_trained_on_is_refused_in_a_sentence(tmp_path: Path):
     assert not (tmp_path / "run").exists()
     with pytest.raises(ConfigError, match=r"train\.metric=bleu: task=classify is validated by loss or accuracy"):
         settings.override(config, ["train.metric=bleu"])
+
+
+def test_the_plan_has_the_findings_of_the_doctor_for_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(type(TASK), "write_report", lambda *arguments: None)
+    config = make_config(tmp_path, make_texts(), "train.steps=1")
+    events = list(train_run(tmp_path / "run", config, False, never))
+    (plan,) = (event for event in events if isinstance(event, TrainingPlan))
+    assert plan.data.diagnosis is not None and plan.data.diagnosis.unit == "texts"
+    assert "overlap" in {finding.kind.name for finding in plan.data.diagnosis.findings}
