@@ -73,7 +73,11 @@ def test_settings_list_the_registered_names():
         (("translate", "RUN"), {}, "config.toml: model.activation='squared-relu': input should be 'relu', "),
         (("translate", "RUN"), {}, "model.positions.kind='kerple': input should be 'none', "),
         (("translate", "RUN"), {}, "If a plug-in provides it, install that package (entry points `regard.plugins`)"),
-        (("train", "TABLE", "--out", "x"), {}, "pairs.csv: a spreadsheet (.csv), which is not supported"),
+        (
+            ("train", "TABLE", "--out", "x"),
+            {},
+            "pairs.csv: does not say what to train for; name it with --task: translate",
+        ),
         (("settings",), {"REGARD_PLUGINS": "nowhere"}, "the plug-in 'nowhere' (in REGARD_PLUGINS) cannot be loaded"),
     ],
 )

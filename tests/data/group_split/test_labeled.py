@@ -1,6 +1,5 @@
 """Nothing that is held out is a part of what is learned from."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -111,9 +110,8 @@ def test_sentences_with_the_same_words_are_on_one_side():
 
 
 @pytest.mark.corpora
-@pytest.mark.skipif("REGARD_DATA" not in os.environ, reason="REGARD_DATA is not set")
-def test_the_phrases_of_sst2_do_not_leak():
-    examples = list(read_labeled_texts([Path(os.environ["REGARD_DATA"]) / "sst2" / "train.tsv"]))
+def test_the_phrases_of_sst2_do_not_leak(corpora: Path):
+    examples = list(read_labeled_texts([corpora / "sst2" / "train.tsv"]))
     split = hold_out_texts(examples, 1, {"dev": 0.05})
     dev, train = ([examples[i].text for i in split.rows[name]] for name in ("dev", "train"))
     assert len(dev) == pytest.approx(0.05 * len(examples), rel=0.1) and len(split.dropped) < 0.005 * len(examples)
