@@ -15,7 +15,7 @@ from regard.config.base import Settings
 from regard.config.data import DataConfig
 from regard.config.model import ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
-from regard.config.tasks import TASK_METRICS, CausalLMConfig, ClassifyConfig, MaskedLMConfig, TaskName
+from regard.config.tasks import SETTING_TASKS, TASK_METRICS, CausalLMConfig, ClassifyConfig, MaskedLMConfig, TaskName
 from regard.config.train import TrainConfig
 from regard.errors import ConfigError
 from regard.files import read_text
@@ -41,6 +41,15 @@ class Config(Settings):
             raise ValueError(
                 f"train.metric={self.train.metric}: task={self.task} is validated by {' or '.join(metrics)}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def settings_fit_task(self) -> Self:
+        for name, tasks in SETTING_TASKS.items():
+            section, _, field = name.partition(".")
+            value = getattr(getattr(self, section), field)
+            if value and self.task not in tasks:
+                raise ValueError(f"{name}={value:g}: only of use for task={' or '.join(tasks)}; leave it out")
         return self
 
     @model_validator(mode="after")

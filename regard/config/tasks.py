@@ -23,6 +23,12 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "masked-lm": ("encoder",),
 }
 """The first is the default."""
+SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
+    "data.subword_regularization": ("translate", "classify"),
+    "data.concat_augment": ("translate",),
+    "train.guided_alignment": ("translate",),
+}
+"""Settings outside of the tasks' own sections that only some tasks heed; others refuse them."""
 Documents = Literal["file", "blank-line", "line"]
 
 

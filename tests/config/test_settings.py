@@ -205,3 +205,21 @@ def test_histograms_need_a_tracker_and_full_tensors():
         config.override(Config(), ["train.track_histograms=5"])
     with pytest.raises(ConfigError, match=r"^train.track_histograms and train.shard=true: .* full tensors"):
         config.override(Config(), ["train.track_histograms=5", "train.track=tensorboard", "train.shard=true"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "tasks"),
+    [
+        ("data.subword_regularization=0.1", ("translate", "classify")),
+        ("data.concat_augment=0.5", ("translate",)),
+        ("train.guided_alignment=0.3", ("translate",)),
+    ],
+)
+def test_a_setting_that_a_task_would_ignore_is_refused(setting, tasks):
+    for task in ("translate", "classify", "tag", "causal-lm", "masked-lm"):
+        given = [setting, f"task={task}"]
+        if task in tasks:
+            assert config.override(Config(), given).task == task
+        else:
+            with pytest.raises(ConfigError, match=f"{setting}: only of use for task={' or '.join(tasks)}; leave it"):
+                config.override(Config(), given)

@@ -48,6 +48,12 @@ class TextTokenizer(Protocol):
         """The ids of each sentence, its words encoded one by one."""
         ...
 
+    def sample_segmentation(
+        self, rows: Sequence[Sequence[int]], split_probability: float, seed: int
+    ) -> list[list[int]]:
+        """Subword regularization: the ids of the same texts, with tokens split at random."""
+        ...
+
     def token_type_ids(self, ids: Sequence[int]) -> list[int]:
         """0 for the tokens of the first text, 1 for those of the second."""
         ...
@@ -95,6 +101,11 @@ class SentencePieceText:
 
     def encode_words(self, sentences: Sequence[Sequence[str]], max_length: int) -> list[EncodedWords]:
         return [join_words(self.tokenizer.encode(words), max_length - 1) for words in sentences]
+
+    def sample_segmentation(
+        self, rows: Sequence[Sequence[int]], split_probability: float, seed: int
+    ) -> list[list[int]]:
+        return self.tokenizer.sample_segmentation(rows, split_probability, seed)
 
     def token_type_ids(self, ids: Sequence[int]) -> list[int]:
         return types_after(ids, EOS)

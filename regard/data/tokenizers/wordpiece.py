@@ -54,6 +54,15 @@ class WordPiece:
         encodings = self._encode_batch(rows, max_length, is_pretokenized=True)
         return [_locate_words(encoding, len(row)) for encoding, row in zip(encodings, rows, strict=True)]
 
+    def sample_segmentation(
+        self, rows: Sequence[Sequence[int]], split_probability: float, seed: int
+    ) -> list[list[int]]:
+        """Refused: the tokens of WordPiece are not the merges of shorter ones."""
+        raise ConfigError(
+            f"data.subword_regularization={split_probability:g} needs a SentencePiece tokenizer, and that of the "
+            f"initial run is WordPiece; leave it out, or use model.word_dropout"
+        )
+
     def token_type_ids(self, ids: Sequence[int]) -> list[int]:
         """0 for the tokens of the first text, 1 for those of the second."""
         return types_after(ids, self._tokenizer.token_to_id(SEPARATOR))

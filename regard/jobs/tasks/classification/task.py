@@ -105,7 +105,13 @@ class ClassifyTask(SingleTextTask):
         return suggest_single_stack(inputs, config, LABEL_SIZING)
 
     def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
-        return ClassifyCollator(data.tokenizer, data.labels, token_types=config.model.token_types > 1)
+        return ClassifyCollator(
+            data.tokenizer,
+            data.labels,
+            token_types=config.model.token_types > 1,
+            subword_regularization=config.data.subword_regularization if training else 0.0,
+            max_length=config.data.max_length,
+        )
 
     def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
         loss = make_label_loss(model.output, data.labels, config.train.label_smoothing, config.classify.class_weights)

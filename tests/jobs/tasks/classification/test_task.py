@@ -122,6 +122,15 @@ def test_what_cannot_be_trained_on_is_refused_in_a_sentence(tmp_path: Path):
         settings.override(config, ["train.metric=bleu"])
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_training_splits_tokens_and_validation_does_not(tmp_path: Path, rate: float):
+    config = make_config(tmp_path, make_texts(), f"data.subword_regularization={rate}", "train.steps=1")
+    list(train_run(tmp_path / "run", config, False, never))
+    data = TASK.open_data(Run(tmp_path / "run"), config)
+    assert TASK.build_collator(config, data, training=True).subword_regularization == rate
+    assert TASK.build_collator(config, data, training=False).subword_regularization == 0
+
+
 def test_the_plan_has_the_findings_of_the_doctor_for_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(type(TASK), "write_report", lambda *arguments: None)
     config = make_config(tmp_path, make_texts(), "train.steps=1")
