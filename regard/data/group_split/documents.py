@@ -21,8 +21,8 @@ def hold_out_documents(
     """The documents of train and of the sets of these fractions, such as {"dev": 0.05, "test": 0.05}.
 
     Whole documents, the same text always on one side; or contiguous parts of each document, since what is interleaved
-    with the training text would be easy to predict. The last set is the end of a document and follows the training text,
-    as is usual for language models; sets before it are the beginning.
+    with the training text would be easy to predict. The last set is the end of a document and follows the training
+    text, as is usual for language models; sets before it are the beginning.
     """
     sets = _split_whole(documents, seed, fractions) if len(documents) >= MIN_DOCUMENTS else {}
     total = sum(len(document.text) for document in documents)
