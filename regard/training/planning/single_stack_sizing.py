@@ -1,7 +1,7 @@
 """Settings suggested for a model with one stack: a classifier, a tagger, a language model."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.config import Config, ModelConfig, explicit_settings
 from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
@@ -38,10 +38,19 @@ class StackSizing:
     learning_rate: float = 1e-3
     dropouts: tuple[tuple[float, float], ...] = ((5, 0.1), (15, 0.2))
     """By epochs; 0.3 beyond the last."""
+    settings: tuple[SuggestedSetting, ...] = ()
+    """Further settings of the task."""
+    scratch_settings: tuple[SuggestedSetting, ...] = ()
+    """Those of a run that is not initialized from another."""
 
 
 LABEL_SIZING = StackSizing((StackPreset(128, 2, 4, 512, 0), StackPreset(192, 3, 4, 768, 20_000_000)), dropouts=())
 """A label is little to learn from: small models, and much dropout."""
+CLASSIFY_SIZING = replace(
+    LABEL_SIZING,
+    settings=(SuggestedSetting("train.metric", "accuracy", "the loss of dev rises while its accuracy still does"),),
+    scratch_settings=(SuggestedSetting("data.subword_regularization", 0.1, "labels are few: every epoch differs"),),
+)
 TOKEN_SIZING = StackSizing(
     (
         StackPreset(128, 4, 4, 512, 0),
@@ -84,6 +93,7 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     validate_every = min(2000, max(50, steps // 25))
     yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
+    yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
 
 
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:

@@ -34,7 +34,7 @@ from regard.tasks.classify.labels import LabelSet
 from regard.tasks.classify.loss import ClassificationLoss, make_label_loss
 from regard.tasks.loss import LossModule
 from regard.tasks.text_forward import SingleStack, encode_inputs
-from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
+from regard.training.planning.single_stack_sizing import CLASSIFY_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
@@ -102,7 +102,7 @@ class ClassifyTask(SingleTextTask):
         return default if config.classify.pooling == "auto" else config.classify.pooling
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        return suggest_single_stack(inputs, config, LABEL_SIZING)
+        return suggest_single_stack(inputs, config, CLASSIFY_SIZING)
 
     def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
         return ClassifyCollator(

@@ -1,0 +1,69 @@
+"""Suggested settings of models with one stack: never those of the user, others for fine-tuning, more for more text."""
+
+from typing import Any
+
+import pytest
+
+from regard import config as settings
+from regard.config import Config
+from regard.training.planning.single_stack_sizing import (
+    CLASSIFY_SIZING,
+    LABEL_SIZING,
+    TOKEN_SIZING,
+    StackSizing,
+    suggest_single_stack,
+)
+from regard.training.planning.sizing import SizingInputs
+
+
+def suggest(sizing: StackSizing, *assignments: str, size: int = 700_000, task: str = "classify") -> dict[str, Any]:
+    inputs = SizingInputs(pairs=7_001, source_bytes=size, target_bytes=13_003, flops_per_second=1e11)
+    config = settings.override(Config(), [f"task={task}", *assignments])
+    suggestions = suggest_single_stack(inputs, config, sizing)
+    assert all(suggestion.reason for suggestion in suggestions)
+    return {suggestion.name: suggestion.value for suggestion in suggestions}
+
+
+def test_every_suggestion_is_a_setting_that_the_task_takes():
+    for sizing, task in ((CLASSIFY_SIZING, "classify"), (LABEL_SIZING, "tag"), (TOKEN_SIZING, "causal-lm")):
+        values = suggest(sizing, task=task)
+        config = settings.with_values(settings.override(Config(), [f"task={task}"]), values)
+        assert settings.flatten(config.model_dump())["model.dim"] == values["model.dim"]
+        assert {
+            "data.vocab_size",
+            "model.layers",
+            "model.dropout",
+            "train.learning_rate",
+            "train.warmup",
+        } <= values.keys()
+
+
+def test_what_the_user_has_set_is_not_suggested_and_a_size_is_one_choice():
+    given = {"data.subword_regularization": 0.0, "train.metric": "loss", "train.learning_rate": 3e-4}
+    values = suggest(CLASSIFY_SIZING, *(f"{name}={value}" for name, value in given.items()))
+    assert not given.keys() & values.keys()
+    assert (
+        not {"model.dim", "model.layers", "model.heads", "model.ffn"} & suggest(LABEL_SIZING, "model.layers=3").keys()
+    )
+
+
+def test_fine_tuning_is_slower_with_a_faster_output_and_keeps_the_segmentation():
+    scratch, tuned = suggest(CLASSIFY_SIZING), suggest(CLASSIFY_SIZING, "train.init_from=runs/other")
+    assert tuned["train.learning_rate"] < scratch["train.learning_rate"]
+    assert tuned["train.output_lr_factor"] > 1 and "train.output_lr_factor" not in scratch
+    assert tuned["model.dropout"] < scratch["model.dropout"]
+    assert scratch["data.subword_regularization"] > 0 and "data.subword_regularization" not in tuned
+    assert scratch["train.metric"] == tuned["train.metric"] == "accuracy"
+    assert not {"train.metric", "data.subword_regularization"} & suggest(LABEL_SIZING, task="tag").keys()
+
+
+@pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])
+def test_more_text_gets_more(name: str):
+    sizes = [suggest(TOKEN_SIZING, size=size, task="causal-lm")[name] for size in (50_000, 700_000, 30_000_000)]
+    assert sizes == sorted(sizes) and len(set(sizes)) == 3
+
+
+def test_more_epochs_get_more_dropout_and_longer_warmup():
+    short, long = (suggest(TOKEN_SIZING, f"train.epochs={n}", task="causal-lm") for n in (2, 53))
+    assert short["model.dropout"] < long["model.dropout"] and short["train.warmup"] < long["train.warmup"]
+    assert suggest(LABEL_SIZING, "train.epochs=2")["model.dropout"] == long["model.dropout"]
