@@ -58,7 +58,8 @@ LECTURE: dict[str, Any] = {
     "train.guided_alignment": 0.0,
     "train.average_checkpoints": 1,
 }
-CHARTS = ("loss", "accuracy", "bleu")
+CHARTS = {"loss": "loss", "accuracy": "accuracy", "score": "bleu"}
+"""Charts of the page, and the names of their images."""
 VARIED = ("model.layers", "model.heads", "model.dim", "model.dropout")
 
 
@@ -122,7 +123,7 @@ def result_lines(part: str, bench: StudyWorker, images: Path) -> Iterator[str]:
     images.mkdir(parents=True, exist_ok=True)
     for chart in StudyPage(bench, seen, courses, all_tests=True, pads_counted=True).charts():
         if chart.name in CHARTS:
-            (images / f"ted-{part}-{chart.name}.png").write_bytes(chart.to_png())
+            (images / f"ted-{part}-{CHARTS[chart.name]}.png").write_bytes(chart.to_png())
 
 
 def quality(results: Sequence[TrialResult]) -> Iterator[str]:

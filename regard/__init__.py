@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from regard.api.runs import TrainedRun as TrainedRun
     from regard.api.runs import open_run as open_run
     from regard.api.scoring import compare as compare
-    from regard.api.scoring import compare_predictions as compare_predictions
     from regard.api.scoring import evaluate as evaluate
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
@@ -62,12 +61,12 @@ if TYPE_CHECKING:
     from regard.jobs.bench import Benchmark as Benchmark
     from regard.jobs.demo import DemoResult as DemoResult
     from regard.jobs.evaluate import FileEvaluation as FileEvaluation
-    from regard.jobs.label_comparison import LabelComparison as LabelComparison
     from regard.jobs.look.decisions import DecisionInspection as DecisionInspection
     from regard.jobs.look.heads import HeadTable as HeadTable
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
     from regard.jobs.prune import PruneResult as PruneResult
+    from regard.jobs.tasks.comparison import TaskComparison as TaskComparison
     from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
     from regard.jobs.train.estimate import FileEstimate as FileEstimate
     from regard.jobs.train.events import Alarm as Alarm
@@ -101,7 +100,7 @@ _MODULES = {
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),
-    "regard.api.scoring": ("compare", "compare_predictions", "evaluate"),
+    "regard.api.scoring": ("compare", "evaluate"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
@@ -114,12 +113,12 @@ _MODULES = {
     "regard.jobs.bench": ("Benchmark",),
     "regard.jobs.demo": ("DemoResult",),
     "regard.jobs.evaluate": ("FileEvaluation",),
-    "regard.jobs.label_comparison": ("LabelComparison",),
     "regard.jobs.look.decisions": ("DecisionInspection",),
     "regard.jobs.look.heads": ("HeadTable",),
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),
     "regard.jobs.prune": ("PruneResult",),
+    "regard.jobs.tasks.comparison": ("TaskComparison",),
     "regard.jobs.tasks.file_evaluation": ("TaskFileEvaluation",),
     "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (

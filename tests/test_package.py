@@ -67,7 +67,6 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "HeadTable": lambda: regard.HeadTable.as_table,
         "DecisionInspection": lambda: regard.DecisionInspection.write,
         "Inspection": lambda: regard.Inspection.write,
-        "LabelComparison": lambda: regard.LabelComparison.as_dict,
         "Classification": lambda: regard.Classification(("pos",), 0.7, {"neg": 0.3, "pos": 0.7}),
         "ClassificationModel": lambda: regard.ClassificationModel.classify,
         "Note": lambda: regard.Note("text"),
@@ -83,6 +82,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
         "TaggedText": lambda: regard.TaggedText("Alex", ("Alex",), ("B-PER",), ()),
+        "TaskComparison": lambda: regard.TaskComparison.as_dict,
         "TaskFileEvaluation": lambda: regard.TaskFileEvaluation.scores,
         "TrainedRun": lambda: regard.TrainedRun(Path("runs/mine")).config,
         "TrainingFinished": lambda: regard.TrainingFinished.__dataclass_fields__,
@@ -96,9 +96,6 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
         "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
-        "compare_predictions": lambda: refuse(
-            lambda: regard.compare_predictions("text.txt", on=(), task="tag"), "no test texts"
-        ),
         "corpus": lambda: next(regard.corpus("copy", pairs=1)),
         "demo": lambda: inspect_signature(regard.demo),
         "doctor": lambda: regard.doctor("pairs.tsv"),

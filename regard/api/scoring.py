@@ -1,25 +1,26 @@
 """Score a run, and compare several systems."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files
 from regard.api.terminal import showing
+from regard.api.training import name_columns
+from regard.config import Config, with_values
 from regard.decode import BeamSearch
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS
 from regard.exchange import check_folder
-from regard.formats.labeled import ColumnNames
-from regard.jobs.doctor import parse_label_task
+from regard.hardware import configure_cpu
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
-from regard.jobs.label_comparison import LabelComparison, compare_label_files
+from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_systems
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
-from regard.jobs.tasks.registry import MODULES, get_task, task_of
+from regard.jobs.tasks.registry import complete_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
-from regard.run import is_run, open_run
+from regard.run import open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
-from regard.tuning.pages.label_comparison import write_label_comparison
+from regard.tuning.pages.task_comparison import write_task_comparison
 
 
 def evaluate(
@@ -57,62 +58,73 @@ def evaluate(
 def compare(
     *systems: AnyPath,
     on: Files,
+    task: str | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
     beam: int = 5,
     alpha: float = 1.0,
     out: AnyPath | None = None,
     device: str = "auto",
     progress: bool = False,
-) -> Comparison:
-    """Compare runs and files of translations on one test set: scores, significance, differing sentences.
+) -> Comparison | TaskComparison:
+    """Compare runs and files of predictions on one test set: scores, significance, differing examples.
 
         comparison = regard.compare("runs/a", "runs/b", "other.txt", on=("test.en", "test.fr"))
+        comparison = regard.compare("runs/reviews", "labels.txt", on="test.csv")
+
+    A file has the translation or the label of each text on a line, or in a column of a table; with `task="tag"` it has
+    the words of the test set with predicted tags. Language models are compared by their runs alone: `causal-lm` by bits
+    per byte, with any tokenizers, `masked-lm` by the loss of the same masked tokens. A `task` that is not named is that
+    of the runs, or what the files of `on` are for. `text`, `text_pair` and `label` name columns of `on`.
 
     Every test is against the first system, the baseline. With `out`, a page with charts is written to that folder.
     Nothing is written into the runs.
     """
-    if not systems:
-        raise ConfigError("nothing to compare: give run folders, or files of translations")
+    paths, files = list(map(Path, systems)), list_files(on)
+    if not paths:
+        raise ConfigError("nothing to compare: give run folders, or files of predictions")
+    config = _find_config(paths, files, {"task": task, **name_columns(text, text_pair, label)})
+    compared_task = task_of(config)
+    if not files:
+        raise DataError(f"no test {compared_task.example}s: give them with --on")
     if out is not None:
         check_folder(Path(out))
     with showing(progress):
-        comparison = compare_files(list(map(Path, systems)), list_files(on), BeamSearch(beam, alpha), device)
+        if not isinstance(compared_task, SingleTextTask):
+            return _compare_translations(paths, files, BeamSearch(beam, alpha), device, out)
+        require_systems(paths)
+        configure_cpu(0)
+        systems_by_name = dict(zip(name_systems(paths), paths, strict=True))
+        comparison = compared_task.compare(systems_by_name, files, config, device)
         if out is not None:
-            write_comparison(comparison, Path(out))
+            write_task_comparison(comparison, Path(out))
     return comparison
 
 
-def find_label_task(systems: Sequence[AnyPath], task: str | None = None) -> str | None:
-    """The task whose labels are compared: the one that is named, or that of the first run; None: translations."""
-    runs = [path for path in map(Path, systems) if is_run(path)]
-    name = task or (open_run(runs[0]).load_config().task if runs else None)
-    is_translation = name in MODULES and not isinstance(get_task(name), SingleTextTask)
-    return None if is_translation else name
-
-
-def compare_predictions(
-    *systems: AnyPath,
-    on: Files,
-    task: str,
-    text_column: str = "",
-    label_column: str = "",
-    out: AnyPath | None = None,
-    progress: bool = False,
-) -> LabelComparison:
-    """Compare runs and files of predicted labels or tags on one test set: scores, intervals, paired tests.
-
-        comparison = regard.compare_predictions("a.txt", "b.txt", on="test.csv", task="classify")
-
-    With `task="classify"` a file has the label of each text on a line, or in a column of a table; with `task="tag"` it
-    has the words of the test set with predicted tags. Every test is against the first system, the baseline. With `out`,
-    a page with confusion matrices is written to that folder.
-    """
-    if not systems:
-        raise ConfigError("nothing to compare: give files of predictions")
+def _compare_translations(
+    paths: Sequence[Path], files: Sequence[str], search: BeamSearch, device: str, out: AnyPath | None
+) -> Comparison:
+    comparison = compare_files(paths, files, search, device)
     if out is not None:
-        check_folder(Path(out))
-    columns = ColumnNames(text=text_column, label=label_column)
-    with showing(progress):
-        comparison = compare_label_files(list(map(Path, systems)), parse_label_task(task), list_files(on), columns)
-        if out is not None:
-            write_label_comparison(comparison, Path(out))
+        write_comparison(comparison, Path(out))
     return comparison
+
+
+def _find_config(paths: Sequence[Path], files: Sequence[str], options: Mapping[str, object]) -> Config:
+    """How the test set is read: as by the first run, with other columns; without runs, by the task of its files."""
+    configs = {path: open_run(path).load_config() for path in paths if path.is_dir()}
+    named = {name: value for name, value in options.items() if value is not None}
+    first = next(iter(configs), None)
+    for path, config in configs.items():
+        if first is not None and config.task != configs[first].task:
+            raise ConfigError(
+                f"{first} was trained with --task {configs[first].task}, {path} with --task {config.task}: only runs "
+                f"of one task can be compared"
+            )
+    if first is None:
+        return complete_task(with_values(Config(), {"data.train": list(files), **named}))
+    base = configs[first]
+    if named.get("task", base.task) != base.task:
+        raise ConfigError(f"{first} was trained with --task {base.task}, not --task {named['task']}")
+    return complete_task(with_values(base, {**named, "task": base.task}))

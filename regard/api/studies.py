@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path, to_paths
 from regard.api.terminal import interruptible
-from regard.api.training import merge_values
+from regard.api.training import merge_values, name_columns
 from regard.errors import ConfigError, RunError
 from regard.report import Paragraph, Table, TableView, Value, render_fragment
 from regard.tuning.analysis.evidence import analyze_study
@@ -71,11 +71,15 @@ class StudyResult:
 
 def tune(
     *files: Files,
+    task: str | None = None,
     over: Mapping[str, Any] | None = None,
     dev: Files | None = None,
     test: Files | None = None,
     source: str | None = None,
     target: str | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
     settings: Mapping[str, Any] | None = None,
     each: Mapping[str, float] | None = None,
     trials: int | None = None,
@@ -93,15 +97,17 @@ def tune(
 
     `files` are training files, with `over`; or a study .toml; or a study folder, which is resumed. `over` has the
     values of each setting: a list, or a range such as "0.1..0.4", "log 1e-4..1e-2" and "2..8 by 2". `each` is the
-    length of a trial in minutes, steps, epochs or tokens. `study` takes further fields of a study file: sampler,
-    pruner, metric, only, storage. Trials are runs in the folder `out`; a study that was interrupted is resumed.
+    length of a trial in minutes, steps, epochs or tokens. `task`, `text`, `text_pair` and `label` are those of `train`.
+    `study` takes further fields of a study file: sampler, pruner, metric, only, storage. Trials are runs in the folder
+    `out`; a study that was interrupted is resumed.
     """
     data = {"data.dev": list_files(dev) or None, "data.test": list_files(test) or None}
-    values = merge_values(data | {"data.source": source, "data.target": target}, settings)
+    options: dict[str, object] = {"task": task, **data, "data.source": source, "data.target": target}
+    values = merge_values(options | name_columns(text, text_pair, label), settings)
     fields = merge_values({"trials": trials, "seeds": seeds}, study)
     distributions = {name: _to_distribution(name, value) for name, value in (over or {}).items()}
-    options = StudyOptions(to_paths(files), distributions, values, dict(each or {}), fields)
-    worker = open_study(options, optional_path(out))
+    study_options = StudyOptions(to_paths(files), distributions, values, dict(each or {}), fields)
+    worker = open_study(study_options, optional_path(out))
     with interruptible() as should_stop:
         finished = show_or_exhaust(worker, should_stop, progress)
     if not finished or should_stop.requested:
@@ -142,7 +148,7 @@ def summarize_study(worker: StudyWorker) -> StudyResult:
     analysis, _ = analyze_study(worker.study, results)
     return StudyResult(
         folder=worker.study_folder.path,
-        metric=worker.study.metric,
+        metric=worker.study.metric_key,
         trials=results,
         ranking=tuple(rank_trials(worker.study, results)),
         findings=tuple(describe_study(analysis)),

@@ -14,12 +14,9 @@ from regard.api.terminal import interruptible
 from regard.config import Config
 from regard.errors import ConfigError, RegardWarning
 from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
-from regard.jobs.tasks.registry import guess_task
+from regard.jobs.tasks.registry import COLUMN_SETTINGS, complete_task
 from regard.jobs.train import fit
 from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
-
-COLUMN_SETTINGS = {"classify.text": "--text", "classify.text_pair": "--text-pair", "classify.label": "--label"}
-"""The settings of columns, and the options that set them."""
 
 
 def train(
@@ -176,15 +173,7 @@ def build_config(files: Sequence[Path], values: Mapping[str, Any]) -> Config:
         config, pairs = configs.build({}), files
     if pairs:
         values = {"data.train": [str(file) for file in pairs], **values}
-    config = configs.with_values(config, values)
-    columns = sorted(name for name in configs.explicit_settings(config) if name in COLUMN_SETTINGS)
-    section = columns[0].partition(".")[0] if columns else None
-    if "task" not in configs.explicit_settings(config) and (task := section or guess_task(config.data.train)):
-        config = configs.with_values(config, {"task": task})
-    if section and section != config.task:  # where it would be ignored silently
-        option = COLUMN_SETTINGS[columns[0]]
-        raise ConfigError(f"{option} names a column of labeled text, which --task {config.task} does not read")
-    return config
+    return complete_task(configs.with_values(config, values))
 
 
 def _output_folder(out: AnyPath | None, files: Sequence[Path]) -> Path:

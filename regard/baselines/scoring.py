@@ -14,7 +14,7 @@ from regard.metrics.labels import (
     score_classes,
     score_spans,
 )
-from regard.metrics.labels.statistics import ExampleCounts, Measure
+from regard.metrics.labels.statistics import CountedScore, ExampleCounts, Measure
 
 Answer = tuple[str, ...]
 """The labels of a text, or the tags of a sentence."""
@@ -41,6 +41,15 @@ class AnswerScoring:
     score: Callable[[Sequence[Answer]], AnswerScores]
     measures: Mapping[str, Measure]
 
+    def count(
+        self, scored: AnswerScores, examples: Sequence[str], answers: Sequence[Answer], units: str
+    ) -> dict[str, CountedScore]:
+        """What each answer counts, for every measure that is tested."""
+        return {
+            key: CountedScore(scored.scores[key].name, scored.counts, measure, examples, answers, units)
+            for key, measure in self.measures.items()
+        }
+
 
 def label_scoring(gold: Sequence[Answer], systems: Sequence[Sequence[Answer]]) -> AnswerScoring:
     """Of the labels of texts: a confusion matrix, or sets where any text has several labels or none."""
@@ -49,18 +58,21 @@ def label_scoring(gold: Sequence[Answer], systems: Sequence[Sequence[Answer]]) -
     return _set_scoring(gold, lambda answer: answer, "labels")
 
 
-def tag_scoring(gold: Sequence[Answer]) -> AnswerScoring:
-    """Of the tags of sentences: spans as conlleval finds them, words where tags mark no spans."""
+def tag_scoring(gold: Sequence[Answer], strict: bool = True) -> AnswerScoring:
+    """Of the tags of sentences: spans as conlleval finds them, words where tags mark no spans.
+
+    With `strict`, also by the spans that follow the scheme of gold to the letter, which converted tags always do.
+    """
     scheme = detect_scheme(gold)
     if scheme.name == PLAIN:
         return _set_scoring(gold, lambda tags: tuple(enumerate(tags)), "words")
     scoring = _set_scoring(gold, find_spans, "conlleval")
-    if scheme.name not in STRICT_SCHEMES:
+    if scheme.name not in STRICT_SCHEMES or not strict:
         return scoring
-    strict = _set_scoring(gold, lambda tags: find_valid_spans(tags, scheme.name), f"strict-{scheme.name}")
+    by_the_letter = _set_scoring(gold, lambda tags: find_valid_spans(tags, scheme.name), f"strict-{scheme.name}")
 
     def score_both(answers: Sequence[Answer]) -> AnswerScores:
-        system, strict_f1 = scoring.score(answers), strict.score(answers).scores["f1"]
+        system, strict_f1 = scoring.score(answers), by_the_letter.score(answers).scores["f1"]
         return replace(system, scores={**system.scores, "strict_f1": replace(strict_f1, name="strict F1")})
 
     return replace(scoring, score=score_both)

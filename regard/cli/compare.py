@@ -6,54 +6,66 @@ from typing import Any
 
 import typer
 
-from regard.cli.options import ALPHA, BEAM, DEVICE, FILES, OUTPUT, PAIR, argument, flag, option
+from regard.cli.options import (
+    ALPHA,
+    BEAM,
+    DEVICE,
+    FILES,
+    LABEL,
+    OUTPUT,
+    PAIR,
+    TEXT,
+    TEXT_PAIR,
+    argument,
+    flag,
+    option,
+)
 
 
 def compare(
     systems: list[Path] = argument("RUNS", "Run folders, or files of predictions; the first is the baseline."),
-    on: list[str] | None = option(FILES, PAIR, "Test pairs: two aligned text files, or one .tsv."),
+    on: list[str] | None = option(FILES, PAIR, "Test set: two aligned text files, or one file of what is compared."),
     task: str | None = option(
         FILES,
         "KIND",
-        "What is compared: translate (translations), classify (labels) or tag (tagged words); unset, that of the runs.",
+        "What files of predictions have: translate (translations), classify (labels) or tag (tagged words). If unset, "
+        "what the runs were trained for, or what the test set is for.",
     ),
-    text_column: str = option(FILES, "NAME", "Column of the text in a table of labeled text.", default=""),
-    label_column: str = option(FILES, "NAME", "Column of the label in a table of labeled text.", default=""),
+    text: str | None = TEXT,
+    text_pair: str | None = TEXT_PAIR,
+    label: str | None = LABEL,
     beam: int = BEAM,
     alpha: float = ALPHA,
     out: Path = option(
-        OUTPUT, "FOLDER", "Folder for the page, the charts and the sentences.", default=Path("comparison")
+        OUTPUT, "FOLDER", "Folder for the page, the charts and a row for each example.", default=Path("comparison")
     ),
     as_json: bool = flag(OUTPUT, "Print the value, the interval and the p-values of each metric as JSON.", "--json"),
     device: str = DEVICE,
 ) -> None:
-    """Compare runs and files of translations on one test set: scores, significance, curves and sentences.
+    """Compare runs and files of predictions on one test set: scores, significance, curves and examples.
 
     Examples:
       regard compare runs/a runs/b --on test.en test.fr
       regard compare runs/a google.fr --on test.tsv --out comparisons/google
       regard compare runs/a runs/b --on test.en test.fr --beam 1 --json
-      regard compare a.txt b.txt --on test.csv --task classify
+      regard compare runs/reviews labels.txt --on test.csv
 
     Read more: docs/howto/compare.md
     """
     from regard.api.scoring import compare as compare_systems
-    from regard.api.scoring import compare_predictions, find_label_task
     from regard.display.console import is_verbose, terminal_width
-    from regard.display.label_comparison import format_label_comparison
     from regard.display.views.comparison import format_comparison
+    from regard.display.views.tasks.comparison import format_task_comparison
+    from regard.tuning.compare import Comparison
 
-    if label_task := find_label_task(systems, task):
-        labels = compare_predictions(
-            *systems, on=on or (), task=label_task, text_column=text_column, label_column=label_column, out=out
-        )
-        print_comparison(labels.as_dict(), format_label_comparison(labels, terminal_width(), is_verbose()), as_json)
-        show_paths(out, "predictions.tsv")
-        return
-    comparison = compare_systems(*systems, on=on or (), beam=beam, alpha=alpha, out=out, device=device)
-    lines = format_comparison(comparison, terminal_width(), is_verbose())
+    data: dict[str, Any] = {"on": on or (), "task": task, "text": text, "text_pair": text_pair, "label": label}
+    comparison = compare_systems(*systems, **data, beam=beam, alpha=alpha, out=out, device=device)
+    if isinstance(comparison, Comparison):
+        lines, table = format_comparison(comparison, terminal_width(), is_verbose()), "sentences.tsv"
+    else:
+        lines, table = format_task_comparison(comparison, terminal_width(), is_verbose()), "predictions.tsv"
     print_comparison(comparison.as_dict(), lines, as_json)
-    show_paths(out, "sentences.tsv")
+    show_paths(out, table)
 
 
 def print_comparison(values: dict[str, Any], lines: list[str], as_json: bool) -> None:

@@ -36,6 +36,23 @@ def flag(group: str, help_text: str, *names: str, default: bool = False) -> Any:
 RUN = argument("RUN", "Run folder, as `regard train` and `regard import` create it.")
 DEV = option(FILES, PAIR, "Validation pairs, which select the best checkpoint: two aligned files, or one .tsv.")
 TEST = option(FILES, PAIR, "Test pairs, on which the finished model is scored.")
+TASK = option(
+    MODEL,
+    "NAME",
+    "What to train for: translate, classify, tag, causal-lm or masked-lm. If unset, what files of labels or tags are "
+    "for; otherwise translate.",
+)
+TEXT = option(
+    FILES, "NAME", "Column of the texts in a table of labeled text; unset, by its name.", "--text", "--text-column"
+)
+TEXT_PAIR = option(
+    FILES,
+    "NAME",
+    "Column of the second texts, where pairs of texts are classified.",
+    "--text-pair",
+    "--text-pair-column",
+)
+LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
 SOURCE = option(FILES, "CODE", "Language code of the source side, such as en.")
 TARGET = option(FILES, "CODE", "Language code of the target side, such as fr.")
 MINUTES = option(TIME, "NUMBER", "Training time in minutes; of a resumed run, in total.")

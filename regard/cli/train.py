@@ -11,7 +11,7 @@ from regard.cli.options import (
     ADVANCED,
     DEV,
     EPOCHS,
-    FILES,
+    LABEL,
     MINUTES,
     MODEL,
     OUTPUT,
@@ -20,7 +20,10 @@ from regard.cli.options import (
     SOURCE,
     STEPS,
     TARGET,
+    TASK,
     TEST,
+    TEXT,
+    TEXT_PAIR,
     TRAINING,
     argument,
     option,
@@ -31,23 +34,6 @@ TRAINING_FILES = argument(
     "Two aligned text files; a .tsv, .jsonl, .tmx, .po, .xlf or .csv file; a folder of them; or a config .toml.",
     None,
 )
-TASK = option(
-    MODEL,
-    "NAME",
-    "What to train for: translate, classify, tag, causal-lm or masked-lm. If unset, what files of labels or tags are "
-    "for; otherwise translate.",
-)
-TEXT = option(
-    FILES, "NAME", "Column of the texts in a table of labeled text; unset, by its name.", "--text", "--text-column"
-)
-TEXT_PAIR = option(
-    FILES,
-    "NAME",
-    "Column of the second texts, where pairs of texts are classified.",
-    "--text-pair",
-    "--text-pair-column",
-)
-LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 BATCH_TOKENS = option(TRAINING, "NUMBER", "Tokens of a batch, padding included.")

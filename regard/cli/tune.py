@@ -5,7 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.options import ADVANCED, FILES, MODEL, OUTPUT, PAIR, SEARCH, SOURCE, TARGET, TIME, argument, option
+from regard.cli.options import (
+    ADVANCED,
+    FILES,
+    LABEL,
+    MODEL,
+    OUTPUT,
+    PAIR,
+    SEARCH,
+    SOURCE,
+    TARGET,
+    TASK,
+    TEXT,
+    TIME,
+    argument,
+    option,
+)
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +38,12 @@ OVER = option(
     "NAME=VALUES",
     "What varies: a,b,c or lo..hi or 'log lo..hi' or 'lo..hi by step'. May be repeated.",
 )
+METRIC = option(
+    SEARCH,
+    "NAME",
+    "Validation metric to optimize: loss, bleu, chrf or accuracy; of other tasks loss, accuracy, macro_f1, f1 or "
+    "bits_per_byte. If unset, the loss of a translator, otherwise the main score of the task.",
+)
 ONLY = option(SEARCH, "PATTERN", "Train only the sets whose names match, such as 'deep*'. May be repeated.")
 STORAGE = option(
     ADVANCED, "URL", "Database of the study, such as postgresql://host/name; a file in the folder if unset."
@@ -31,10 +52,15 @@ STORAGE = option(
 
 def tune(
     files: list[Path] | None = STUDY_FILES,
-    dev: list[str] | None = option(FILES, PAIR, "Validation pairs, by which trials are ranked."),
-    test: list[str] | None = option(FILES, PAIR, "Test pairs, on which the selected trial is scored."),
+    task: str | None = TASK,
+    dev: list[str] | None = option(
+        FILES, PAIR, "Validation set, by which trials are ranked: files like those of FILES."
+    ),
+    test: list[str] | None = option(FILES, PAIR, "Test set, on which the selected trial is scored."),
     source: str | None = SOURCE,
     target: str | None = TARGET,
+    text: str | None = TEXT,
+    label: str | None = LABEL,
     minutes_each: float | None = option(TIME, "NUMBER", "Minutes per trial."),
     steps_each: int | None = option(TIME, "NUMBER", "Optimizer steps per trial."),
     epochs_each: float | None = option(TIME, "NUMBER", "Epochs per trial."),
@@ -43,7 +69,7 @@ def tune(
     over: list[str] | None = OVER,
     sampler: str | None = option(SEARCH, "NAME", "How combinations are chosen: sets, grid, random or tpe."),
     pruner: str | None = option(SEARCH, "NAME", "How weak trials are stopped early: none, halving or median."),
-    metric: str | None = option(SEARCH, "NAME", "Validation metric to optimize: loss, bleu, chrf or accuracy."),
+    metric: str | None = METRIC,
     trials: int | None = option(SEARCH, "NUMBER", "Number of combinations to try."),
     seeds: int | None = option(SEARCH, "NUMBER", "Runs per combination, each with another seed."),
     only: list[str] | None = ONLY,
@@ -56,6 +82,7 @@ def tune(
 
     Examples:
       regard tune pairs.tsv --over model.layers=2,4 --over model.dropout=0.1..0.4 --minutes-each 6
+      regard tune reviews.csv --task classify --over model.dim=64,128 --metric macro_f1 --steps-each 2000
       regard tune study.toml --dev dev.en dev.fr --trials 20 --pruner median
       regard tune studies/pairs
       regard tune --worker postgresql://host/name --study pairs
@@ -63,11 +90,13 @@ def tune(
     Read more: docs/howto/tune.md
     """
     from regard.api.studies import open_study, summarize_study
+    from regard.api.training import name_columns
     from regard.config import parse_assignments
     from regard.tuning.open_study import StudyOptions
     from regard.tuning.space import parse_over
 
-    data = {"data.dev": dev or None, "data.test": test or None, "data.source": source, "data.target": target}
+    data = {"task": task, "data.dev": dev or None, "data.test": test or None}
+    data |= {"data.source": source, "data.target": target, **name_columns(text, None, label)}
     budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     fields = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
     distributions = dict(map(parse_over, over or ()))

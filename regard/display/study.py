@@ -15,11 +15,12 @@ from regard.display.console import MAX_WIDTH, MIN_WIDTH, make_console
 from regard.display.layout import Column, format_table, wrap
 from regard.display.stages import StageDisplay, format_duration
 from regard.jobs.train import events as inner
+from regard.metrics.score import digits_of
 from regard.progress import report_progress_to
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
 from regard.tuning.results import FINISHED_STATES, TrialProgress, TrialResult
-from regard.tuning.study import METRIC_NAMES, format_params, format_value
+from regard.tuning.study import format_params, format_value
 
 REFRESH_SECONDS = 0.5
 POLL_SECONDS = 3.0  # between two reads of the progress of other workers
@@ -31,8 +32,6 @@ COLUMNS = (
     Column("state", wraps=True),
     Column("step", right=True),
     Column("dev loss", right=True),
-    Column("BLEU", right=True),
-    Column("left", right=True),
 )
 
 ResultsFetcher = Callable[[], Sequence[TrialResult]]
@@ -87,7 +86,8 @@ class TrialRow:
     progress: TrialProgress = field(default_factory=TrialProgress)
     score: str = ""
 
-    def cells(self) -> tuple[str, ...]:
+    def cells(self, has_scores: bool, digits: int) -> tuple[str, ...]:
+        """The cells of the row; `has_scores` if predictions are scored in validations, with these decimal places."""
         progress = self.progress
         remaining = (
             format_duration(progress.seconds_left)
@@ -98,8 +98,9 @@ class TrialRow:
             f"{progress.step:,}" if progress.step else "",
             f"{progress.loss:.3f}" if progress.loss is not None else "",
         )
-        bleu = f"{progress.bleu:.1f}" if progress.bleu is not None else ""
-        return str(self.number), self.name, self.settings, self.state, step, loss, bleu, remaining, self.score
+        validation = f"{progress.score:.{digits}f}" if progress.score is not None else ""
+        scores = (validation,) if has_scores else ()
+        return str(self.number), self.name, self.settings, self.state, step, loss, *scores, remaining, self.score
 
 
 class StudyDisplay:
@@ -110,6 +111,7 @@ class StudyDisplay:
         self.console = make_console()
         self.rows: dict[int, TrialRow] = {}
         self.metric = "loss"
+        self.score = ""
         self._last_draw = 0.0
         self._idle = False
         self._own_trial: int | None = None  # the trial of this worker: its events are newer than the storage
@@ -163,7 +165,7 @@ class StudyDisplay:
 
     @handle.register
     def _(self, event: events.StudyStarted) -> None:
-        self.metric = event.metric
+        self.metric, self.score = event.metric, event.score
         for result in event.trials:
             self._update_row(result)
         finished = sum(result.state in FINISHED_STATES for result in event.trials)
@@ -186,7 +188,8 @@ class StudyDisplay:
         row.progress = row.progress.with_event(training_event)
         if isinstance(training_event, inner.ValidationFinished):
             validation = training_event.result
-            score = f", {validation.score.name} {validation.score.value:.1f}" if validation.score else ""
+            scored = validation.score
+            score = f", {scored.name} {scored.value:.{scored.digits}f}" if scored else ""
             self._print_if_plain(
                 f"    trial {event.number}, step {validation.step:,}: dev loss {validation.loss:.3f}{score}"
             )
@@ -225,7 +228,7 @@ class StudyDisplay:
             self.print_line(text)
 
     def _outcome(self, result: TrialResult) -> str:
-        score = "" if result.value is None else f"dev {METRIC_NAMES[self.metric]} {result.value:.3f}"
+        score = "" if result.value is None else f"dev {self.metric} {result.value:.3f}"
         if result.collapse_reason:
             return f"{result.diagnosis}: {result.collapse_reason}"
         return f"{'pruned, ' if result.state == 'pruned' else ''}{score}"
@@ -237,10 +240,11 @@ class StudyDisplay:
             self.print_line(f"  trial {result.number} ({result.name}): failed: {result.reason}")
         state, summary = result.verdict, result.first_summary
         progress = (
-            TrialProgress(summary.steps, loss=summary.loss, bleu=summary.value("bleu"))
+            TrialProgress(summary.steps, loss=summary.loss, score=summary.find_score(self.score))
             if summary is not None
             else result.progress
         )
+        self.metric = result.metric_name or self.metric
         score = format_value(result.value) if result.value is not None else ""
         self.rows[result.number] = TrialRow(
             result.number, result.name, format_params(result.params), state, progress, score
@@ -255,6 +259,9 @@ class StudyDisplay:
         """At most `max_rows` trials in order of their number; running ones are always among them."""
         order = {"running": 0, "interrupted": 1, "complete": 1, "waiting": 3}
         visible_rows = sorted(self.rows.values(), key=lambda row: order.get(row.state, 2))[:max_rows]
-        rows = [row.cells() for row in sorted(visible_rows, key=lambda row: row.number)]
-        columns = [*COLUMNS, Column(f"score ({METRIC_NAMES[self.metric]})", right=True, wraps=True)]
+        in_order = sorted(visible_rows, key=lambda row: row.number)
+        rows = [row.cells(bool(self.score), digits_of(self.score)) for row in in_order]
+        scores = [Column(self.score, right=True)] if self.score else []
+        last = [Column("left", right=True), Column(f"score ({self.metric})", right=True, wraps=True)]
+        columns = [*COLUMNS, *scores, *last]
         return Text("\n".join(format_table(columns, rows, self.width)), no_wrap=True)

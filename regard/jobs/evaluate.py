@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from regard.decode import BeamSearch, Search
 from regard.errors import RunError
 from regard.evaluation import METRICS, Baselines, Evaluation, PadInclusiveScores, SentenceResult, evaluate
-from regard.files import Count, check_shape, read_text, resolve
+from regard.files import Count, check_shape, resolve
 from regard.formats import Pair, read_pairs, tsv
 from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.load import load
+from regard.jobs.tasks.example_rows import read_rows
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
 from regard.metrics import Metric, Score, make_bleu_metric
@@ -243,15 +244,8 @@ def read_scores(run: Run, name: str) -> SavedScores:
 
 def read_sentences(run: Run, name: str) -> list[SentenceResult]:
     """The sentences of a set with their scores, as `write_scores` wrote them."""
-    path = run.sentence_scores(name)
-    try:
-        header, *rows = read_text(path).rstrip("\n").split("\n")
-        if tuple(tsv.parse_row(header)) != COLUMNS:
-            raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
-        return [_parse_row(row) for row in rows]
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise RunError(f"{path}: not the sentences of a set ({problem}); evaluate the run again") from None
+    rows = read_rows(run.sentence_scores(name), COLUMNS, num_numbers=2)
+    return [SentenceResult(row[0], row[1], row[2], float(row[3]), float(row[4])) for row in rows]
 
 
 def _score_to_json(score: Score) -> dict[str, Any]:
@@ -261,8 +255,3 @@ def _score_to_json(score: Score) -> dict[str, Any]:
 def _format_row(sentence: SentenceResult) -> str:
     texts = (sentence.source, sentence.reference, sentence.translation)
     return tsv.format_row([*texts, f"{sentence.bleu:.2f}", f"{sentence.chrf:.2f}"])
-
-
-def _parse_row(row: str) -> SentenceResult:
-    source, reference, translation, bleu, chrf = tsv.parse_row(row)
-    return SentenceResult(source, reference, translation, float(bleu), float(chrf))

@@ -33,8 +33,8 @@ class Score:
 
     @property
     def digits(self) -> int:
-        """Decimal places that people read: scores in percent have one, those per token or byte are near 1."""
-        return 3 if self.name.startswith(("bits", "nats")) else 1
+        """Decimal places that people read."""
+        return digits_of(self.name)
 
     def format_margin(self, digits: int) -> str:
         """The value ± half the width of its interval; the value alone where there is no interval."""
@@ -63,6 +63,11 @@ class Score:
 
 Metric = Callable[[Sequence[str], Sequence[str], Tokenization], Score]
 """Translations and references, and how they are split -> their score."""
+
+
+def digits_of(name: str) -> int:
+    """Decimal places of a score by its name: scores in percent have one, those per token or byte are near 1."""
+    return 3 if name.startswith(("bits", "nats")) else 1
 
 
 def format_with_margin(score: Mapping[str, Any], digits: int) -> str:

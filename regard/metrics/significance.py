@@ -18,7 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 from regard.errors import DataError
 from regard.metrics.corpus_sums import FloatArray, score_corpus, score_sums, sentence_statistics
 from regard.metrics.intervals import widen_for_sample_size
-from regard.metrics.score import require_aligned
+from regard.metrics.score import digits_of, require_aligned
 from regard.metrics.statistical_tests import SIGNIFICANCE_LEVEL, holm_correction
 from regard.metrics.tokenization import DEFAULT_TOKENIZATION, Tokenization
 
@@ -45,16 +45,25 @@ class PairedTestResult:
     difference: float = 0.0
     """The score minus that of the other system."""
     num_differing: int | None = None
-    """Sentences that the two systems translate differently; None where the test is not over sentences."""
+    """Examples for which the answers of the two systems differ; None where the test is not over examples."""
     adjusted_p: float | None = None
     """Corrected for all differences that are tested together; None where this is the only one."""
     sacrebleu_p: float | None = None
     """What sacreBLEU prints for this difference; used by no verdict."""
+    units: str = "sentences"
+    """What the examples are that the test is over."""
+    answers: str = "translations"
+    """What the systems give for them."""
 
     @property
     def has_enough_sentences(self) -> bool:
         """Whether enough sentences differ for any test."""
         return self.num_differing is None or self.num_differing >= MIN_DIFFERING
+
+    @property
+    def digits(self) -> int:
+        """Decimal places of the difference that people read."""
+        return digits_of(self.metric)
 
     @property
     def decisive_p(self) -> float | None:
@@ -71,8 +80,8 @@ class PairedTestResult:
         """The p-value that decides as text, with its caveat."""
         p = self.decisive_p
         if p is None or self.num_differing == 0:
-            return "the same translations"
-        caveat = "" if self.has_enough_sentences else f" (sentences that differ: {self.num_differing})"
+            return f"the same {self.answers}"
+        caveat = "" if self.has_enough_sentences else f" ({self.units} that differ: {self.num_differing})"
         return f"p = {p:.{digits}f}{caveat}"
 
 
@@ -216,30 +225,43 @@ def _test_by_metric(
     return results
 
 
+class ResampledScore(Protocol):
+    """A score that can be computed again for sets that are drawn from its examples."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def num_examples(self) -> int: ...
+
+    def resample(self, weights: NDArray[np.generic]) -> FloatArray:
+        """The scores of drawn sets, in which examples have these weights: (draws, n) -> (draws,)."""
+        ...
+
+
 def compare_with_selected(
-    metric: SacreMetric, statistics: Sequence[FloatArray], selected: int, seed: int = 12345
+    systems: Sequence[ResampledScore], selected: int, seed: int = 12345
 ) -> tuple[FloatArray, FloatArray]:
     """p-values of every system against one that was selected for its score: of each difference alone, and corrected.
 
     The correction is the bootstrap of the largest studentized difference between any two systems: whichever was
     selected, and however many were compared, one study in twenty of equal systems has a p-value below 0.05.
     """
-    num_sentences, num_systems = len(statistics[0]), len(statistics)
-    shares = np.full(num_sentences, 1 / num_sentences)
-    draws = np.random.default_rng(seed).multinomial(num_sentences, shares, size=NUM_STUDY_DRAWS).astype(np.uint16)
-    sums = sum_draws(draws, np.concatenate(statistics, axis=1)).reshape(NUM_STUDY_DRAWS, num_systems, -1)
-    scores, drawn = score_sums(metric, np.stack(statistics).sum(axis=1)), score_sums(metric, sums)
-    centered = (drawn - drawn.mean(axis=0)) * widen_for_sample_size(num_sentences)  # (draws, systems)
+    num_examples, num_systems = systems[0].num_examples, len(systems)
+    shares = np.full(num_examples, 1 / num_examples)
+    draws = np.random.default_rng(seed).multinomial(num_examples, shares, size=NUM_STUDY_DRAWS).astype(np.uint16)
+    drawn = np.stack([system.resample(draws) for system in systems], axis=1)
+    centered = (drawn - drawn.mean(axis=0)) * widen_for_sample_size(num_examples)  # (draws, systems)
     one, other = np.triu_indices(num_systems, 1)
     gaps = np.abs(centered[:, one] - centered[:, other])  # (draws, pairs)
     deviations = np.sqrt(np.square(gaps).mean(axis=0))
     differ = deviations > TIE
     largest = (gaps[:, differ] / deviations[differ]).max(axis=1, initial=0.0)
     alone, corrected = np.ones(num_systems), np.ones(num_systems)
-    for k in range(num_systems):
+    for k, system in enumerate(systems):
         pair = np.flatnonzero((one == min(k, selected)) & (other == max(k, selected)))
         if pair.size and differ[pair[0]]:
-            observed = abs(scores[k] - scores[selected])
+            observed = abs(system.value - systems[selected].value)
             alone[k] = _share(gaps[:, pair[0]] >= observed - TIE)
             corrected[k] = _share(largest >= (observed - TIE) / deviations[pair[0]])
     return alone, np.maximum(alone, corrected)

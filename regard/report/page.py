@@ -17,7 +17,7 @@ from regard.report.text import escape_html, format_column
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-MAX_NOWRAP_LENGTH = 16  # characters of a text that is never wrapped: a number and its interval, a name
+MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
 
 
 class PagePart(Protocol):

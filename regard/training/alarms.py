@@ -19,9 +19,11 @@ class AlarmWords:
 
     unigram: str = "a unigram model, which knows only the frequency of each token"
     """The model that knows nothing of the input."""
-    ignores: str = "the decoder ignores its source: with the sources of other sentences"
+    ignores: str = "ignores its source: with the sources of other sentences"
     check: str = "the two sides are aligned"
     """What is wrong with data whose inputs tell nothing."""
+    model: str = "the decoder"
+    """What ignores its inputs."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,8 @@ def check_source_use(history: TrainingHistory) -> str:
     if validation.shuffled_input_loss - validation.loss > 0.02 * validation.loss:
         return ""
     return (
-        f"{history.words.ignores} the dev loss is {validation.shuffled_input_loss:.2f} instead of "
-        f"{validation.loss:.2f}. Check that {history.words.check} (`regard doctor`); then lower "
+        f"{history.words.model} {history.words.ignores} the dev loss is {validation.shuffled_input_loss:.2f} instead "
+        f"of {validation.loss:.2f}. Check that {history.words.check} (`regard doctor`); then lower "
         f"train.learning_rate or lengthen train.warmup."
     )
 

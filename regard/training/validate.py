@@ -68,7 +68,7 @@ class Validator:
         loss, accuracy = self._evaluate_batches(batches)
         prediction_start = time.perf_counter()
         predictions = self.predict_dev()
-        seconds_per_prediction = (time.perf_counter() - prediction_start) / max(1, predictions.num_predictions)
+        prediction_seconds, num_predictions = time.perf_counter() - prediction_start, predictions.num_predictions
         shuffled_input_loss = self._shuffled_input_loss(batches, loss)
         return Validation(
             step,
@@ -78,7 +78,7 @@ class Validator:
             time.perf_counter() - start,
             shuffled_input_loss,
             predictions.distinct_ratio,
-            seconds_per_prediction,
+            prediction_seconds / num_predictions if num_predictions else 0.0,
         )
 
     def _evaluate_batches(self, batches: Iterable[Any]) -> tuple[float, float]:

@@ -2,35 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from regard import config as settings
 from regard.decode import BeamSearch
 from regard.errors import DataError, FormatError
 from regard.evaluation import Evaluation, evaluate
-from regard.files import resolve
 from regard.formats import Pair, read_lines, read_pairs
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import evaluate_translator
 from regard.jobs.load import load
-from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.comparison import name_set, name_systems
 from regard.metrics import PairedTestResult, paired_tests
 from regard.metrics.significance import PairedTestKind
 from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import Run, open_run
-from regard.training import log
 from regard.tuning.measure import (
     SCORED_METRICS,
+    RunFacts,
     RunSummary,
-    count_parameters,
-    summarize_run,
+    find_differing_settings,
+    summarize_training,
 )
 
-MACHINE_SETTINGS = ("train.device", "train.threads", "train.track", "train.track_histograms")
-"""Settings that no score depends on."""
 P_VALUES = (
     "p_bootstrap",
     "p_randomized",
@@ -43,7 +38,7 @@ P_VALUES = (
 
 
 @dataclass(frozen=True)
-class System:
+class System(RunFacts):
     """A system with its translations and scores."""
 
     name: str
@@ -52,30 +47,9 @@ class System:
     summary: RunSummary | None = None
     """Cost of its training; None for a file of translations."""
 
-    @cached_property
-    def parameters(self) -> int | None:
-        """Number of parameters; None for a file of translations."""
-        return count_parameters(self.run) if self.run else None
-
-    @cached_property
-    def settings(self) -> Mapping[str, Any] | None:
-        """Every setting by its dotted name; None where they are not known."""
-        if self.run is None or not self.run.config.exists():
-            return None
-        return settings.flatten(self.run.load_config().model_dump(mode="json"))
-
     @property
     def translations(self) -> list[str]:
         return [sentence.translation for sentence in self.evaluation.sentences]
-
-    @property
-    def collapse_reason(self) -> str:
-        return self.summary.collapse_reason if self.summary else ""
-
-    @property
-    def diagnosis(self) -> str:
-        """What is wrong with a model that does not work; empty if it works, and for a file of translations."""
-        return self.summary.diagnosis if self.summary else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,14 +68,7 @@ class Comparison:
 
     def differing_settings(self) -> dict[str, dict[str, Any]]:
         """The settings that differ between runs: by name, and then by system. None of them where only one is known."""
-        known = {system.name: values for system in self.systems if (values := system.settings) is not None}
-        names = dict.fromkeys(name for values in known.values() for name in values)
-        differing = {name: {system: values.get(name) for system, values in known.items()} for name in names}
-        return {
-            name: values
-            for name, values in differing.items()
-            if name not in MACHINE_SETTINGS and any(value != next(iter(values.values())) for value in values.values())
-        }
+        return find_differing_settings(self.systems)
 
     def as_table(self) -> Table:
         """One row for each system and metric, with p-values against the baseline."""
@@ -154,10 +121,10 @@ def compare_files(
     configure_cpu(0)
     source, target = _languages(paths)
     pairs = list(track(read_pairs(files, source, target), "reading pairs"))
-    name = Path(files[0]).name.partition(".")[0]
+    name = name_set(files)
     candidates = [
         (path, system_name, _read_translations(path, pairs, files[-1]))
-        for path, system_name in zip(paths, _system_names(paths), strict=True)
+        for path, system_name in zip(paths, name_systems(paths), strict=True)
     ]
     systems = [
         _evaluate_translations(system_name, pairs, lines, target)
@@ -191,15 +158,6 @@ def _languages(paths: Sequence[Path]) -> tuple[str, str]:
     return "", ""
 
 
-def _system_names(paths: Sequence[Path]) -> list[str]:
-    """The last part of each path, or the whole path if two systems would have the same name."""
-    for n, path in enumerate(paths):
-        if resolve(path) in [resolve(other) for other in paths[:n]]:
-            raise DataError(f"{path}: given twice; a system cannot be compared with itself")
-    base_names = [resolve(path).name for path in paths]
-    return [name if base_names.count(name) == 1 else str(path) for name, path in zip(base_names, paths, strict=True)]
-
-
 def _read_translations(path: Path, pairs: Sequence[Pair], reference: str) -> list[str] | None:
     """The lines of a file of translations, None for a run; both are checked before anything is translated."""
     if path.is_dir():
@@ -226,17 +184,6 @@ def _evaluate_run(
     run = open_run(path)
     evaluation = evaluate_translator(run, load(path, device), pairs, search, SCORED_METRICS, language=language)
     return System(name, evaluation, run, summarize_training(run, evaluation))
-
-
-def summarize_training(run: Run, evaluation: Evaluation) -> RunSummary | None:
-    """The summary of a run; None if it has no log of training, as an imported run."""
-    if not log.read_steps(run.log):
-        return None
-    config = run.load_config()
-    task = task_of(config)
-    has_data = run.tokens_manifest.exists()
-    unigram = task.baseline_loss(config, task.open_data(run, config)) if has_data else None
-    return summarize_run(run, evaluation, unigram)
 
 
 def largest_differences(comparison: Comparison, system: System, max_count: int) -> list[int]:

@@ -13,6 +13,9 @@ class StudyStarted:
 
     name: str
     metric: str
+    """What the trials are ranked by."""
+    score: str
+    """What predictions for dev are scored by in validations; empty where there are none."""
     trials: tuple[TrialResult, ...]
 
 

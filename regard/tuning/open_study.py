@@ -11,7 +11,6 @@ from regard import config as settings
 from regard.atomic import remove_temporary_files
 from regard.errors import ConfigError, RegardError, RunError
 from regard.formats import read_pairs
-from regard.jobs.tasks.registry import guess_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.run import write_text
 from regard.tuning import storage as storages
@@ -73,8 +72,8 @@ def _build_study(options: StudyOptions) -> Study:
         if options.over:
             raise ConfigError(f"{files[0]} defines what varies; leave out --over, or give training files instead")
         train = {"data.train": list(map(str, files[1:]))} if len(files) > 1 else {}
-        study = studies.load(files[0])
-        return studies.override(study, train | dict(options.values), **options.fields, each=options.budget or None)
+        study = studies.load(files[0], train | dict(options.values))
+        return studies.override(study, {}, **options.fields, each=options.budget or None)
     if not options.over:
         raise ConfigError("nothing varies: give a study file, or specify what to vary with --over model.layers=2,4,6")
     if not files:
@@ -86,8 +85,6 @@ def _study_from_options(options: StudyOptions) -> Study:
     fits_grid = _num_combinations(options.over.values()) <= options.fields.get("trials", MAX_DEFAULT_GRID)
     sampler = options.fields.get("sampler") or ("grid" if fits_grid else "tpe")
     train: dict[str, Any] = {"data.train": list(map(str, options.files))}
-    if "task" not in options.values and (task := guess_task(train["data.train"])):
-        train["task"] = task
     return studies.build(
         {
             "name": re.sub(r"[^A-Za-z0-9_-]+", "-", options.files[0].name.partition(".")[0]).strip("-_") or "study",
@@ -111,14 +108,11 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
     """Create a study in its folder, or open it if the folder holds the same study."""
     study_folder = StudyFolder(folder)
     exists = _check_folder(study_folder, study)
-    if not study.base.data.train:
-        raise ConfigError(
-            "nothing to train on: give two aligned text files, a .tsv, .tmx or .po, or set base.data.train"
-        )
+    study.task.require_files(study.base)
     if study.seeds > 1 and not study.base.data.dev:
         raise ConfigError(
-            f"seeds = {study.seeds} without dev pairs: each seed would hold out different sentences of the training "
-            f"files and be scored on them; give --dev, or set base.data.dev"
+            f"seeds = {study.seeds} without dev {study.task.example}s: each seed would hold out different ones of the "
+            f"training files and be scored on them; give --dev, or set base.data.dev"
         )
     url = study.storage or storages.sqlite_url(study_folder.database)
     is_new = _make_folder(folder, private=bool(study.storage))
@@ -191,7 +185,7 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
 def _require_readable(study: Study, paths: Sequence[str]) -> None:
     """Refuse files that do not exist; they are read later."""
     data = study.base.data
-    if not isinstance(task_of(study.base), SingleTextTask):
+    if not isinstance(study.task, SingleTextTask):
         read_pairs(paths, data.source, data.target)
         return
     for path in paths:
@@ -233,7 +227,9 @@ def _is_unused(study_folder: StudyFolder) -> bool:
 
 def _require_unchanged(old: Study, new: Study, folder: Path) -> None:
     """Refuse changes that would make the trials of one study incomparable."""
-    old_fields, new_fields = (study.model_dump(mode="json", exclude=MUTABLE_FIELDS) for study in (old, new))
+    old_fields, new_fields = (
+        study.model_dump(mode="json", exclude=MUTABLE_FIELDS) | {"metric": study.metric_key} for study in (old, new)
+    )
     old_sets, new_sets = list(old.select_sets()), list(new.select_sets())
     if old_fields["sets"] == new_fields["sets"] and new_sets[: len(old_sets)] != old_sets:
         raise ConfigError(

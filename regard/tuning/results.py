@@ -1,7 +1,7 @@
 """Results of all trials, read from the storage."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +29,21 @@ class TrialProgress:
     seconds_left: float | None = None
     loss: float | None = None
     """Dev loss at the last validation."""
-    bleu: float | None = None
+    score: float | None = None
+    """The score of its predictions, where it had any."""
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> "TrialProgress":
+        """The progress that another worker has stored, which may be of another version."""
+        return cls(**{one.name: table[one.name] for one in fields(cls) if one.name in table})
 
     def with_event(self, event: TrainingEvent) -> "TrialProgress":
         """The progress after an event."""
         if isinstance(event, TrainingProgress):
             return replace(self, step=event.step.number, seconds_left=event.seconds_left)
         if isinstance(event, ValidationFinished):
-            return replace(self, loss=event.result.loss, bleu=event.result.score.value if event.result.score else None)
+            score = event.result.score
+            return replace(self, loss=event.result.loss, score=score.value if score else None)
         return self
 
 
@@ -61,6 +68,8 @@ class TrialResult:
     intermediate_values: Mapping[int, float] = field(default_factory=dict)
     """The metric during training, by twentieths of the budget."""
     progress: TrialProgress = TrialProgress()
+    metric_name: str = ""
+    """What the value is called where another metric stands in for that of the study; otherwise empty."""
 
     @property
     def label(self) -> str:
@@ -137,7 +146,8 @@ def _build_result(
     """The result with everything that Optuna has stored of the trial."""
     outcome: dict[str, Any] = trial.user_attrs.get(OUTCOME_ATTR, {})
     summaries = tuple(RunSummary(**one) for one in outcome.get("seed_summaries", ()))
-    values = tuple(value for one in summaries if (value := one.value(study.metric)) is not None)
+    metric = study.find_metric(summaries[0].scores if summaries else ())
+    values = tuple(value for one in summaries if (value := one.value(metric)) is not None)
     folders = (study_folder.trial_folder(result.number, seed_index) for seed_index in range(study.seeds))
     return replace(
         result,
@@ -146,12 +156,18 @@ def _build_result(
         params=dict(trial.system_attrs.get("fixed_params", {})) or dict(trial.params) or result.params,
         value=sum(values) / len(values) if values else None,
         values=values,
+        metric_name=summaries[0].name_score(metric) if summaries and metric != study.metric_key else "",
         seed_summaries=summaries,
         folders=tuple(folder for folder in folders if folder.is_dir()),
         reason=outcome.get("reason", ""),
         intermediate_values=dict(trial.intermediate_values),
-        progress=TrialProgress(**trial.user_attrs.get(PROGRESS_ATTR, {})),
+        progress=TrialProgress.read(trial.user_attrs.get(PROGRESS_ATTR, {})),
     )
+
+
+def name_metric(study: Study, results: Sequence[TrialResult]) -> str:
+    """What the metric of a study is called; the trials say so where another one stands in for it."""
+    return next((result.metric_name for result in results if result.metric_name), study.ranking_metric.name)
 
 
 def rank_trials(study: Study, results: Sequence[TrialResult]) -> list[TrialResult]:

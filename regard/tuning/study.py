@@ -4,7 +4,7 @@ import fnmatch
 import functools
 import itertools
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,6 +15,9 @@ from regard import config as settings
 from regard.config import Config, Settings
 from regard.config.base import MAX_EPOCHS, MAX_MINUTES, MAX_STEPS, MAX_TOKENS
 from regard.errors import ConfigError
+from regard.jobs.tasks.registry import complete_task, task_of
+from regard.jobs.tasks.task import Task
+from regard.jobs.tasks.task_metric import TaskMetric
 from regard.tuning.space import (
     MAX_CHOICES,
     MAX_CONDITIONS,
@@ -30,11 +33,8 @@ from regard.tuning.space import (
 
 DEFAULT_TRIALS = 16
 MAX_TRIALS = 100_000
-HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
-TOKENIZATION_SETTINGS = ("data.vocab_size", "data.joint_vocab", "data.tokenizer")
-FIXED_SETTINGS = ("data.train", "data.dev", "data.test", "train.seed", "train.init_from")
+FIXED_SETTINGS = ("task", "data.train", "data.dev", "data.test", "train.seed", "train.init_from")
 """Settings that no study may vary."""
-METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
 
 
 class TrialBudget(Settings):
@@ -62,8 +62,8 @@ class Study(Settings):
     """Named sets, every combination, random combinations, or the tree-structured Parzen estimator."""
     pruner: Literal["none", "halving", "median"] = "none"
     """Early stopping of weak trials: none, successive halving, or below the median."""
-    metric: Literal["loss", "bleu", "chrf", "accuracy"] = "loss"
-    """The dev metric that is optimized."""
+    metric: str | None = None
+    """The dev metric that is optimized, one of the task's; unset: the first of them."""
     trials: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
     """Number of combinations (random, tpe: 16 if unset; grid: all if unset)."""
     seeds: int = Field(default=1, ge=1, le=MAX_TRIALS)
@@ -71,7 +71,7 @@ class Study(Settings):
     seed: int = Field(default=1, ge=0, lt=2**32)
     """Seed of the sampler."""
     dev_sentences: int = Field(default=1000, ge=1, le=MAX_STEPS)
-    """Dev sentences that a finished trial is scored on, by beam search."""
+    """Dev sentences that a finished trial translates by beam search; other tasks predict for all of dev."""
     storage: str = ""
     """Optuna storage URL; unset: study.db in the study folder."""
     only: tuple[str, ...] = ()
@@ -111,9 +111,29 @@ class Study(Settings):
         return self
 
     @property
+    def task(self) -> Task:
+        """What all trials are trained for."""
+        return task_of(self.base)
+
+    @property
+    def metric_key(self) -> str:
+        """The name of the metric among the scores of a run."""
+        return self.metric or next(iter(self.task.metrics))
+
+    @property
+    def ranking_metric(self) -> TaskMetric:
+        """The metric that trials are ranked by."""
+        return self.task.metrics[self.metric_key]
+
+    def find_metric(self, scores: Container[str]) -> str:
+        """The metric among the scores of a run, or what stands in for it where its data has none such."""
+        keys = (self.metric_key, *self.ranking_metric.substitutes)
+        return next((key for key in keys if key in scores), self.metric_key)
+
+    @property
     def maximize(self) -> bool:
         """Whether a higher value of the metric is better."""
-        return HIGHER_IS_BETTER[self.metric]
+        return self.ranking_metric.higher_is_better
 
     @property
     def direction(self) -> Literal["maximize", "minimize"]:
@@ -170,8 +190,9 @@ class Study(Settings):
     def trial_base_config(self) -> Config:
         """The base settings with the budget of a trial and the metric that selects its best checkpoint."""
         values: dict[str, Any] = {f"train.{name}": limit for name, limit in self.each.limits().items()}
-        if "train.metric" not in settings.explicit_settings(self.base) and self.metric in ("bleu", "chrf"):
-            values["train.metric"] = "bleu"
+        checkpoint_metric = self.ranking_metric.checkpoint_metric
+        if "train.metric" not in settings.explicit_settings(self.base) and checkpoint_metric != "loss":
+            values["train.metric"] = checkpoint_metric
         return settings.with_values(self.base, values)
 
     def build_config(self, params: Mapping[str, ParamValue], seed_index: int = 0) -> Config:
@@ -191,9 +212,9 @@ def _flatten_space(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]
     return flat
 
 
-def load(path: Path) -> Study:
-    """Read a study from a TOML file."""
-    return build({"name": path.stem} | settings.read_toml(path, "docs/howto/tune.md"), f"{path}: ")
+def load(path: Path, values: Mapping[str, Any] | None = None) -> Study:
+    """Read a study from a TOML file, with other values of base settings."""
+    return build({"name": path.stem} | settings.read_toml(path, "docs/howto/tune.md"), f"{path}: ", values)
 
 
 def loads(text: str, error_prefix: str) -> Study:
@@ -210,12 +231,14 @@ def dump(study: Study) -> str:
     return tomli_w.dumps({**{k: v for k, v in table.items() if v not in ((), [], {}, "")}, "base": base})
 
 
-def build(table: Mapping[str, Any], error_prefix: str = "") -> Study:
-    """A validated study from plain values."""
+def build(table: Mapping[str, Any], error_prefix: str = "", values: Mapping[str, Any] | None = None) -> Study:
+    """A validated study from plain values; `values` are other ones of base settings, by dotted name."""
     try:
         study = Study.model_validate(table)
     except ValidationError as error:
         raise ConfigError(error_prefix + "; ".join(dict.fromkeys(map(_format_error, error.errors())))) from None
+    base = complete_task(settings.with_values(study.base, values) if values else study.base)
+    study = study.model_copy(update={"base": base})
     validate_study(study, error_prefix)
     return study
 
@@ -224,12 +247,13 @@ def override(study: Study, values: Mapping[str, Any], **fields: Any) -> Study:
     """The study with other values of base settings, by dotted name, and other fields; None leaves a field as it is."""
     table = study.model_dump(mode="json", exclude_none=True, exclude={"base"})
     table |= {name: value for name, value in fields.items() if value is not None}
-    return build(table | {"base": settings.with_values(study.base, values)})
+    return build(table | {"base": study.base}, values=values)
 
 
 def validate_study(study: Study, error_prefix: str = "") -> None:
     """Check every value that can be checked before training."""
     try:
+        _require_metric(study)
         for condition in study.conditions:
             Condition.parse(condition)
         for name, distribution in study.search_space().distributions.items():
@@ -254,20 +278,30 @@ def _validate_value(study: Study, name: str, value: ParamValue) -> None:
     if name.startswith(("model.heads", "model.dim")):  # valid or invalid only in combination
         table["model"] = {"dim": value, "heads": 1} if name == "model.dim" else {"dim": value, "heads": value}
     settings.build(table, f"space: {name}={value}: " if study.sampler != "sets" else "sets: ")
-    if name in FIXED_SETTINGS:
+    if name in (*FIXED_SETTINGS, *study.task.data_settings):
         raise ConfigError(
             f"space: {name} cannot vary: all trials use the same data, and seeds are varied by the entry `seeds`"
         )
 
 
+def _require_metric(study: Study) -> None:
+    metrics = study.task.metrics
+    if study.metric_key not in metrics:
+        raise ConfigError(f"metric={study.metric!r}: no such metric; available: {', '.join(metrics)}")
+
+
 def _require_comparable(study: Study) -> None:
-    """Loss and accuracy are per token, and the tokens of a smaller vocabulary are easier to predict."""
-    varying_names = [name for name in TOKENIZATION_SETTINGS if _varies(study, name)]
-    if varying_names and study.metric in ("loss", "accuracy"):
-        raise ConfigError(
-            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: tokens differ between trials, so "
-            f"their {study.metric} cannot be compared; use bleu or chrf"
-        )
+    """Refuse a metric whose targets would differ: the tokens of a smaller vocabulary are easier to predict."""
+    metrics = study.task.metrics
+    varying_names = [name for name in study.ranking_metric.bound_to if _varies(study, name)]
+    if not varying_names:
+        return
+    others = [key for key, metric in metrics.items() if not {*metric.bound_to} & {*varying_names}]
+    advice = f"use {' or '.join(others)}" if others else "no metric can rank them: leave it out"
+    raise ConfigError(
+        f"metric = {study.metric_key!r}, but {' and '.join(varying_names)} varies: {study.task.unit}s differ between "
+        f"trials, so their {study.metric_key} cannot be compared; {advice}"
+    )
 
 
 def _varies(study: Study, name: str) -> bool:
@@ -309,8 +343,6 @@ def _format_error(error: Any) -> str:
         return settings.format_error(error | {"loc": location[1:]})
     if error["type"] == "extra_forbidden":
         return f"unknown entry '{'.'.join(location)}'; a study has: {', '.join(Study.model_fields)}"
-    if error["type"] == "literal_error" and location == ["metric"]:
-        return f"metric={error['input']!r}: no such metric; available: {', '.join(HIGHER_IS_BETTER)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     return f"{'.'.join(location)}={settings.format_input(error['input'])}: {error['msg'][0].lower()}{error['msg'][1:]}"

@@ -44,6 +44,7 @@ from regard.tuning.results import (
     TrialProgress,
     TrialResult,
     collect_results,
+    name_metric,
     trials_by_number,
 )
 from regard.tuning.space import Params, ParamsKey, params_key
@@ -105,7 +106,10 @@ def _run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
     last_number = worker.study.num_trials()
     worker.claims.add_trials(last_number)
     worker.optuna_study.pruner = build_pruner(worker.study)
-    yield StudyStarted(worker.study.name, worker.study.metric, worker.results())
+    results = worker.results()
+    yield StudyStarted(
+        worker.study.name, name_metric(worker.study, results), name_validation_score(worker.study), results
+    )
     while _retry(lambda: worker.claims.has_unfinished(last_number)):
         number = _retry(lambda: worker.claims.claim(last_number))
         if number is not None:
@@ -299,7 +303,7 @@ class TrialRunner:
 
     def _report_validation(self, validation: Validation) -> None:
         """Report a validation to the pruner, and ask whether to prune."""
-        value = get_metric(validation, self.worker.study.metric)
+        value = self.worker.study.ranking_metric.of_validation(validation)
         if value is None or self.pruner_step in self.trial.storage.get_trial(self.trial._trial_id).intermediate_values:
             return
         self.trial.report(value, self.pruner_step)
@@ -325,7 +329,7 @@ class TrialRunner:
             "seed_summaries": [summary.as_dict() for summary in self.seed_summaries],
         }
         self.trial.set_user_attr(OUTCOME_ATTR, outcome)
-        metric = self.worker.study.metric
+        metric = self.worker.study.find_metric(self.seed_summaries[0].scores if self.seed_summaries else ())
         values = [value for summary in self.seed_summaries if (value := summary.value(metric)) is not None]
         if self.state == "complete" and values:
             self.worker.optuna_study.tell(self.trial, sum(values) / len(values), skip_if_finished=True)
@@ -334,8 +338,7 @@ class TrialRunner:
             self.worker.optuna_study.tell(self.trial, state=state, skip_if_finished=True)
 
 
-def get_metric(validation: Validation, metric: str) -> float | None:
-    """The metric of a validation; chrF is not computed there, and BLEU stands in for it."""
-    if metric in ("loss", "accuracy"):
-        return validation.loss if metric == "loss" else 100 * validation.accuracy
-    return validation.score.value if validation.score else None
+def name_validation_score(study: Study) -> str:
+    """The score of predictions in validations: that of the study, or of its task; empty if there is none."""
+    metrics = (study.ranking_metric, study.task.metrics[study.task.main_score])
+    return next((metric.validated_name for metric in metrics if metric.validated_as == "score"), "")

@@ -18,11 +18,12 @@ from regard.tuning.measure import RunSummary
 from regard.tuning.results import TrialProgress, TrialResult
 
 POINT = {"model.layers": 2, "model.dropout": 0.25}
-MEASURED = RunSummary(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"value": 17.5}})
+MEASURED = RunSummary(1000, 77, 1.0, 2.0, 3.0, 3.21, scores={"bleu": {"name": "BLEU", "value": 17.5}})
 HAPPENED = [
     StudyStarted(
         "mine",
-        "bleu",
+        "BLEU",
+        "BLEU",
         (TrialResult(1, "set 1", "waiting", POINT), TrialResult(2, "set 2", "waiting", {"model.layers": 4})),
     ),
     TrialStarted(1, "set 1", POINT, False),
@@ -69,7 +70,7 @@ def test_a_terminal_has_a_table_with_everything_in_it():
 def test_settings_can_be_read_in_a_narrow_terminal():
     display, sink = make_display(True, width=80)
     many = POINT | {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
-    display.handle(StudyStarted("mine", "bleu", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
+    display.handle(StudyStarted("mine", "BLEU", "BLEU", (TrialResult(1, "quarter 4 as taught", "waiting", many),)))
     display.console.print(display._table(5))
     assert "encoder_layers=128" in "".join(sink.getvalue().split()) and "…" not in sink.getvalue()
 

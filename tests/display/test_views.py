@@ -322,7 +322,7 @@ def test_the_table_of_a_study_fits(width: int):
     params = {f"model.{name}": 128 for name in ("dim", "heads", "ffn", "encoder_layers")}
     reason = "training would take about 900.0 GB, and 21.0 GB are free: lower model.dim"
     trials = tuple(TrialResult(n, f"quarter {n} as taught", "failed", params, reason=reason) for n in range(3))
-    display.handle(StudyStarted("mine", "bleu", trials))
+    display.handle(StudyStarted("mine", "BLEU", "BLEU", trials))
     display.handle(StudyFinished(trials))
     require_fit([line.rstrip() for line in sink.getvalue().split("\n")], width)
     assert "encoder_layers=128" in sink.getvalue() and "quarter" in sink.getvalue()

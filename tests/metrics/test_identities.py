@@ -28,6 +28,7 @@ from regard.metrics.intervals import (
     ratio_score,
     widen_for_sample_size,
 )
+from regard.metrics.labels.statistics import CountedScore, TableCounts
 from regard.metrics.paired import bleu_difference
 from regard.metrics.rouge import lcs_length
 from regard.metrics.score import Score
@@ -178,6 +179,15 @@ def linear_statistics(values: np.ndarray) -> np.ndarray:
     return np.stack([values, np.full(len(values), 100.0)], axis=1)
 
 
+def counted(systems: Sequence[np.ndarray]) -> list[CountedScore]:
+    """The scores of systems by TER."""
+    measure = functools.partial(score_sums, TER())
+    return [
+        CountedScore("TER", TableCounts(rows, rows[:, 1]), measure, [""] * len(rows), [""] * len(rows), "sentences")
+        for rows in systems
+    ]
+
+
 @pytest.mark.parametrize("n", [11, 23, 53])
 def test_of_a_mean_both_bootstraps_have_students_p_value(n: int):
     rng = np.random.default_rng(n)
@@ -189,7 +199,7 @@ def test_of_a_mean_both_bootstraps_have_students_p_value(n: int):
         gap = stats.t.ppf(1 - target / 2, n - 1) * 10 / math.sqrt(n)
         pair = linear_statistics(first), linear_statistics(first + noise + gap)
         assert PAIRED_TESTS["bs"].p_values(TER(), *pair, draws).p == pytest.approx(target, abs=0.025)
-        alone, corrected = compare_with_selected(TER(), pair, 0)
+        alone, corrected = compare_with_selected(counted(pair), 0)
         assert alone[0] == corrected[0] == 1
         assert alone[1] == corrected[1] == pytest.approx(target, abs=0.025)
 
@@ -207,15 +217,15 @@ def test_a_selected_system_is_compared_with_all_in_any_order():
     shifts = (0.0, 0.1, 4.0, 1.5)
     systems = [linear_statistics(base + shift + rng.normal(0, 8, 101)) for shift in shifts]
     systems.append(systems[0].copy())
-    alone, corrected = compare_with_selected(TER(), systems, 0)
+    alone, corrected = compare_with_selected(counted(systems), 0)
     assert (corrected >= alone).all() and alone[0] == alone[4] == corrected[4] == 1
     assert corrected[2] > alone[2] and alone[2] < 0.05
     order = [2, 4, 0, 1, 3]
-    permuted = compare_with_selected(TER(), [systems[i] for i in order], order.index(0))
+    permuted = compare_with_selected(counted([systems[i] for i in order]), order.index(0))
     assert permuted[0] == pytest.approx(alone[order]) and permuted[1] == pytest.approx(corrected[order])
-    copies = compare_with_selected(TER(), [systems[0], systems[0].copy(), systems[0].copy()], 1)
+    copies = compare_with_selected(counted([systems[0], systems[0].copy(), systems[0].copy()]), 1)
     assert copies[0].tolist() == copies[1].tolist() == [1, 1, 1]
-    few = compare_with_selected(TER(), [systems[0], systems[2]], 0)
+    few = compare_with_selected(counted([systems[0], systems[2]]), 0)
     assert few[0][1] == pytest.approx(alone[2]) and few[1][1] <= corrected[2]
 
 
@@ -227,7 +237,7 @@ def test_the_correction_is_tukeys_for_equal_spreads():
     noise = np.linalg.qr((noise - noise.mean(axis=1, keepdims=True)).T)[0].T * math.sqrt(n)
     gap = 0.18  # of means whose standard error is 1 / √n each
     rows = [linear_statistics(50 + noise[k] + (gap if k == 1 else 0)) for k in range(systems)]
-    _, corrected = compare_with_selected(TER(), rows, 0)
+    _, corrected = compare_with_selected(counted(rows), 0)
     expected = stats.studentized_range.sf(gap * math.sqrt(n), systems, np.inf)
     assert corrected[1] == pytest.approx(expected, abs=0.02) and 0.02 < expected < 0.1
 
@@ -267,7 +277,7 @@ def test_a_difference_is_as_significant_from_either_side(selected: int):
     base = rng.normal(50, 5, 53)
     systems = [linear_statistics(base + shift + rng.normal(0, 4, 53)) for shift in (0.0, 1.0, 2.0)]
     for other in range(3):
-        mine, theirs = compare_with_selected(TER(), systems, selected), compare_with_selected(TER(), systems, other)
+        mine, theirs = (compare_with_selected(counted(systems), number) for number in (selected, other))
         for one, two in zip(mine, theirs, strict=True):
             assert one[other] == two[selected] and one[selected] == 1
             assert other == selected or 0 < one[other] < 1

@@ -115,7 +115,7 @@ def test_a_third_of_the_expected_speed_is_not_slow_yet():
 
 
 def test_alarms_speak_the_words_of_the_task():
-    words = AlarmWords("a guesser", "it ignores its color: with other colors", "every color is right")
+    words = AlarmWords("a guesser", "ignores its color: with other colors", "every color is right", "it")
     for loss, expected in ((7.0, "of a guesser."), (3.0, "it ignores its color: with other colors the dev loss")):
         monitor = TrainingMonitor(unigram_loss=6.0, warmup=1, words=words)
         late = Validation(step=900, loss=loss, accuracy=0.5, score=None, seconds=1.0, shuffled_input_loss=loss)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
 
 from regard.metrics.corpus_sums import bleu_of_sums
-from regard.tuning.analysis.evidence import StudyAnalysis, compare_seeds, compare_statistics
+from regard.metrics.labels.statistics import CountedScore, TableCounts
+from regard.tuning.analysis.evidence import StudyAnalysis, compare_counted, compare_seeds
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.measure import RunSummary
 from regard.tuning.results import TrialResult, rank_trials
@@ -50,8 +50,21 @@ def study_of_statistics(trials: Sequence[Params], statistics: FloatArray) -> Stu
     scores = bleu_of_sums(statistics.sum(axis=1))
     results = [make_result(n, params, (float(scores[n]),)) for n, params in enumerate(trials)]
     ranked = rank_trials(study, results)
-    tests = compare_statistics({r.number: statistics[r.number] for r in ranked}, BLEU(force=True))
+    tests = compare_counted({r.number: count_bleu(statistics[r.number]) for r in ranked}, study)
     return StudyAnalysis(study, results, tests=tests)
+
+
+def count_bleu(statistics: FloatArray) -> CountedScore:
+    """BLEU from the statistics (sentences, 10) of a trial, no two of whose translations are the same."""
+    sentences = [str(n) for n in range(len(statistics))]
+    return CountedScore(
+        "BLEU",
+        TableCounts(statistics, statistics[:, 1]),
+        bleu_of_sums,
+        sentences,
+        [object() for _ in sentences],
+        "sentences",
+    )
 
 
 def study_of_seeds(trials: Sequence[Params], scores: FloatArray) -> StudyAnalysis:

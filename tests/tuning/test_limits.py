@@ -13,7 +13,7 @@ from regard.tuning.folder import StudyFolder
 from regard.tuning.open_study import StudyOptions, create_study, join_study, load_study, require_files
 from regard.tuning.propose import _sample_new, propose_params
 from regard.tuning.space import MAX_CHOICES, MAX_CONDITIONS, params_key
-from regard.tuning.study import MAX_TRIALS, METRIC_NAMES, Study, TrialBudget
+from regard.tuning.study import MAX_TRIALS, Study, TrialBudget
 from tests.tuning.synthetic import FOUR, study_of
 
 ONE = {"a": {"model.layers": 1}}
@@ -48,9 +48,14 @@ def test_budgets_are_bounded_on_both_sides(field: str, low: float, high: float):
 def test_defaults_of_a_study():
     study = study_of(sets=ONE)
     assert (study.seeds, study.seed, study.dev_sentences, study.trials) == (1, 1, 1000, None)
-    assert (study.sampler, study.pruner, study.metric, study.storage) == ("sets", "none", "loss", "")
+    assert (study.sampler, study.pruner, study.metric_key, study.storage) == ("sets", "none", "loss", "")
     assert studies.DEFAULT_TRIALS == 16 and TrialBudget().limits() == {}
-    assert [study_of(sets=ONE, metric=name).maximize for name in METRIC_NAMES] == [False, True, True, True]
+    assert [study_of(sets=ONE, metric=name).maximize for name in ("loss", "bleu", "chrf", "accuracy")] == [
+        False,
+        True,
+        True,
+        True,
+    ]
     assert study.direction == "minimize" and study_of(sets=ONE, metric="bleu").direction == "maximize"
 
 

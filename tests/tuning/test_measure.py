@@ -18,8 +18,7 @@ from regard.run import BestWeights, Run, write_text
 from regard.training.log import Log
 from regard.training.loop import Step
 from regard.training.validate import Validation
-from regard.tuning import compare
-from regard.tuning.compare import summarize_training
+from regard.tuning import measure
 from regard.tuning.measure import (
     COLLAPSED,
     SCORED_METRICS,
@@ -30,7 +29,10 @@ from regard.tuning.measure import (
     find_best_validation,
     summarize_log,
     summarize_run,
+    summarize_training,
 )
+
+TRANSLATE = get_task("translate")
 
 
 def bleu(value: float) -> Score:
@@ -71,7 +73,7 @@ def test_a_run_that_was_stopped_is_summed_up_from_its_log(tmp_path: Path):
     assert (summary.parameters, summary.steps, summary.epochs) == (11, 11, 2.2)
     assert summary.minutes == (22 + 60) / 60 and summary.tokens_per_second == 3.5
     assert summary.loss == 4.0 and summary.shuffled_input_loss == 4.75 and summary.unigram_loss is None
-    assert summary.scores == {"accuracy": {"value": 75.0}, "bleu": bleu(17.0).as_dict()}
+    assert summary.scores == {"accuracy": {"value": 75.0}, "bleu": {"name": "BLEU", **bleu(17.0).as_dict()}}
     assert summary.value("accuracy") == 75.0 and summary.pads_counted is None and summary.collapse_reason == ""
     assert summary.decoding_seconds == 0.25  # a validation that did not decode has no time
     assert RunSummary(**summary.as_dict()) == summary
@@ -81,7 +83,11 @@ def test_scores_of_an_evaluation_are_preferred_to_those_of_a_validation(tmp_path
     pads = PadInclusiveScores(81.0, 1.5, 13, 37.0)
     evaluation = Evaluation({"bleu": bleu(20.0)}, [], Baselines(bleu(1.0), bleu(1.0), 1.0), loss=2.5, pads_counted=pads)
     summary = summarize_run(trained(tmp_path), evaluation, 9.0)
-    assert summary.loss == 2.5 and summary.unigram_loss == 9.0 and summary.scores == {"bleu": bleu(20.0).as_dict()}
+    assert (
+        summary.loss == 2.5
+        and summary.unigram_loss == 9.0
+        and summary.scores == {"bleu": {"name": "BLEU", **bleu(20.0).as_dict()}}
+    )
     assert summary.pads_counted == vars(pads) and summary.parameters == 24  # without best weights, the last ones
     assert summary.shuffled_input_loss == 4.5  # and the validation with the lowest loss
 
@@ -126,7 +132,7 @@ def test_a_run_is_held_against_its_unigrams_where_its_data_are_kept(has_data: bo
     task = type(get_task("translate"))
     monkeypatch.setattr(task, "open_data", lambda self, run, config: (run, config))
     monkeypatch.setattr(task, "baseline_loss", lambda self, config, data: 2.5 if data == (run, config) else None)
-    monkeypatch.setattr(compare, "summarize_run", lambda *given: given)
+    monkeypatch.setattr(measure, "summarize_run", lambda *given: given)
     assert summarize_training(run, evaluation) == (run, evaluation, 2.5 if has_data else None)
 
 
@@ -158,15 +164,18 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float = 0.9) -> V
 
 
 def test_reasons_of_a_collapse_have_their_bounds():
-    assert diagnose_collapse(None, 5.0, None) == "" and diagnose_collapse(check(9.0), None, None) == ""
-    assert "ignores its source" in diagnose_collapse(check(5.0, shuffled=5.09), 9.0, None)
-    assert diagnose_collapse(check(5.0, shuffled=5.11), 9.0, None) == ""
-    assert diagnose_collapse(check(4.0, shuffled=None), 9.0, None) == ""
-    both = diagnose_collapse(check(9.0, shuffled=9.0), 5.0, None)
+    assert (
+        diagnose_collapse(TRANSLATE, None, 5.0, None) == ""
+        and diagnose_collapse(TRANSLATE, check(9.0), None, None) == ""
+    )
+    assert "ignores its source" in diagnose_collapse(TRANSLATE, check(5.0, shuffled=5.09), 9.0, None)
+    assert diagnose_collapse(TRANSLATE, check(5.0, shuffled=5.11), 9.0, None) == ""
+    assert diagnose_collapse(TRANSLATE, check(4.0, shuffled=None), 9.0, None) == ""
+    both = diagnose_collapse(TRANSLATE, check(9.0, shuffled=9.0), 5.0, None)
     assert both.startswith("its dev loss of 9.00 is no better than the 5.00") and "; it ignores its source" in both
     chance = Evaluation({"bleu": bleu(1.0)}, [], Baselines(bleu(5.0), bleu(5.0), 1.0))
-    assert "shuffled translations" in diagnose_collapse(check(4.0), 9.0, chance)
-    assert "shuffled translations" not in diagnose_collapse(check(9.5), 9.0, chance)  # one reason is enough
-    assert "shuffled translations" in diagnose_collapse(check(9.5), None, chance)
+    assert "shuffled translations" in diagnose_collapse(TRANSLATE, check(4.0), 9.0, chance)
+    assert "shuffled translations" not in diagnose_collapse(TRANSLATE, check(9.5), 9.0, chance)  # one reason is enough
+    assert "shuffled translations" in diagnose_collapse(TRANSLATE, check(9.5), None, chance)
     other = Evaluation({"chrf": bleu(1.0)}, [], Baselines(bleu(5.0), bleu(5.0), 1.0))
-    assert diagnose_collapse(check(4.0), 9.0, other) == ""
+    assert diagnose_collapse(TRANSLATE, check(4.0), 9.0, other) == ""

@@ -11,7 +11,7 @@ from regard.jobs.evaluate import write_scores
 from regard.run import Run
 from regard.tuning import open_study
 from regard.tuning import study as studies
-from regard.tuning.analysis.evidence import analyze_study, compare_dev_sentences
+from regard.tuning.analysis.evidence import analyze_study, compare_dev_examples
 from regard.tuning.open_study import MAX_DEFAULT_GRID, StudyOptions, _build_study, _num_combinations
 from regard.tuning.pages.study import StudyPage
 from regard.tuning.results import rank_trials
@@ -86,7 +86,7 @@ def test_a_study_is_resumed_unchanged(tmp_path: Path):
 def test_sentences_that_differ_are_counted_and_test_scores_have_a_caption(tmp_path: Path):
     worker = make(study_of(sets=FOUR, metric="bleu"), tmp_path / "s")
     ranking = rank_trials(worker.study, worker.results())
-    tests = compare_dev_sentences(ranking)
+    tests = compare_dev_examples(worker.study, ranking)
     best = [line.split("\t")[2] for line in Run(ranking[0].folders[0]).sentence_scores("dev").read_text().splitlines()]
     for one in ranking[1:]:
         lines = Run(one.folders[0]).sentence_scores("dev").read_text().splitlines()

@@ -14,6 +14,7 @@ import optuna
 
 from regard.data.batch import DataPosition
 from regard.errors import RunError
+from regard.jobs.tasks.translation import sentence_charts
 from regard.jobs.train.events import Note, TrainingProgress, ValidationFinished
 from regard.metrics import PairedTestResult, Score
 from regard.run import Run, write_text
@@ -21,16 +22,17 @@ from regard.training.loop import Step
 from regard.training.validate import Validation
 from regard.tuning import claims, open_study, propose, results, space, storage, worker
 from regard.tuning.analysis import curves, effects, evidence, findings, recommend
-from regard.tuning.analysis.evidence import StudyAnalysis, compare_dev_sentences, compare_seeds
+from regard.tuning.analysis.evidence import StudyAnalysis, compare_dev_examples, compare_seeds
 from regard.tuning.analysis.findings import describe_correction, describe_significance, qualify_importances
 from regard.tuning.claims import TrialClaims, is_dead, is_paused, new_owner
 from regard.tuning.events import StudyStarted, TrialEvent, TrialInterrupted, TrialStarted
-from regard.tuning.pages import comparison, label_comparison, sentence_charts, study
+from regard.tuning.pages import comparison, study, task_comparison
 from regard.tuning.results import TrialProgress, TrialResult, rank_trials
 from tests.tuning.pages.test_study import analysis_of, result
 from tests.tuning.synthetic import FOUR, make, make_summary, study_of
 
 ONE = {"a": {"model.layers": 1}}
+STUDY = study_of(sets=ONE, metric="bleu")
 
 
 def test_limits_that_users_are_told_of():
@@ -48,8 +50,8 @@ def test_limits_that_users_are_told_of():
     assert (evidence.MAX_TESTED_TRIALS, evidence.MIN_TRIALS_FOR_FANOVA, effects.MAX_DISCRETE_VALUES) == (16, 4, 6)
     assert (findings.MIN_TRIALS_FOR_IMPORTANCE, findings.MAX_LISTED_TRIALS) == (10, 8)
     assert (curves.MIN_LOSS_RISE, recommend.CLEAR_COST_RATIO) == (0.02, 0.9)
-    assert (study.MAX_NAMED_CURVES, study.MAX_SENTENCE_TRIALS, comparison.MAX_SHOWN_DIFFERENCES) == (6, 6, 5)
-    assert (label_comparison.MAX_CONFUSION_CLASSES, label_comparison.MAX_SHOWN_ERRORS) == (30, 20)
+    assert (study.MAX_NAMED_CURVES, study.MAX_EXAMPLE_TRIALS, comparison.MAX_SHOWN_DIFFERENCES) == (6, 6, 5)
+    assert (task_comparison.MAX_CONFUSION_CLASSES, task_comparison.MAX_SHOWN_ERRORS) == (30, 20)
     lengths = sentence_charts.LENGTH_BUCKETS
     assert sentence_charts.MIN_BUCKET_SENTENCES == 5 and [low for low, _ in lengths] == [1, 6, 11, 16, 21, 31]
     assert all(high + 1 == low for (_, high), (low, _) in itertools.pairwise(lengths)), "every length has a bucket"
@@ -68,8 +70,9 @@ def test_pruners_compare_shares_of_the_budget():
 def test_the_metric_of_a_validation():
     bleu = Score("BLEU", 7.0, 6.0, 8.0, "s")
     validation = Validation(3, 2.5, 0.25, bleu, 1.0)
-    assert [worker.get_metric(validation, name) for name in ("loss", "accuracy", "bleu", "chrf")] == [2.5, 25, 7, 7]
-    assert worker.get_metric(replace(validation, score=None), "chrf") is None
+    metrics = [study_of(sets=ONE, metric=name).ranking_metric for name in ("loss", "accuracy", "bleu", "chrf")]
+    assert [metric.of_validation(validation) for metric in metrics] == [2.5, 25, 7, 7]
+    assert metrics[-1].of_validation(replace(validation, score=None)) is None
 
 
 def test_progress_follows_events():
@@ -227,25 +230,25 @@ def finished(tmp_path_factory):
 
 def test_trials_are_compared_where_they_translated_the_same_sentences(finished, tmp_path: Path):
     _, ranking = finished
-    tests = compare_dev_sentences(ranking)
+    tests = compare_dev_examples(STUDY, ranking)
     assert list(tests) == [one.number for one in ranking[1:]]
     scores = {one.number: tests[one.number].score for one in ranking[1:]}
     assert all(test.difference < 0 and test.metric == "BLEU" for test in tests.values())
     best = {round(scores[number] - test.difference, 9) for number, test in tests.items()}
     assert len(best) == 1 and max(scores.values()) < best.pop()
-    assert compare_dev_sentences([]) == {} and compare_dev_sentences(ranking[:1]) == {}
+    assert compare_dev_examples(STUDY, []) == {} and compare_dev_examples(STUDY, ranking[:1]) == {}
     unknown = replace(ranking[0], folders=())
-    assert compare_dev_sentences([unknown, *ranking[1:]]) == {}
-    assert list(compare_dev_sentences([ranking[0], replace(ranking[1], folders=()), *ranking[2:]])) == [
+    assert compare_dev_examples(STUDY, [unknown, *ranking[1:]]) == {}
+    assert list(compare_dev_examples(STUDY, [ranking[0], replace(ranking[1], folders=()), *ranking[2:]])) == [
         one.number for one in ranking[2:]
     ]
     other = Run(tmp_path)
     lines = ranking[1].first_run.sentence_scores("dev").read_text().splitlines()
     write_text(other.sentence_scores("dev"), "\n".join([*lines[:-1]]) + "\n")
-    assert ranking[1].number not in compare_dev_sentences(
-        [ranking[0], replace(ranking[1], folders=(tmp_path,)), ranking[2]]
+    assert ranking[1].number not in compare_dev_examples(
+        STUDY, [ranking[0], replace(ranking[1], folders=(tmp_path,)), ranking[2]]
     )
-    assert compare_dev_sentences([ranking[0], replace(ranking[1], folders=(tmp_path,))]) == {}
+    assert compare_dev_examples(STUDY, [ranking[0], replace(ranking[1], folders=(tmp_path,))]) == {}
 
 
 def test_seeds_are_compared_with_those_of_the_best():
@@ -271,8 +274,13 @@ def test_the_ranking_counts_as_one_test_among_the_settings():
     assert evidence.correct_claims({}, {}).num_tests == 0
 
 
-def test_the_tested_metric_is_that_of_seeds_or_bleu():
-    assert StudyAnalysis(study_of(sets=ONE), []).tested_metric == "BLEU"
+def test_the_tested_metric_is_that_of_the_tests(finished):
+    """A study that is ranked by its loss is tested by BLEU: the loss of single sentences is not stored."""
+    _, ranking = finished
+    for metric, tested in (("loss", "BLEU"), ("bleu", "BLEU"), ("chrf", "chrF2"), ("accuracy", "BLEU")):
+        study = study_of(sets=ONE, metric=metric)
+        tests = compare_dev_examples(study, ranking)
+        assert StudyAnalysis(study, ranking, tests=tests).tested_metric == tested
     assert StudyAnalysis(study_of(sets=ONE, seeds=2), []).tested_metric == "loss"
 
 

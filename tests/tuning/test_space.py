@@ -246,7 +246,7 @@ def test_losses_of_different_pieces_are_not_compared(metric: str, varies: dict):
 
 def test_losses_of_the_same_pieces_are_compared():
     alike = {"a": {"data.vocab_size": 500}, "b": {"data.vocab_size": 500}}
-    assert study_of(sets=alike).metric == study_of(sets=SMALLER, only=["a"]).metric == "loss"
+    assert study_of(sets=alike).metric_key == study_of(sets=SMALLER, only=["a"]).metric_key == "loss"
     base = {"data": {"train": ["a.en"], "vocab_size": 500}}
     assert study_of(sets=SMALLER, base=base).metric == "loss"
     assert study_of(sampler="grid", space={"data.vocab_size": [500], "model.layers": [1, 2]}).metric == "loss"

@@ -12,11 +12,11 @@ from regard.tuning.pages.comparison import (
     LENGTH_RATIO,
     VERBS,
     describe_correction,
-    describe_settings,
     describe_tests,
     describe_verdict,
     pair_tests,
 )
+from regard.tuning.pages.run_parts import describe_settings
 
 COST_COLUMNS = (
     Column("parameters", right=True, below=True),
@@ -37,7 +37,7 @@ def format_comparison(comparison: Comparison, width: int, verbose: bool = False)
     lines = wrap(_describe_answer(comparison), width)
     lines += ["", *format_table(columns, [_make_row(system) for system in comparison.systems], width), ""]
     lines += wrap_all(_describe_systems(comparison), width, "", "  ")
-    lines += wrap(describe_settings(comparison), width, "", "  ")
+    lines += wrap(describe_settings(comparison.systems), width, "", "  ")
     if correction := describe_correction(comparison):
         lines += wrap(correction, width, "", "  ")
     if tokenization := comparison.baseline.evaluation.tokenization.describe():

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard import config as settings
 from regard.config import Config
 from regard.errors import ConfigError
 from regard.formats.files import format_suffix
@@ -32,6 +33,8 @@ def task_of(config: Config) -> Task:
     return get_task(config.task)
 
 
+COLUMN_SETTINGS = {"classify.text": "--text", "classify.text_pair": "--text-pair", "classify.label": "--label"}
+"""The settings of columns, and the options that set them."""
 TASKS_OF_FILES = {"labels": "classify", "tags": "tag"}
 """What is trained on files of labeled text, where no task is named."""
 UNNAMED_SUFFIXES = (".csv", ".conll")
@@ -48,3 +51,18 @@ def guess_task(files: Sequence[str]) -> str | None:
         if suffix in UNNAMED_SUFFIXES and path.is_file() and find_reader(suffix) is None:
             raise ConfigError(f"{path}: does not say what to train for; name it with --task: {', '.join(MODULES)}")
     return None
+
+
+def complete_task(config: Config) -> Config:
+    """The config with the task that its columns or files are for, where it names none.
+
+    Columns that its task does not read are refused: they would be ignored silently.
+    """
+    columns = sorted(name for name in settings.explicit_settings(config) if name in COLUMN_SETTINGS)
+    section = columns[0].partition(".")[0] if columns else None
+    if "task" not in settings.explicit_settings(config) and (task := section or guess_task(config.data.train)):
+        config = settings.with_values(config, {"task": task})
+    if section and section != config.task:
+        option = COLUMN_SETTINGS[columns[0]]
+        raise ConfigError(f"{option} names a column of labeled text, which --task {config.task} does not read")
+    return config

@@ -1,7 +1,7 @@
 """What the tasks share whose model has one stack and reads one text at a time."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ from regard.hardware import available_memory, pick_device
 from regard.jobs.load import load_tokenizers, load_weights
 from regard.jobs.tasks.opponents import write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
+from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
+from regard.metrics.labels.statistics import CountedScore
 from regard.model.build import build_decoder, build_encoder
 from regard.progress import stage, track
 from regard.run import Run, atomic_write, open_run
@@ -36,6 +38,8 @@ from regard.training.planning.cost import MeanLengths, compute_parameter_counts,
 from regard.training.validate import DevPredictor, Validator
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
 
 SEPARATOR = "\x1e"
@@ -66,6 +70,16 @@ class SingleTextTask(ABC):
     unit: str
     target: str
     main_score: str
+    data_settings: tuple[str, ...]
+
+    @property
+    def prediction_words(self) -> PredictionWords:
+        """Nothing is predicted for dev but probabilities, unless a subclass predicts more."""
+        return PredictionWords()
+
+    @property
+    @abstractmethod
+    def metrics(self) -> Mapping[str, TaskMetric]: ...
 
     @abstractmethod
     def write_texts(self, run: Run, config: Config) -> None: ...
@@ -130,8 +144,9 @@ class SingleTextTask(ABC):
     def alarm_words(self) -> AlarmWords:
         return AlarmWords(
             f"a model that knows only the frequency of each {self.target}",
-            f"the model ignores its {self.example}: with other {self.example}s",
+            f"ignores its {self.example}: with other {self.example}s",
             f"every {self.target} belongs to its {self.example}",
+            "the model",
         )
 
     def require_files(self, config: Config) -> None:
@@ -258,8 +273,25 @@ class SingleTextTask(ABC):
             f"runs of --task {self.name} are scored on the sets that they were trained with, not on files"
         )
 
-    def predict_answers(self, predictor: Any, pairs: Sequence[Pair]) -> list[Any]:
-        raise ConfigError(f"runs of --task {self.name} predict no labels that could be compared")
+    @abstractmethod
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        """Runs and files of predictions on one test set, which is read as by a run with this config."""
+
+    def select_dev(self, data: SingleTextData, max_examples: int) -> list[Pair]:
+        """All: predictions take no search."""
+        return data.dev.pairs()
+
+    def describe_failure(self, evaluation: Any) -> str | None:
+        """Nothing but the loss tells, unless a subclass knows more."""
+        return None
+
+    @abstractmethod
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None: ...
+
+    @abstractmethod
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None": ...
 
     def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
         """Without opponents, unless a subclass fits them."""

@@ -1,6 +1,6 @@
 """What a job is to the rest of the program: how its files are read, learned from, predicted and scored."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -11,8 +11,10 @@ from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.store import Corpus
 from regard.formats import Pair
+from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Score
+from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
 from regard.tasks.loss import LossModule
 from regard.training.alarms import AlarmWords
@@ -21,6 +23,7 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import Validator
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table  # with all that draws, which training does not need
 
 
@@ -75,6 +78,18 @@ class Task(Protocol):
     """What is predicted: token, class, tag."""
     main_score: str
     """The score that a verdict is about."""
+    data_settings: tuple[str, ...]
+    """Settings of the task that decide what its examples are."""
+
+    @property
+    def prediction_words(self) -> PredictionWords:
+        """What the predictions for dev are called."""
+        ...
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        """What the trials of a study can be ranked by; the first is the default."""
+        ...
 
     @property
     def alarm_words(self) -> AlarmWords:
@@ -162,12 +177,24 @@ class Task(Protocol):
         """The examples of files, read by the settings of a run, in the form in which they are stored."""
         ...
 
-    def predict_answers(self, predictor: Any, pairs: Sequence[Pair]) -> list[Any]:
-        """What is predicted for each stored example: its labels, tags, or translation."""
-        ...
-
     def evaluate_new(self, run: Run, predictor: Any, pairs: Sequence[Pair]) -> Any:
         """Evaluate examples that are in no stored set, beside opponents that are fitted on the stored training set."""
+        ...
+
+    def select_dev(self, data: Any, max_examples: int) -> list[Pair]:
+        """The stored dev examples that a trial of a study is scored on: all, or as many where predicting takes long."""
+        ...
+
+    def describe_failure(self, evaluation: Any) -> str | None:
+        """Why a model does not work by its predictions, empty if it does; None where they do not tell."""
+        ...
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        """What each example counts for a score of a set, from what `write_scores` wrote; None where it is not known."""
+        ...
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        """What the examples of a set show of several runs, for a page; None where they show nothing more."""
         ...
 
     def tabulate_mistakes(self, evaluation: Any) -> "Table":

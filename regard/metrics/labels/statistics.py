@@ -4,7 +4,7 @@ Counts of classes are one cell of a confusion matrix for each example, so only t
 matrix of 77 classes has 5,929 cells.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -89,6 +89,37 @@ class TableCounts:
 
     def leave_one_out(self, measure: Measure) -> FloatArray:
         return measure(self.total() - self.table)
+
+
+@dataclass(frozen=True)
+class CountedScore:
+    """A score of a system on a set, as a function of what each of the examples counts: so that two can be paired."""
+
+    name: str
+    counts: ExampleCounts
+    measure: Measure
+    examples: Sequence[str]
+    """What was predicted for; only systems with the same examples can be paired."""
+    answers: Sequence[Hashable]
+    """What was predicted."""
+    units: str
+    """What the examples are: texts, sentences, documents …"""
+
+    @property
+    def value(self) -> float:
+        return float(self.measure(self.counts.total()))
+
+    @property
+    def num_examples(self) -> int:
+        return len(self.examples)
+
+    def resample(self, weights: NDArray[np.generic]) -> FloatArray:
+        """The scores of drawn sets: (draws, n) -> (draws,)."""
+        return score_draws(self.counts, weights, self.measure)
+
+    def count_differing(self, other: "CountedScore") -> int:
+        """The examples with different answers."""
+        return sum(one != two for one, two in zip(self.answers, other.answers, strict=True))
 
 
 def score_draws(counts: ExampleCounts, weights: NDArray[np.generic], measure: Measure) -> FloatArray:

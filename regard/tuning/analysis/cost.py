@@ -2,14 +2,22 @@
 
 from collections.abc import Sequence
 
+from regard.jobs.tasks.task_metric import PredictionWords
 from regard.report import Chart, Table, Value, pareto_chart
 from regard.tuning.measure import RunSummary
 
-COST_TITLES = {
-    "parameters": ("Size against quality", "parameters"),
-    "minutes": ("Training time against quality", "minutes"),
-    "decoding": ("Translation time against quality", "milliseconds per sentence, greedy decoding"),
-}
+
+def title_costs(words: PredictionWords) -> dict[str, tuple[str, str]]:
+    """The title of the chart of each cost, and of its axis."""
+    time = f"milliseconds per {words.input}"
+    return {
+        "parameters": ("Size against quality", "parameters"),
+        "minutes": ("Training time against quality", "minutes"),
+        "decoding": (
+            f"{words.noun.capitalize()} time against quality",
+            f"{time}, {words.note}" if words.note else time,
+        ),
+    }
 
 
 def collect_costs(summary: RunSummary) -> dict[str, Value]:
@@ -18,14 +26,16 @@ def collect_costs(summary: RunSummary) -> dict[str, Value]:
     return {"parameters": summary.parameters, "minutes": summary.minutes, "decoding": decoding}
 
 
-def draw_cost_charts(rows: Sequence[dict[str, Value]], score: str, y_title: str, higher_is_better: bool) -> list[Chart]:
-    """One chart for each cost that two or more rows have; every row has a name, a score and its costs."""
+def draw_cost_charts(
+    rows: Sequence[dict[str, Value]], score: str, y_title: str, higher_is_better: bool, words: PredictionWords
+) -> list[Chart]:
+    """One chart for each cost that differs between rows; every row has a name, a score and its costs."""
     charts = []
-    for cost, (title, x_title) in COST_TITLES.items():
+    for cost, (title, x_title) in title_costs(words).items():
         rows_with_cost = [
             {name: row[name] for name in ("name", score, cost)} for row in rows if row.get(cost) is not None
         ]
-        if len(rows_with_cost) > 1:
+        if len({row[cost] for row in rows_with_cost}) > 1:  # otherwise all dots are above each other
             chart = pareto_chart(
                 Table.from_rows(rows_with_cost),
                 cost,

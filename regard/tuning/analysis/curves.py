@@ -21,7 +21,8 @@ class CurvePoint:
     loss: float
     accuracy: float
     """In percent."""
-    bleu: float | None = None
+    score: float | None = None
+    """Of the predictions in a validation."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class LogCurves:
 
     steps: list[CurvePoint]
     validations: list[CurvePoint]
+    score_name: str = ""
+    """What predictions were scored by; empty where they were not."""
 
     def loss_curve(self) -> LossCurve:
         """Both losses at each validation; the training loss is averaged since the validation before."""
@@ -65,7 +68,7 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
     epoch_length = count_epoch_batches(run, log_steps) if unit == "epochs" else 1
     steps: list[CurvePoint] = []
     validations: list[CurvePoint] = []
-    seconds, epochs, number = 0.0, 0.0, 0
+    seconds, epochs, number, score_name = 0.0, 0.0, 0, ""
     for record in records:
         seconds += record.seconds
         if isinstance(record, Step):
@@ -76,9 +79,10 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
         if isinstance(record, Step):
             steps.append(CurvePoint(x, record.loss, 100 * record.accuracy))
         else:
-            bleu = record.score.value if record.score else None
-            validations.append(CurvePoint(x, record.loss, 100 * record.accuracy, bleu))
-    return LogCurves(steps, validations)
+            score = record.score.value if record.score else None
+            score_name = record.score.name if record.score else score_name
+            validations.append(CurvePoint(x, record.loss, 100 * record.accuracy, score))
+    return LogCurves(steps, validations, score_name)
 
 
 def find_turning_point(curve: LossCurve) -> tuple[float, float] | None:

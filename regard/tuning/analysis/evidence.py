@@ -4,18 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sacrebleu.metrics.bleu import BLEU
-
-from regard.evaluation import SentenceResult
-from regard.jobs.evaluate import read_sentences
-from regard.metrics import PairedTestResult, Tokenization, choose_tokenization
-from regard.metrics.corpus_sums import FloatArray, score_corpus, sentence_statistics
+from regard.metrics import PairedTestResult
+from regard.metrics.labels.statistics import CountedScore
 from regard.metrics.significance import compare_with_selected
 from regard.metrics.statistical_tests import holm_steps, tukey_p_value, welch_t_test
 from regard.tuning.analysis.curves import LogCurves, LossCurve, curve_unit, read_log_curves
 from regard.tuning.analysis.effects import EffectTest, measure_effect
-from regard.tuning.results import TrialResult, rank_trials
-from regard.tuning.study import METRIC_NAMES, Study
+from regard.tuning.results import TrialResult, name_metric, rank_trials
+from regard.tuning.study import Study
 
 MAX_TESTED_TRIALS = 16  # trials that are tested against the best one
 MIN_TRIALS_FOR_FANOVA = 4
@@ -34,7 +30,7 @@ class StudyAnalysis:
     unit: str = "steps"
     """The x-axis of the curves."""
     tests: Mapping[int, PairedTestResult] = field(default_factory=dict)
-    """By trial number, against the best trial: on the dev sentences, or over seeds if there are several.
+    """By trial number, against the best trial: on the dev examples, or over seeds if there are several.
 
     Corrected for the selection of the best, but not for the tests of settings: see `claims`.
     """
@@ -52,9 +48,19 @@ class StudyAnalysis:
         return correct_claims(self.tests, effects)
 
     @property
+    def metric(self) -> str:
+        """The name of the metric that ranks the trials."""
+        return name_metric(self.study, self.results)
+
+    @property
+    def digits(self) -> int:
+        """Decimal places of the metric that people read."""
+        return self.study.ranking_metric.digits
+
+    @property
     def tested_metric(self) -> str:
-        """The name of the metric that the tests compare: that of the study over seeds, BLEU on sentences."""
-        return METRIC_NAMES[self.study.metric if self.study.seeds > 1 else "bleu"]
+        """The name of the metric that the tests compare: that of the study, or one that single examples have."""
+        return next((test.metric for test in self.tests.values()), self.metric)
 
 
 @dataclass(frozen=True)
@@ -105,58 +111,52 @@ def analyze_study(study: Study, results: Sequence[TrialResult]) -> tuple[StudyAn
     log_curves = {number: curves for number, curves in optional_curves.items() if curves is not None}
     loss_curves = {number: curves.loss_curve() for number, curves in log_curves.items() if curves.validations}
     ranking = rank_trials(study, results)
-    tests = compare_seeds(study, ranking) if study.seeds > 1 else compare_dev_sentences(ranking)
+    tests = compare_seeds(study, ranking) if study.seeds > 1 else compare_dev_examples(study, ranking)
     return StudyAnalysis(study, results, loss_curves, unit, tests, compute_importances(study, ranking)), log_curves
 
 
-def read_dev_sentences(result: TrialResult) -> list[SentenceResult] | None:
-    """The dev sentences of a trial's first run, with its translations."""
-    run = result.first_run
-    return read_sentences(run, "dev") if run is not None and run.sentence_scores("dev").exists() else None
+def compare_dev_examples(study: Study, ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
+    """Every trial against the best one, if both predicted for the same dev examples.
 
-
-def choose_dev_tokenization(result: TrialResult, sentences: Sequence[SentenceResult]) -> Tokenization:
-    """The tokenization that the dev sentences of a trial were scored with."""
-    run = result.first_run
-    target = run.load_config().data.target if run is not None and run.config.exists() else ""
-    return choose_tokenization(target, [sentence.reference for sentence in sentences])
-
-
-def compare_dev_sentences(ranking: Sequence[TrialResult]) -> dict[int, PairedTestResult]:
-    """Every trial against the best one by BLEU on dev, if both translated the same sentences."""
-    sentences_by_trial = {
-        result.number: sentences for result in ranking[:MAX_TESTED_TRIALS] if (sentences := read_dev_sentences(result))
-    }
-    if not ranking or ranking[0].number not in sentences_by_trial:
+    By the metric of the study or, where it is not known of single examples, by the main score of the task.
+    """
+    if not ranking:
         return {}
-    best = sentences_by_trial[ranking[0].number]
-    references = [sentence.reference for sentence in best]
-    translations = {
-        number: [sentence.translation for sentence in sentences]
-        for number, sentences in sentences_by_trial.items()
-        if [sentence.reference for sentence in sentences] == references
-    }
-    if len(translations) < 2:
+    scores = ranking[0].first_summary.scores if ranking[0].first_summary else ()
+    keys = dict.fromkeys((study.find_metric(scores), study.task.main_score, *scores))
+    tests = (compare_counted(count_dev_examples(study, ranking, key), study) for key in keys)
+    return next(filter(None, tests), {})
+
+
+def count_dev_examples(study: Study, ranking: Sequence[TrialResult], metric: str) -> dict[int, CountedScore]:
+    """What each dev example counts for a metric, by trial number; of trials with the same examples as the best one."""
+    runs = {result.number: result.first_run for result in ranking[:MAX_TESTED_TRIALS]}
+    counted = {number: study.task.count_stored(run, "dev", metric) for number, run in runs.items() if run is not None}
+    best = counted.get(ranking[0].number)
+    if best is None:
         return {}
-    metric = choose_dev_tokenization(ranking[0], best).make_bleu()
-    tests = compare_statistics(
-        {number: sentence_statistics(metric, outputs, references) for number, outputs in translations.items()}, metric
-    )
-    first = translations[ranking[0].number]
-    num_differing = {
-        number: sum(a != b for a, b in zip(first, outputs, strict=True)) for number, outputs in translations.items()
-    }
-    return {number: replace(test, num_differing=num_differing[number]) for number, test in tests.items()}
+    return {number: one for number, one in counted.items() if one is not None and one.examples == best.examples}
 
 
-def compare_statistics(statistics: Mapping[int, FloatArray], metric: BLEU) -> dict[int, PairedTestResult]:
-    """Every trial but the first, which is the best, against it: from BLEU's statistics of each sentence, by number."""
-    alone, corrected = compare_with_selected(metric, list(statistics.values()), selected=0)
-    scores = [score_corpus(metric, rows) for rows in statistics.values()]
+def compare_counted(counted: Mapping[int, CountedScore], study: Study) -> dict[int, PairedTestResult]:
+    """Every trial but the first, which is the best, against it."""
+    if len(counted) < 2:
+        return {}
+    (_, best), *others = counted.items()
+    alone, corrected = compare_with_selected(list(counted.values()), selected=0)
     return {
-        number: PairedTestResult("BLEU", scores[n], alone[n], "", scores[n] - scores[0], None, corrected[n])
-        for n, number in enumerate(statistics)
-        if n > 0
+        number: PairedTestResult(
+            metric=one.name,
+            score=one.value,
+            p=float(alone[n]),
+            signature="",
+            difference=one.value - best.value,
+            num_differing=one.count_differing(best),
+            adjusted_p=float(corrected[n]),
+            units=one.units,
+            answers=study.task.prediction_words.answers,
+        )
+        for n, (number, one) in enumerate(others, start=1)
     }
 
 
@@ -166,7 +166,7 @@ def compare_seeds(study: Study, ranking: Sequence[TrialResult]) -> dict[int, Pai
     Tukey's test is corrected for the selection of the best, and assumes that all trials vary equally. Welch's does not,
     so that a trial which varies more than others is not the winner by luck. The larger p-value counts.
     """
-    name = METRIC_NAMES[study.metric]
+    name = name_metric(study, ranking)
     repeated = [result for result in ranking if len(result.values) > 1 and result.value is not None]
     if not repeated or repeated[0] is not ranking[0]:
         return {}

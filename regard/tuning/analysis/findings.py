@@ -19,7 +19,7 @@ from regard.tuning.analysis.recommend import explain_no_ranking, recommend_trial
 from regard.tuning.analysis.wording import capitalize, format_count, format_score, is_visible, join_words
 from regard.tuning.measure import COLLAPSED, UNDERTRAINED
 from regard.tuning.results import FINISHED_STATES, TrialResult
-from regard.tuning.study import METRIC_NAMES, format_value, short_name
+from regard.tuning.study import format_value, short_name
 
 MIN_TRIALS_FOR_IMPORTANCE = 10  # with fewer trials, importances are only an indication
 MAX_LISTED_TRIALS = 8
@@ -61,8 +61,9 @@ def summarize_trials(analysis: StudyAnalysis) -> str:
     best, worst = ranking[0], ranking[-1]
     text += f". Best on dev: {best.label} with {format_score(analysis, best)}"
     gap = abs((best.value or 0.0) - (worst.value or 0.0))
-    if worst is not best and is_visible(gap):
-        text += f"; the last of the ranking is {worst.label} with {format_score(analysis, worst)}, {gap:.2f} worse"
+    if worst is not best and is_visible(gap, analysis.digits):
+        last = f"{worst.label} with {format_score(analysis, worst)}"
+        text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse"
     elif worst is not best:
         text += "; all other ranked trials have the same score"
     return text + "."
@@ -88,10 +89,10 @@ def describe_significance(analysis: StudyAnalysis) -> str:
     best, seeds, trial_tests = ranking[0], analysis.study.seeds > 1, analysis.claims.trials
     tests = [(result, trial_tests[result.number]) for result in ranking[1:] if result.number in trial_tests]
     test_name = f"{SEED_TESTS} over seeds" if seeds else "paired bootstrap"
-    scope = "over these seeds" if seeds else "on these sentences"
-    words = [(f"{r.label} ({_format_gap(t, 2 if seeds else 1)})", t.significant) for r, t in tests]
+    scope = "over these seeds" if seeds else f"on these {''.join(test.units for _, test in tests[:1])}"
+    words = [(f"{r.label} ({_format_gap(t, analysis.digits if seeds else t.digits)})", t.significant) for r, t in tests]
     significant, insignificant = ([text for text, real in words if real is wanted] for wanted in (True, False))
-    sentences = []
+    sentences = [] if tests or seeds else [_NOT_TESTED.format(example=analysis.study.task.example)]
     if significant:
         summary = f"{len(significant)} of the {len(tests)} tested trials, the best of them {significant[0]}"
         names = join_words(significant) if len(significant) <= 5 else summary
@@ -105,16 +106,21 @@ def describe_significance(analysis: StudyAnalysis) -> str:
         )
     seed_std = _pooled_seed_std(analysis)
     if seed_std is not None:
-        sentences.append(f"Standard deviation between seeds of one combination, pooled: {seed_std:.2f}.")
+        sentences.append(
+            f"Standard deviation between seeds of one combination, pooled: {seed_std:.{analysis.digits}f}."
+        )
     else:
         sentences.append("Every combination was trained with one seed, so the variation between seeds is not known.")
     return " ".join(sentences)
 
 
+_NOT_TESTED = "No difference was tested: this machine has no scores of the same single {example}s of dev."
+
+
 def _format_gap(test: PairedTestResult, digits: int) -> str:
     """The difference from the best trial, with its p-value."""
     if test.num_differing == 0:
-        return "the same translations"
+        return f"the same {test.answers}"
     return f"{test.difference:+.{digits}f}, {test.format_p_value(3)}"
 
 
@@ -165,19 +171,21 @@ def _describe_effect(analysis: StudyAnalysis, ranking: Sequence[TrialResult], na
     test = analysis.claims.effects[name]
     if is_continuous(values):
         return _describe_correlation(analysis, label, test, [x for x, _ in pair_values_with_scores(trials, name)])
+    metric, maximize, digits = analysis.metric, analysis.study.maximize, analysis.digits
     groups = {value: [r.value for r in trials if r.params[name] == value and r.value is not None] for value in values}
     means = {value: mean(scores) for value, scores in groups.items()}
-    value_means = ", ".join(f"{format_value(v)}: {m:.2f}{_format_sample_size(groups[v])}" for v, m in means.items())
-    metric, maximize = METRIC_NAMES[analysis.study.metric], analysis.study.maximize
+    value_means = ", ".join(
+        f"{format_value(v)}: {m:.{digits}f}{_format_sample_size(groups[v])}" for v, m in means.items()
+    )
     text = f"{label} ({name}), dev {metric} by value: {value_means}. "
     worst, best = sorted(means, key=lambda v: means[v] if maximize else -means[v])[:: len(means) - 1]
     gap = abs(means[best] - means[worst])
-    if not is_visible(gap):
+    if not is_visible(gap, digits):
         return f"{text}No difference between the best and the worst."
     confounders = find_confounders(trials, name, best, worst)
     unclear = not test.significant or confounders or any(isinstance(value, str | bool) for value in values)
     trend = "" if unclear else f"{_describe_trend(list(means.values()), maximize)}, "
-    text += f"Best at {format_value(best)}; {trend}{gap:.2f} between the best and the worst"
+    text += f"Best at {format_value(best)}; {trend}{gap:.{digits}f} between the best and the worst"
     text += f"; {_describe_permutation_test(test, bool(confounders))}."
     if confounders:
         confounder_names = join_words([short_name(other) for other in confounders])

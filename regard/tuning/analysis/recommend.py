@@ -19,13 +19,14 @@ class _SelectionCriterion:
     name: str
     comparative: str
     superlative: str
+    """With the verb of the task in braces, where it has one."""
     cost: Callable[[RunSummary], float | None]
     """Lower is better; None if it is not known."""
 
 
 SELECTION_CRITERIA = (
     _SelectionCriterion("size", "smaller", "smallest", lambda summary: float(summary.parameters)),
-    _SelectionCriterion("speed", "faster", "fastest to translate", lambda summary: summary.decoding_seconds),
+    _SelectionCriterion("speed", "faster", "fastest to {verb}", lambda summary: summary.decoding_seconds),
 )
 
 
@@ -44,7 +45,7 @@ def recommend_trials(analysis: StudyAnalysis) -> str:
     if not ranking:
         return f"No recommendation: {explain_no_ranking(analysis)}."
     best, trial_tests = ranking[0], analysis.claims.trials
-    text = f"For quality, choose {best.label}: {format_score(analysis, best)}, {_format_cost(best)}."
+    text = f"For quality, choose {best.label}: {format_score(analysis, best)}, {_format_cost(analysis, best)}."
     equivalent_trials = [
         r for r in ranking if r is best or (r.number in trial_tests and not trial_tests[r.number].significant)
     ]
@@ -76,24 +77,34 @@ def _recommend_for(
         difference = f"no significant difference in {analysis.tested_metric}"
         return (
             f"For {criterion.name}, choose {equivalent.label}: {format_score(analysis, equivalent)}, {difference}, "
-            f"{_format_cost(equivalent)}."
+            f"{_format_cost(analysis, equivalent)}."
         )
     points = [(costs[result.number], result.value or 0.0) for result in candidates]
     cheapest = candidates[pareto_front(points, analysis.study.maximize)[0]]
     if costs[cheapest.number] < clearly_less:
-        gap = abs((best.value or 0.0) - (cheapest.value or 0.0))
+        gap, digits = abs((best.value or 0.0) - (cheapest.value or 0.0)), analysis.digits
+        superlative = criterion.superlative.format(verb=analysis.study.task.prediction_words.verb)
+        difference = f"{gap:.{digits}f} worse" if is_visible(gap, digits) else "no worse"
         return (
-            f"For {criterion.name}, choose {cheapest.label}, the {criterion.superlative}: "
-            f"{format_score(analysis, cheapest)}, {f'{gap:.2f} worse' if is_visible(gap) else 'no worse'}, "
-            f"{_format_cost(cheapest)}."
+            f"For {criterion.name}, choose {cheapest.label}, the {superlative}: {format_score(analysis, cheapest)}, "
+            f"{difference}, {_format_cost(analysis, cheapest)}."
         )
     return f"No trial is clearly {criterion.comparative}, so choose it for {criterion.name} as well."
 
 
-def _format_cost(result: TrialResult) -> str:
+def _format_cost(analysis: StudyAnalysis, result: TrialResult) -> str:
     summary = result.first_summary
     assert summary is not None
-    text = f"{summary.parameters / 1e6:.1f} million parameters, {summary.minutes:.1f} minutes of training"
+    text = f"{_format_size(summary.parameters)} parameters, {_format_minutes(summary.minutes)} of training"
     if summary.decoding_seconds is None:
         return text
-    return f"{text}, {1000 * summary.decoding_seconds:.1f} ms to translate a sentence"
+    words = analysis.study.task.prediction_words
+    return f"{text}, {1000 * summary.decoding_seconds:.1f} ms to {words.verb} a {words.input}"
+
+
+def _format_size(parameters: int) -> str:
+    return f"{parameters / 1e6:.1f} million" if parameters >= 50_000 else f"{parameters:,}"
+
+
+def _format_minutes(minutes: float) -> str:
+    return f"{minutes:.1f} minutes" if minutes >= 0.5 else f"{60 * minutes:.1f} seconds"

@@ -6,24 +6,24 @@ from statistics import stdev
 from regard.metrics.score import format_with_margin
 from regard.tuning.analysis.evidence import StudyAnalysis
 from regard.tuning.results import TrialResult
-from regard.tuning.study import METRIC_NAMES
 
 
 def format_score(analysis: StudyAnalysis, result: TrialResult) -> str:
     """The dev score with its deviation over seeds, or with half of its confidence interval, if either is known."""
-    value = result.value or 0.0
-    name = METRIC_NAMES[analysis.study.metric]
+    value, name, digits = result.value or 0.0, analysis.metric, analysis.digits
     if len(result.values) > 1:
-        return f"dev {name} {value:.2f} ± {stdev(result.values):.2f} over {len(result.values)} seeds"
-    score = result.first_summary.scores.get(analysis.study.metric) if result.first_summary else None
+        deviation = stdev(result.values)
+        return f"dev {name} {value:.{digits}f} ± {deviation:.{digits}f} over {len(result.values)} seeds"
+    scores = result.first_summary.scores if result.first_summary else {}
+    score = scores.get(analysis.study.find_metric(scores))
     if score and score.get("low") is not None:
-        return f"dev {name} {format_with_margin({**score, 'value': value}, 2)}"
+        return f"dev {name} {format_with_margin({**score, 'value': value}, digits)}"
     return f"dev {name} {value:.3f}"
 
 
-def is_visible(gap: float) -> bool:
-    """Whether a difference is visible in the two digits that are shown."""
-    return round(gap, 2) > 0
+def is_visible(gap: float, digits: int) -> bool:
+    """Whether a difference is visible in the digits that are shown."""
+    return round(gap, digits) > 0
 
 
 def format_count(number: int, noun: str) -> str:

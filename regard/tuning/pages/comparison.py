@@ -5,6 +5,7 @@ from pathlib import Path
 
 from regard.exchange import write_folder
 from regard.formats import tsv
+from regard.jobs.tasks.translation.sentence_charts import draw_sentence_charts
 from regard.metrics import PairedTestResult
 from regard.progress import stage, track
 from regard.report import (
@@ -24,13 +25,10 @@ from regard.report import (
 )
 from regard.report.text import isolate
 from regard.run import write_text
-from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
-from regard.tuning.analysis.curves import read_log_curves
 from regard.tuning.compare import Comparison, System, largest_differences
-from regard.tuning.measure import COLLAPSED, SCORED_METRICS, UNDERTRAINED, RunSummary
-from regard.tuning.pages.curve_charts import CURVES, draw_curve_charts
-from regard.tuning.pages.sentence_charts import draw_sentence_charts
-from regard.tuning.study import format_value
+from regard.tuning.measure import COLLAPSED, SCORED_METRICS, UNDERTRAINED
+from regard.tuning.pages.curve_charts import CURVES
+from regard.tuning.pages.run_parts import build_cost_table, build_settings, draw_run_costs, draw_run_curves
 
 PAGE, CHARTS = "report.html", "charts"
 VERBS = {COLLAPSED: f"has {COLLAPSED}", UNDERTRAINED: f"was {UNDERTRAINED}"}
@@ -122,8 +120,8 @@ def draw_charts(comparison: Comparison) -> dict[str, Chart]:
     sentences = {system.name: system.evaluation.sentences for system in comparison.systems}
     charts = [
         _draw_scores(comparison),
-        *_draw_curves(comparison),
-        *_draw_costs(comparison),
+        *draw_run_curves(comparison.systems),
+        *draw_run_costs(comparison.systems, {s.name: s.evaluation.scores["bleu"] for s in comparison.systems}),
         *draw_sentence_charts(sentences, comparison.name, comparison.baseline.evaluation.tokenization),
     ]
     return {chart.name: chart for chart in charts}
@@ -141,27 +139,6 @@ def _draw_scores(comparison: Comparison) -> Chart:
     return chart.with_name("scores")
 
 
-def _draw_curves(comparison: Comparison) -> list[Chart]:
-    """The learning curves of the runs that have a log, over minutes."""
-    curves = {
-        system.name: log_curves
-        for system in comparison.systems
-        if system.run is not None
-        and system.summary is not None
-        and (log_curves := read_log_curves(system.run, "minutes"))
-    }
-    return draw_curve_charts(curves, "minutes", highlighted=list(curves))
-
-
-def _draw_costs(comparison: Comparison) -> list[Chart]:
-    rows: list[dict[str, Value]] = []
-    for system in comparison.systems:
-        if not system.collapse_reason:
-            costs = collect_costs(system.summary) if system.summary else {"parameters": system.parameters}
-            rows.append({"name": system.name, "BLEU": system.evaluation.scores["bleu"].value, **costs})
-    return draw_cost_charts(rows, "BLEU", "BLEU", higher_is_better=True)
-
-
 def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
     names = " · ".join(system.name for system in comparison.systems)
     figures = {name: Figure(chart) for name, chart in charts.items()}
@@ -176,9 +153,9 @@ def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
             "Significance",
             [_build_test_table(comparison)] if comparison.bootstrap else [Paragraph(_ONE_SYSTEM)],
         ),
-        Section("Settings that differ", [_build_settings(comparison)]),
+        Section("Settings that differ", [build_settings(comparison.systems)]),
         Section("Curves", curves or [Paragraph("No system has a training log.")]),
-        Section("Cost and quality", [_build_cost_table(comparison), *costs]),
+        Section("Cost and quality", [build_cost_table(comparison.systems), *costs]),
         Section("Sentences", distributions),
         Section("Largest differences", _build_differences(comparison)),
     ]
@@ -250,56 +227,6 @@ def _build_test_table(comparison: Comparison) -> TableView:
 
 def _format_p_value(test: PairedTestResult) -> str:
     return f"{test.format_p_value(4)}{' *' if test.significant else ''}"
-
-
-def describe_settings(comparison: Comparison) -> str:
-    """The settings that differ between the runs, in words; empty where fewer than two systems are runs."""
-    known = [system.name for system in comparison.systems if system.settings is not None]
-    if len(known) < 2:
-        return ""
-    differing = comparison.differing_settings()
-    texts = [f"{name} {' / '.join(map(_format_setting, values.values()))}" for name, values in differing.items()]
-    return f"settings that differ ({' / '.join(known)}): {'; '.join(texts)}" if texts else "no setting differs"
-
-
-def _format_setting(value: object) -> str:
-    if value is None or value == "" or value == []:
-        return "unset"
-    return ", ".join(map(str, value)) if isinstance(value, list) else format_value(value)
-
-
-def _build_settings(comparison: Comparison) -> PagePart:
-    differing = comparison.differing_settings()
-    if not differing:
-        return Paragraph(describe_settings(comparison).capitalize() or "The settings of two systems are not known.")
-    rows = (
-        {"setting": name} | {system: _format_setting(value) for system, value in values.items()}
-        for name, values in differing.items()
-    )
-    return TableView(Table.from_rows(rows), "As each run was trained. What is equal is left out.")
-
-
-def _build_cost_table(comparison: Comparison) -> PagePart:
-    rows: list[dict[str, Value]] = [
-        {"system": s.name, "parameters": s.parameters, **_training_cost(s.summary)}
-        for s in comparison.systems
-        if s.parameters is not None
-    ]
-    note = (
-        "Minutes and target tokens per second of training; milliseconds per sentence of greedy decoding in validations."
-    )
-    return TableView(Table.from_rows(rows), note) if rows else Paragraph("The cost of these systems is not known.")
-
-
-def _training_cost(summary: RunSummary | None) -> dict[str, Value]:
-    if summary is None:
-        return dict.fromkeys(("minutes", "target tokens per second", "ms per sentence"))
-    decoding = None if summary.decoding_seconds is None else round(1000 * summary.decoding_seconds, 1)
-    return {
-        "minutes": round(summary.minutes, 1),
-        "target tokens per second": round(summary.tokens_per_second),
-        "ms per sentence": decoding,
-    }
 
 
 def _build_differences(comparison: Comparison) -> list[PagePart]:

@@ -2,21 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
+from regard.jobs.tasks.task import Task
 from regard.report import Chart, Table, Value, overlay_curves, small_multiples
 from regard.tuning.analysis.curves import CurvePoint, LogCurves
 
-LOSS_TITLE = "nats per target token"
-CURVES = {
-    "loss": ("Loss", LOSS_TITLE),
-    "accuracy": ("Accuracy", "% of target tokens"),
-    "bleu": ("BLEU on dev, greedy decoding", "BLEU"),
-}
+CURVES = ("loss", "accuracy", "score")
 
 
-def draw_curve_charts(curves: Mapping[str, LogCurves], unit: str, highlighted: Sequence[str]) -> list[Chart]:
-    """Loss, accuracy and BLEU of all runs; `highlighted` names those with a color and a label."""
+def draw_curve_charts(
+    curves: Mapping[str, LogCurves], unit: str, highlighted: Sequence[str], task: Task
+) -> list[Chart]:
+    """Loss, accuracy and score of all runs of a task; `highlighted` names those with a color and a label."""
     charts = []
-    for column, (title, y_title) in CURVES.items():
+    for column, (title, y_title) in _title_curves(curves, task).items():
         tables = {
             "training": _build_table({name: one.steps for name, one in curves.items()}, column),
             "dev": _build_table({name: one.validations for name, one in curves.items()}, column),
@@ -30,7 +28,7 @@ def draw_curve_charts(curves: Mapping[str, LogCurves], unit: str, highlighted: S
     return charts
 
 
-def draw_loss_panels(curves: Mapping[str, LogCurves], unit: str, title: str) -> Chart:
+def draw_loss_panels(curves: Mapping[str, LogCurves], unit: str, title: str, task: Task) -> Chart:
     """Training loss and dev loss of each run, side by side."""
     rows: list[dict[str, Value]] = [
         {"x": point.x, "loss": point.loss, "set": set_name, "run": name}
@@ -39,8 +37,18 @@ def draw_loss_panels(curves: Mapping[str, LogCurves], unit: str, title: str) -> 
         for point in points
     ]
     return small_multiples(
-        Table.from_rows(rows), "x", "loss", "set", "run", title=title, x_title=unit, y_title=LOSS_TITLE
+        Table.from_rows(rows), "x", "loss", "set", "run", title=title, x_title=unit, y_title=f"nats per {task.unit}"
     )
+
+
+def _title_curves(curves: Mapping[str, LogCurves], task: Task) -> dict[str, tuple[str, str]]:
+    """The title of each chart, and of its axis; a score that is the accuracy has no chart of its own."""
+    titles = {"loss": ("Loss", f"nats per {task.unit}"), "accuracy": ("Accuracy", f"% of {task.unit}s")}
+    name = next((one.score_name for one in curves.values() if one.score_name), "")
+    if name in ("", "accuracy"):
+        return titles
+    note = task.prediction_words.note
+    return {**titles, "score": (f"{name} on dev{f', {note}' if note else ''}", name)}
 
 
 def _build_table(points_by_run: Mapping[str, Sequence[CurvePoint]], column: str) -> Table:

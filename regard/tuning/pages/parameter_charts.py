@@ -1,14 +1,16 @@
 """Charts of the settings of a study: their importance, and the score of every trial by its settings."""
 
+from collections import Counter
 from collections.abc import Sequence
 
+from regard.jobs.tasks.task_metric import TaskMetric
 from regard.report import Chart, Sweep, Table, Value, bar_chart, parallel_coordinates, slice_plot
 from regard.tuning.analysis.evidence import StudyAnalysis, find_varying_names
 from regard.tuning.analysis.findings import qualify_importances
 from regard.tuning.analysis.wording import format_count
 from regard.tuning.results import TrialResult
 from regard.tuning.space import Range
-from regard.tuning.study import METRIC_NAMES, format_value, short_name
+from regard.tuning.study import format_value, short_name
 
 SCORE = "score"
 LAST_VALIDATION = "score of the last validation"
@@ -35,31 +37,31 @@ def build_sweep(analysis: StudyAnalysis, names: Sequence[str]) -> Sweep:
     """The trials with these settings; those that were stopped early or have collapsed are not ranked."""
     distributions = analysis.study.search_space().distributions
     unranked = [result for result in analysis.results if not result.is_ranked and result.params and _ended(result)]
+    metric = analysis.study.ranking_metric
     return Sweep(
         ranked=Table.from_rows(_row(result, names, result.value) for result in analysis.ranking),
         settings=[short_name(name) for name in names],
         score=SCORE,
-        score_title=f"dev {METRIC_NAMES[analysis.study.metric]}",
+        score_title=f"dev {analysis.metric}",
         best=0,
         scales={
             short_name(name): "log" if distribution.log else "linear"
             for name in names
             if isinstance(distribution := distributions[name], Range)
         },
-        unranked=Table.from_rows(_row(r, names, last_score(r, analysis.study.metric)) for r in unranked),
-        warnings=describe_warnings(analysis, "no score" if analysis.study.metric == "chrf" else LAST_VALIDATION),
+        unranked=Table.from_rows(_row(r, names, last_score(r, metric)) for r in unranked),
+        warnings=describe_warnings(analysis, "no score" if metric.stand_in else LAST_VALIDATION),
     )
 
 
 def describe_warnings(analysis: StudyAnalysis, stopped_score: str) -> list[str]:
     """What a picture of the scores must not be read without; `stopped_score` says where stopped trials are in it."""
     stopped = [result for result in analysis.results if result.state == "pruned"]
-    collapsed = [result for result in analysis.results if result.collapse_reason]
+    diagnoses = Counter(result.diagnosis for result in analysis.results if result.diagnosis)
     warnings = []
     if stopped:
         warnings.append(f"{format_count(len(stopped), 'trial')} stopped early: {stopped_score}")
-    if collapsed:
-        warnings.append(f"{format_count(len(collapsed), 'trial')} collapsed")
+    warnings += [f"{format_count(count, 'trial')} {diagnosis}" for diagnosis, count in diagnoses.items()]
     tests = analysis.claims.trials.values()
     if not tests:
         warnings.append("differences from the best were not tested")
@@ -70,11 +72,11 @@ def describe_warnings(analysis: StudyAnalysis, stopped_score: str) -> list[str]:
     return warnings
 
 
-def last_score(result: TrialResult, metric: str) -> float | None:
+def last_score(result: TrialResult, metric: TaskMetric) -> float | None:
     """The score of a trial that is not ranked: of a stopped one at its last validation, where that has the metric."""
     if result.state != "pruned":
         return result.value
-    if metric == "chrf" or not result.intermediate_values:  # during training BLEU stands in for chrF
+    if metric.stand_in or not result.intermediate_values:
         return None
     return max(result.intermediate_values.items())[1]
 
@@ -99,7 +101,7 @@ def _draw_importances(analysis: StudyAnalysis) -> Chart:
         "share",
         title="Importance of settings (fANOVA)",
         x_title="",
-        y_title=f"% of the variance of dev {METRIC_NAMES[analysis.study.metric]}",
+        y_title=f"% of the variance of dev {analysis.metric}",
     )
     return chart.with_note(qualify_importances(analysis)).with_name("importance")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from regard import config as settings
 from regard.jobs.evaluate import read_set_scores
+from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.metrics import Score
 from regard.metrics.score import format_with_margin
 from regard.progress import stage, track
@@ -23,24 +24,19 @@ from regard.report import (
 )
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
 from regard.tuning.analysis.curves import LogCurves
-from regard.tuning.analysis.evidence import (
-    StudyAnalysis,
-    analyze_study,
-    choose_dev_tokenization,
-    read_dev_sentences,
-)
+from regard.tuning.analysis.evidence import StudyAnalysis, analyze_study
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.analysis.recommend import explain_no_ranking
 from regard.tuning.analysis.wording import capitalize
+from regard.tuning.measure import RunSummary
 from regard.tuning.pages.curve_charts import draw_curve_charts, draw_loss_panels
 from regard.tuning.pages.parameter_charts import describe_warnings, draw_parameter_charts, format_cell
-from regard.tuning.pages.sentence_charts import LENGTH_BUCKETS, draw_sentence_charts
 from regard.tuning.results import TrialResult
-from regard.tuning.study import METRIC_NAMES, format_params, short_name
+from regard.tuning.study import Study, format_params, short_name
 from regard.tuning.worker import StudyWorker
 
 MAX_NAMED_CURVES = 6  # curves with a color and a label
-MAX_SENTENCE_TRIALS = 6  # trials in the charts of sentence scores
+MAX_EXAMPLE_TRIALS = 6  # trials whose single examples are shown
 
 
 def write_study_page(worker: StudyWorker, all_tests: bool = False, pads_counted: bool = False) -> Path:
@@ -69,14 +65,15 @@ class StudyPage:
         self.worker, self.study, self.analysis, self.log_curves = worker, worker.study, analysis, log_curves
         self.all_tests, self.pads_counted = all_tests, pads_counted
         self.ranking = analysis.ranking
-        self.metric = METRIC_NAMES[self.study.metric]
+        self.task, self.metric = self.study.task, analysis.metric
         self._curve_charts = self._draw_curves()
         self._parameter_charts = draw_parameter_charts(analysis)
         self._cost_charts = self._draw_costs()
-        self._sentence_charts = self._draw_sentences()
+        self._examples = self._show_examples()
 
     def charts(self) -> list[Chart]:
-        return [*self._curve_charts, *self._parameter_charts, *self._cost_charts, *self._sentence_charts]
+        examples = self._examples.charts if self._examples else ()
+        return [*self._curve_charts, *self._parameter_charts, *self._cost_charts, *examples]
 
     def html(self) -> str:
         limits = ", ".join(f"{value:g} {name}" for name, value in self.study.each.limits().items())
@@ -92,7 +89,7 @@ class StudyPage:
             Section("Curves", _build_figures(self._curve_charts) or [Paragraph("No training log.")]),
             Section("Settings", _build_figures(self._parameter_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
             Section("Cost and quality", _build_figures(self._cost_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
-            Section("Sentences", [*_build_figures(self._sentence_charts), Paragraph(_SENTENCES_NOTE)]),
+            *([self._examples.build()] if self._examples else []),
             Section("Each trial", self._build_trial_facts()),
             Section("Shared settings", [DefinitionList(self._shared_settings())]),
         ]
@@ -108,8 +105,9 @@ class StudyPage:
             caption += f" ± is half the width of the 95% confidence interval.{_seed_note(self.study.seeds)}"
             score_rows = [self._score_row(rank, result) for rank, result in enumerate(self.ranking, start=1)]
             parts.append(TableView(Table.from_rows(score_rows), caption))
-            cost_rows = map(self._cost_row, self.ranking)
-            parts.append(TableView(Table.from_rows(cost_rows), "Cost, and other scores on dev."))
+            parts.append(TableView(Table.from_rows(map(self._cost_row, self.ranking)), "Cost."))
+            if self._score_keys()[1]:
+                parts.append(TableView(Table.from_rows(map(self._other_row, self.ranking)), "Other scores on dev."))
         unranked_results = [result for result in self.analysis.results if not result.is_ranked]
         if unranked_results:
             rows: list[dict[str, Value]] = [
@@ -117,7 +115,7 @@ class StudyPage:
                     "trial": r.label,
                     "settings": format_params(r.params),
                     "state": r.verdict,
-                    "reason": r.collapse_reason or r.reason or _pruned_reason(r, self.study.metric),
+                    "reason": r.collapse_reason or r.reason or _pruned_reason(r, self.study),
                 }
                 for r in unranked_results
             ]
@@ -131,15 +129,15 @@ class StudyPage:
         row |= {short_name(name): format_cell(value) for name, value in self._params_row(result).items()}
         if len(result.values) > 1:
             row[f"mean {self.metric}"] = result.value
-            row["seeds"] = " ".join(f"{value:.2f}" for value in result.values)
-        row |= {
-            "BLEU": _format_interval(summary.scores.get("bleu")),
-            "dev loss": summary.loss,
-            "accuracy %": summary.value("accuracy"),
-        }
+            row["seeds"] = " ".join(f"{value:.{self.analysis.digits}f}" for value in result.values)
+        first, _ = self._score_keys()
+        row |= {self._name_score(key): self._format_score(summary, key) for key in first}
+        if "loss" not in first:
+            row["dev loss"] = summary.loss
+        if "accuracy" in summary.scores and "accuracy" not in first:
+            row["accuracy %"] = summary.value("accuracy")
         if self.all_tests:
-            test_bleu = _read_test_scores(result).get("bleu")
-            row["test BLEU"] = _format_interval(test_bleu.as_dict() if test_bleu else None)
+            row |= {f"test {self._name_score(key)}": self._format_test_score(result, key) for key in first}
         return row
 
     def _cost_row(self, result: TrialResult) -> dict[str, Value]:
@@ -149,17 +147,44 @@ class StudyPage:
             "trial": result.label,
             "parameters": summary.parameters,
             "steps": summary.steps,
-        }
-        row |= {
             "epochs": round(summary.epochs, 2),
             "minutes": round(summary.minutes, 1),
-            "tokens/s": round(summary.tokens_per_second),
+            f"{self.task.unit.split()[-1]}s/s": round(summary.tokens_per_second),
         }
-        row["ms per sentence"] = None if summary.decoding_seconds is None else round(1000 * summary.decoding_seconds, 1)
-        return row | {
-            "chrF2": _format_interval(summary.scores.get("chrf")),
-            "TER": _format_interval(summary.scores.get("ter")),
-        }
+        if self.task.prediction_words.verb:
+            seconds = summary.decoding_seconds
+            row[f"ms per {self.task.prediction_words.input}"] = None if seconds is None else round(1000 * seconds, 1)
+        return row
+
+    def _other_row(self, result: TrialResult) -> dict[str, Value]:
+        summary = result.first_summary
+        assert summary is not None
+        row: dict[str, Value] = {"trial": result.label}
+        return row | {self._name_score(key): self._format_score(summary, key) for key in self._score_keys()[1]}
+
+    def _score_keys(self) -> tuple[list[str], list[str]]:
+        """The scores of the first table, that which ranks before the main one of the task, and those of the second."""
+        scores = self.ranking[0].first_summary.scores if self.ranking and self.ranking[0].first_summary else {}
+        wanted = dict.fromkeys((self.study.find_metric(scores), self.task.main_score))
+        first = [key for key in wanted if key in scores]
+        return first, [key for key in scores if key not in (*first, "accuracy")]
+
+    def _name_score(self, key: str) -> str:
+        """The name of a score: as it was stored or, of an older study, as the task has it."""
+        summary = self.ranking[0].first_summary
+        metric = self.task.metrics.get(key)
+        return (summary.name_score(key) if summary else "") or (metric.name if metric else key.upper())
+
+    def _format_score(self, summary: RunSummary, key: str) -> Value:
+        score = summary.scores.get(key)
+        return format_with_margin(score, self._digits(key)) if score is not None else None
+
+    def _format_test_score(self, result: TrialResult, key: str) -> Value:
+        score = _read_test_scores(result).get(key)
+        return score.format_margin(self._digits(key)) if score else None
+
+    def _digits(self, key: str) -> int:
+        return self.task.metrics[key].digits if key in self.task.metrics else 2
 
     def _params_row(self, result: TrialResult) -> dict[str, Value]:
         """Every setting of the search space, in the same order for all rows."""
@@ -170,15 +195,15 @@ class StudyPage:
             return [Paragraph(f"{capitalize(explain_no_ranking(self.analysis))}.")]
         best = self.ranking[0]
         parts: list[PagePart] = [Paragraph(f"{best.label}: {format_params(best.params)}")]
-        parts += [Paragraph(f"Translate with: regard translate {folder}") for folder in best.folders[:1]]
+        parts += [Paragraph(f"Use it with: {self.task.next_commands(str(f))[0]}") for f in best.folders[:1]]
         scores = _read_test_scores(best)
         if not scores and (self.study.base.data.test or not best.folders):
             return [*parts, Paragraph("Its test scores are not on this machine.")]
         if not scores:
             return [*parts, Paragraph("There is no test set.")]
         rows: list[dict[str, Value]] = [
-            {"metric": name, "score": s.value, "low": s.low, "high": s.high, "signature": s.signature}
-            for name, s in scores.items()
+            {"metric": s.name, "score": s.value, "low": s.low, "high": s.high, "signature": s.signature}
+            for s in scores.values()
         ]
         caption = "On test, which is not used to select." + (" First seed only." if self.study.seeds > 1 else "")
         grid = TableView(Table.from_rows(rows), caption, {"low": "95% CI low", "high": "95% CI high"})
@@ -205,15 +230,16 @@ class StudyPage:
         return [Paragraph(_PADS_NOTE), grid] if rows else [Paragraph("No trial has these scores.")]
 
     def _draw_curves(self) -> list[Chart]:
-        """Loss, accuracy and BLEU of all trials on common axes, then the losses of each trial side by side."""
+        """Loss, accuracy and score of all trials on common axes, then the losses of each trial side by side."""
         ordered = [*self.ranking, *(result for result in self.analysis.results if not result.is_ranked)]
         log_curves = {_curve_name(r): self.log_curves[r.number] for r in ordered if r.number in self.log_curves}
         curves = {name: one for name, one in log_curves.items() if one.steps or one.validations}
         if not curves:
             return []
         highlighted = list(curves) if len(curves) <= MAX_NAMED_CURVES + 2 else list(curves)[:MAX_NAMED_CURVES]
-        panels = draw_loss_panels(curves, self.analysis.unit, "Loss of every trial, best first")
-        return [*draw_curve_charts(curves, self.analysis.unit, highlighted), panels.with_name("every-trial")]
+        unit = self.analysis.unit
+        panels = draw_loss_panels(curves, unit, "Loss of every trial, best first", self.task)
+        return [*draw_curve_charts(curves, unit, highlighted, self.task), panels.with_name("every-trial")]
 
     def _draw_costs(self) -> list[Chart]:
         rows: list[dict[str, Value]] = [
@@ -221,16 +247,14 @@ class StudyPage:
             for r in self.ranking
             if r.first_summary is not None
         ]
-        charts = draw_cost_charts(rows, "score", f"dev {self.metric}", self.study.maximize)
+        words = self.task.prediction_words
+        charts = draw_cost_charts(rows, "score", f"dev {self.metric}", self.study.maximize, words)
         return [chart.with_note("; ".join(describe_warnings(self.analysis, "not drawn"))) for chart in charts]
 
-    def _draw_sentences(self) -> list[Chart]:
-        """Sentence BLEU of the best trials, and BLEU by source length."""
-        sentences = {r.label: many for r in self.ranking[:MAX_SENTENCE_TRIALS] if (many := read_dev_sentences(r))}
-        if not sentences:
-            return []
-        tokenization = choose_dev_tokenization(self.ranking[0], next(iter(sentences.values())))
-        return draw_sentence_charts(sentences, "dev", tokenization)
+    def _show_examples(self) -> ExampleSection | None:
+        """What single dev examples show of the best trials."""
+        runs = {result.label: run for result in self.ranking[:MAX_EXAMPLE_TRIALS] if (run := result.first_run)}
+        return self.task.show_examples(runs, "dev")
 
     def _build_trial_facts(self) -> list[PagePart]:
         """Settings and cost of each trial, if there are few; otherwise the tables above have them."""
@@ -260,10 +284,6 @@ _PADS_NOTE = (
     "a token that is predicted correctly without loss. These numbers depend more on sentence lengths than on the "
     "model. They are not used for training or selection."
 )
-_SENTENCES_NOTE = (
-    "Scores of single sentences serve inspection; their mean is not BLEU. BLEU by length is corpus BLEU over the "
-    f"sentences of {LENGTH_BUCKETS[0][0]} to {LENGTH_BUCKETS[0][1]} words, and so on."
-)
 
 
 def _build_figures(charts: Iterable[Chart]) -> list[PagePart]:
@@ -275,21 +295,15 @@ def _curve_name(result: TrialResult) -> str:
     return f"{result.label}, stopped" if result.state == "pruned" else result.label
 
 
-def _format_interval(score: object) -> Value:
-    if not isinstance(score, dict):
-        return None
-    return format_with_margin(score, 2)
-
-
 def _seed_note(seeds: int) -> str:
-    return " BLEU and the other scores are those of the first seed." if seeds > 1 else ""
+    return " All scores but the mean are those of the first seed." if seeds > 1 else ""
 
 
-def _pruned_reason(result: TrialResult, metric: str) -> str:
+def _pruned_reason(result: TrialResult, study: Study) -> str:
     if result.state != "pruned" or not result.intermediate_values:
         return ""
     pruner_step, value = max(result.intermediate_values.items())
-    name = METRIC_NAMES["bleu" if metric == "chrf" else metric]  # BLEU stands in for chrF during training
+    name = study.ranking_metric.validated_name
     return f"{name} {value:.3f} after {100 * pruner_step // 20}% of its budget was worse than that of other trials"
 
 

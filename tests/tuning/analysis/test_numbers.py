@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.jobs.tasks.task_metric import PredictionWords
 from regard.metrics import PairedTestResult
 from regard.run import Run, write_text
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
@@ -242,7 +243,7 @@ def test_scores_are_said_with_what_is_known_of_their_spread():
 
 
 def test_words():
-    assert [is_visible(gap) for gap in (0.0, 0.004, 0.006, 1.0)] == [False, False, True, True]
+    assert [is_visible(gap, 2) for gap in (0.0, 0.004, 0.006, 1.0)] == [False, False, True, True]
     assert format_count(1, "trial") == "1 trial" and format_count(0, "trial") == "0 trials"
     assert join_words(["a"]) == "a" and join_words(["a", "b"]) == "a and b" and join_words(list("abc")) == "a, b and c"
     assert capitalize("aBC") == "ABC" and capitalize("") == ""
@@ -254,7 +255,12 @@ def test_costs_are_drawn_where_two_rows_have_them():
     assert collect_costs(replace(summary, decoding_seconds=None))["decoding"] is None
     rows = [{"name": f"r{n}", "bleu": float(n), "parameters": n, "minutes": None, "decoding": None} for n in (1, 2)]
     rows[0]["minutes"] = 3.0
-    assert [chart.name for chart in draw_cost_charts(rows, "bleu", "BLEU", True)] == ["parameters-quality"]
+    assert [
+        chart.name
+        for chart in draw_cost_charts(
+            rows, "bleu", "BLEU", True, PredictionWords("translate", "translation", "sentence")
+        )
+    ] == ["parameters-quality"]
 
 
 def test_a_summary_knows_its_value_by_each_metric():

@@ -8,6 +8,7 @@ import pytest
 from regard.errors import DataError, FormatError
 from regard.evaluation import evaluate
 from regard.formats import Pair
+from regard.jobs.tasks.comparison import name_systems
 from regard.tuning.analysis import findings
 from regard.tuning.analysis.curves import LossCurve, find_turning_point
 from regard.tuning.analysis.evidence import StudyAnalysis
@@ -24,7 +25,6 @@ from regard.tuning.analysis.findings import (
 from regard.tuning.compare import (
     System,
     _read_translations,
-    _system_names,
     compare_systems,
     largest_differences,
 )
@@ -147,9 +147,9 @@ def test_systems_are_compared_with_the_first(tmp_path: Path):
 
 def test_systems_have_different_names_and_as_many_lines_as_pairs(tmp_path: Path):
     a, b = tmp_path / "a" / "run", tmp_path / "b" / "run"
-    assert _system_names([a, tmp_path / "c"]) == ["run", "c"] and _system_names([a, b]) == [str(a), str(b)]
+    assert name_systems([a, tmp_path / "c"]) == ["run", "c"] and name_systems([a, b]) == [str(a), str(b)]
     with pytest.raises(DataError, match="given twice"):
-        _system_names([a, b, a.parent / "x" / ".." / "run"])
+        name_systems([a, b, a.parent / "x" / ".." / "run"])
     lines = tmp_path / "lines"
     lines.write_text("one\n\n", encoding="utf-8")
     pairs = [Pair("x", "y")] * 2

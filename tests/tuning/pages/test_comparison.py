@@ -14,7 +14,8 @@ from regard.formats import Pair
 from regard.run import Run, write_text
 from regard.tuning.compare import Comparison, System, compare_systems
 from regard.tuning.measure import SCORED_METRICS
-from regard.tuning.pages.comparison import describe_settings, draw_charts, write_comparison
+from regard.tuning.pages.comparison import draw_charts, write_comparison
+from regard.tuning.pages.run_parts import describe_settings
 from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
@@ -46,7 +47,7 @@ def comparison(tmp_path_factory) -> Comparison:
 
 def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
     charts = draw_charts(comparison)
-    for name in ("loss", "accuracy", "bleu"):
+    for name in ("loss", "accuracy", "score"):
         text = charts[name].to_svg()
         assert all(f">{system}<" in text for system in QUALITY)
 
@@ -107,9 +108,9 @@ def test_settings_that_differ_are_named_and_those_of_the_machine_are_not(compari
     page = write_comparison(comparison, tmp_path / "page").read_text(encoding="utf-8")
     assert "Settings that differ" in page and "train.steps" in page
     equal = replace(comparison, systems=[comparison.systems[0], comparison.systems[2]])
-    assert describe_settings(equal) == "no setting differs"
+    assert describe_settings(equal.systems) == "no setting differs"
     alone = replace(comparison, systems=[comparison.systems[0], comparison.systems[-1]])  # a run and a file
-    assert describe_settings(alone) == "" and alone.differing_settings() == {}
+    assert describe_settings(alone.systems) == "" and alone.differing_settings() == {}
 
 
 def test_right_to_left_translations_are_isolated_from_the_names_of_systems(tmp_path):

@@ -11,6 +11,8 @@ from regard.errors import RunError
 from regard.evaluation import SentenceResult, evaluate
 from regard.formats import Pair
 from regard.jobs.evaluate import write_scores
+from regard.jobs.tasks.registry import get_task
+from regard.jobs.tasks.translation.sentence_charts import LENGTH_BUCKETS, bleu_by_length, draw_sentence_charts
 from regard.metrics import DEFAULT_TOKENIZATION, PairedTestResult, corpus_bleu
 from regard.report import Paragraph
 from regard.run import Run
@@ -20,16 +22,18 @@ from regard.tuning.compare import P_VALUES, Comparison, System, compare_files, c
 from regard.tuning.measure import SCORED_METRICS
 from regard.tuning.open_study import create_study
 from regard.tuning.pages import comparison as page
+from regard.tuning.pages import run_parts
 from regard.tuning.pages.curve_charts import draw_curve_charts, draw_loss_panels
 from regard.tuning.pages.parameter_charts import describe_warnings, draw_parameter_charts, last_score
 from regard.tuning.pages.report import open_report
-from regard.tuning.pages.sentence_charts import LENGTH_BUCKETS, bleu_by_length, draw_sentence_charts
-from regard.tuning.pages.study import MAX_NAMED_CURVES, MAX_SENTENCE_TRIALS, StudyPage
+from regard.tuning.pages.study import MAX_EXAMPLE_TRIALS, MAX_NAMED_CURVES, StudyPage
 from regard.tuning.results import TrialResult
 from tests.tuning.pages.test_parameter_charts import sampled
 from tests.tuning.pages.test_study import result
 from tests.tuning.synthetic import FOUR, make, make_summary, study_of
 
+TRANSLATE = get_task("translate")
+LOSS = TRANSLATE.metrics["loss"]
 PAIRS = [Pair(f"s{n}", f"the cat number {n} sat on mat {n * 7}") for n in range(13)]
 LINES = {
     "base": [pair.target if n % 2 else "a dog" for n, pair in enumerate(PAIRS)],
@@ -137,13 +141,17 @@ def test_the_largest_differences_are_shown_with_both_translations(comparison: Co
 
 def test_costs_are_rounded_and_absent_where_they_are_not_known(comparison: Comparison):
     summary = replace(make_summary({}, 3.0, False), minutes=7.16, tokens_per_second=11.7, decoding_seconds=0.01234)
-    assert page._training_cost(summary) == {"minutes": 7.2, "target tokens per second": 12, "ms per sentence": 12.3}
-    assert page._training_cost(replace(summary, decoding_seconds=None))["ms per sentence"] is None
-    assert set(page._training_cost(None).values()) == {None}
-    assert isinstance(page._build_cost_table(comparison), Paragraph)
+    assert run_parts._training_cost(summary, TRANSLATE) == {
+        "minutes": 7.2,
+        "target tokens per second": 12,
+        "ms per sentence": 12.3,
+    }
+    assert run_parts._training_cost(replace(summary, decoding_seconds=None), TRANSLATE)["ms per sentence"] is None
+    assert set(run_parts._training_cost(None, TRANSLATE).values()) == {None}
+    assert isinstance(run_parts.build_cost_table(comparison.systems), Paragraph)
     known = system("good", summary=summary)
     vars(known)["parameters"] = 17
-    table = page._build_cost_table(replace(comparison, systems=[known, comparison.systems[0]])).table
+    table = run_parts.build_cost_table([known, comparison.systems[0]]).table
     assert list(table["system"]) == ["good"] and list(table["parameters"]) == [17] and list(table["minutes"]) == [7.2]
     assert page._format_works(known) == "yes"
     assert page._format_works(system("good", summary=make_summary({}, 3.0, True))) == "collapsed"
@@ -159,7 +167,7 @@ def test_systems_that_have_collapsed_are_named_and_not_tested(comparison: Compar
     ]
     mixed = page._describe_systems(replace(comparison, systems=[comparison.systems[0], broken[1]]))
     assert mixed[1].startswith("Highest BLEU: base,") and len(mixed) == 2
-    assert page._draw_costs(replace(comparison, systems=broken)) == []
+    assert run_parts.draw_run_costs(broken, {one.name: one.evaluation.scores["bleu"] for one in broken}) == []
 
 
 def test_files_of_translations_are_compared_from_disk(tmp_path: Path):
@@ -177,7 +185,7 @@ def test_files_of_translations_are_compared_from_disk(tmp_path: Path):
 
 def test_settings_are_shown_as_text():
     values = (None, "", [], 0, 0.123456, ["a", "b"], False)
-    assert [page._format_setting(value) for value in values] == ["unset"] * 3 + ["0", "0.1235", "a, b", "False"]
+    assert [run_parts._format_setting(value) for value in values] == ["unset"] * 3 + ["0", "0.1235", "a, b", "False"]
 
 
 def sentence(words: int, good: bool) -> SentenceResult:
@@ -208,25 +216,27 @@ def test_lengths_are_scored_where_there_are_enough_sentences():
 
 def test_curves_are_drawn_where_there_are_points():
     points = [CurvePoint(float(n), 5.0 - n, 10.0 * n) for n in range(4)]
-    scored = [replace(point, bleu=7.0 + point.x) for point in points]
-    curves = {"a": LogCurves(points, scored[1:]), "b": LogCurves(points[:2], [])}
-    charts = {chart.name: chart.spec["datasets"] for chart in draw_curve_charts(curves, "steps", ["a"])}
-    assert list(charts) == ["loss", "accuracy", "bleu"]
-    assert "lines1" in charts["loss"] and "lines1" not in charts["bleu"]  # no BLEU of training steps
-    assert [row["y"] for row in charts["bleu"]["lines0"]] == [8.0, 9.0, 10.0]
+    scored = [replace(point, score=7.0 + point.x) for point in points]
+    curves = {"a": LogCurves(points, scored[1:], "BLEU"), "b": LogCurves(points[:2], [])}
+    charts = {chart.name: chart.spec["datasets"] for chart in draw_curve_charts(curves, "steps", ["a"], TRANSLATE)}
+    assert list(charts) == ["loss", "accuracy", "score"]
+    assert "lines1" in charts["loss"] and "lines1" not in charts["score"]  # no BLEU of training steps
+    assert [row["y"] for row in charts["score"]["lines0"]] == [8.0, 9.0, 10.0]
     assert {row["name"] for row in charts["loss"]["ends0"]} == {"a"}
     assert len(charts["loss"]["lines0"]) == 6 and len(charts["loss"]["lines1"]) == 3
-    silent = draw_curve_charts({"b": LogCurves(points, [])}, "steps", ["b"])
-    assert [chart.name for chart in silent] == ["loss", "accuracy"] and draw_curve_charts({}, "steps", []) == []
-    panels = draw_loss_panels(curves, "steps", "Loss of all")
+    silent = draw_curve_charts({"b": LogCurves(points, [])}, "steps", ["b"], TRANSLATE)
+    assert [chart.name for chart in silent] == ["loss", "accuracy"] and draw_curve_charts(
+        {}, "steps", [], TRANSLATE
+    ) == []
+    panels = draw_loss_panels(curves, "steps", "Loss of all", TRANSLATE)
     assert panels.title == "Loss of all" and sum(map(len, panels.spec["datasets"].values())) >= 9
 
 
 def test_the_score_of_a_trial_that_is_not_ranked_is_its_last():
     pruned = TrialResult(3, "3", "pruned", {}, value=1.0, intermediate_values={2: 7.0, 5: 4.25})
-    assert last_score(pruned, "loss") == 4.25 and last_score(pruned, "chrf") is None
-    assert last_score(replace(pruned, intermediate_values={}), "loss") is None
-    assert last_score(replace(pruned, state="complete"), "chrf") == 1.0
+    assert last_score(pruned, LOSS) == 4.25 and last_score(pruned, TRANSLATE.metrics["chrf"]) is None
+    assert last_score(replace(pruned, intermediate_values={}), LOSS) is None
+    assert last_score(replace(pruned, state="complete"), TRANSLATE.metrics["chrf"]) == 1.0
 
 
 def test_warnings_follow_from_the_trials():
@@ -277,7 +287,7 @@ def test_of_many_trials_the_best_have_names_and_the_tables_have_the_rest(many):
     assert {row["name"] for row in loss.spec["datasets"]["ends0"]} == set(best[:MAX_NAMED_CURVES])
     histogram = next(chart for chart in page_of_13.charts() if chart.name == "sentence-bleu")
     shown = str(histogram.spec)
-    assert [label for label in best if re.search(rf"{label}\b", shown)] == best[:MAX_SENTENCE_TRIALS]
+    assert [label for label in best if re.search(rf"{label}\b", shown)] == best[:MAX_EXAMPLE_TRIALS]
     costs = next(chart for chart in page_of_13.charts() if chart.name == "minutes-quality")
     assert "1 trial collapsed" in " ".join(costs.spec["title"]["subtitle"])
     few = replace(analysis, results=[one for one in analysis.results if one.number <= 8])
@@ -316,7 +326,7 @@ def test_test_scores_have_their_interval_and_seeds_a_note(tmp_path: Path):
     *_, grid = StudyPage(worker, analysis, curves, all_tests=True, pads_counted=False)._build_best_trial()
     worker.close()
     assert grid.caption == "On test, which is not used to select. First seed only."
-    n = list(grid.table["metric"]).index("bleu")
+    n = list(grid.table["metric"]).index("BLEU")
     score = evaluation.scores["bleu"]
     found = [grid.table[name][n] for name in ("score", "low", "high", "signature")]
     assert found[:3] == pytest.approx([score.value, score.low, score.high]) and found[3] == score.signature

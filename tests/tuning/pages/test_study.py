@@ -13,6 +13,7 @@ from regard.config import Config, dump
 from regard.data.batch import DataPosition
 from regard.evaluation import Baselines, Evaluation
 from regard.jobs.evaluate import write_scores
+from regard.jobs.tasks.registry import get_task
 from regard.metrics import PairedTestResult as Significance
 from regard.metrics import Score
 from regard.model import weights
@@ -34,6 +35,7 @@ from regard.tuning.results import TrialResult, rank_trials
 from tests.tuning.synthetic import FOUR, make, study_of
 
 MEGABYTE = 2**20
+TRANSLATE = get_task("translate")
 WIDE = {"model.layers": [2, 4, 6], "model.heads": [4, 8], "model.dim": [128, 256], "model.dropout": "0.1..0.4"}
 
 
@@ -59,7 +61,7 @@ def test_the_page_holds_everything_about_a_study(four: Path):
     for name in (
         "loss",
         "accuracy",
-        "bleu",
+        "score",
         "every-trial",
         "parallel",
         "slices",
@@ -136,7 +138,7 @@ def check(loss: float, shuffled: float | None = 9.0, distinct: float | None = 0.
 def test_a_collapse_is_told_by_the_unigram_line_by_shuffled_sources_and_by_sameness(
     validation: Validation, reason: str
 ):
-    diagnosis = diagnose_collapse(validation, 5.8, None)
+    diagnosis = diagnose_collapse(TRANSLATE, validation, 5.8, None)
     assert (reason in diagnosis) if reason else diagnosis == ""
 
 
@@ -145,8 +147,8 @@ def test_a_collapse_is_told_by_translations_that_suit_any_sentence():
     bad, good = (
         Evaluation({"bleu": replace(chance, value=value)}, [], Baselines(chance, chance, 1.0)) for value in (2.0, 20.0)
     )
-    assert "no better than the 1.9 of shuffled translations" in diagnose_collapse(check(4.0), 5.8, bad)
-    assert diagnose_collapse(check(4.0), 5.8, good) == ""
+    assert "no better than the 1.9 of shuffled translations" in diagnose_collapse(TRANSLATE, check(4.0), 5.8, bad)
+    assert diagnose_collapse(TRANSLATE, check(4.0), 5.8, good) == ""
 
 
 def rising(folder: Path, best: dict) -> Run:
@@ -177,7 +179,7 @@ def test_a_run_is_judged_by_the_look_that_its_best_weights_had(best: dict, shuff
         summary.collapse_reason == "" and summary.shuffled_input_loss == shuffled
     )  # its last validation alone would count as a collapse
     last = read_validations(run.log)[-1]
-    assert "of a unigram model" in diagnose_collapse(last, 5.8, None)
+    assert "of a unigram model" in diagnose_collapse(TRANSLATE, last, 5.8, None)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_ranked_trials_have_their_rank_settings_and_scores(page: StudyPage):
 
 
 def test_costs_stand_in_their_columns(page: StudyPage):
-    rows = tables(page.html())["Cost, and other scores on dev."]
+    rows = tables(page.html())["Cost."]
     summaries = [one.seed_summaries[0] for one in page.ranking]
     assert column(rows, "parameters") == [f"{one.parameters:,}" for one in summaries]
     assert column(rows, "steps") == ["300"] * 3 and {float(text) for text in column(rows, "epochs")} == {25.0}
@@ -68,6 +68,7 @@ def test_costs_stand_in_their_columns(page: StudyPage):
     assert [float(text.replace(",", "")) for text in column(rows, "tokens/s")] == pytest.approx(
         [one.tokens_per_second for one in summaries], abs=0.6
     )
+    rows = tables(page.html())["Other scores on dev."]
     for name, key in (("chrF2", "chrf"), ("TER", "ter")):
         assert column(rows, name) == [f"{one.scores[key]['value']:.2f} ± 0.90" for one in summaries]
 
@@ -94,9 +95,10 @@ def test_padding_flatters_in_columns_of_its_own(page: StudyPage):
 def test_the_best_trial_and_the_facts_of_each_are_named(page: StudyPage):
     text = " ".join("".join(html.fromstring(page.html()).itertext()).split())
     best = page.ranking[0]
-    assert f"Translate with: regard translate {best.folders[0]}" in text and "There is no test set." in text
+    assert f"Use it with: regard translate {best.folders[0]}" in text and "There is no test set." in text
     assert "4 trials by sets, 25 epochs each, selected by BLEU on dev" in text
-    assert "set 1 (collapsed)" in text and "set 2 (" not in text
+    facts = text.split("Each trial")[-1]
+    assert "set 1 (collapsed)" in facts and "set 2 (" not in facts
 
 
 def test_cells_and_reasons_are_words():
@@ -104,8 +106,14 @@ def test_cells_and_reasons_are_words():
         "yes", "no", "1, 2", "x", 3, 0.5, None,
     ]  # fmt: skip
     pruned = replace(result(1, 3.0), state="pruned", intermediate_values={2: 9.0, 7: 4.25})
-    assert _pruned_reason(pruned, "loss") == "loss 4.250 after 35% of its budget was worse than that of other trials"
-    assert _pruned_reason(pruned, "chrf").startswith("BLEU 4.250") and _pruned_reason(result(1, 3.0), "loss") == ""
+    assert (
+        _pruned_reason(pruned, study_of(sets=FOUR))
+        == "loss 4.250 after 35% of its budget was worse than that of other trials"
+    )
+    assert (
+        _pruned_reason(pruned, study_of(sets=FOUR, metric="chrf")).startswith("BLEU 4.250")
+        and _pruned_reason(result(1, 3.0), study_of(sets=FOUR)) == ""
+    )
 
 
 def test_of_two_seeds_the_mean_and_both_are_shown(tmp_path):

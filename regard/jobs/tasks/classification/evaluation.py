@@ -49,14 +49,15 @@ class ClassificationEvaluation:
     opponents: tuple[OpponentResult, ...] = ()
 
     def describe_failure(self) -> str:
-        """Why the classifier does not work; empty if it does."""
-        majority = next((one for one in self.opponents if "accuracy" in one.scores), None)
-        if majority is None or "accuracy" not in self.scores:
+        """Why the classifier does not work: it is no better than the most frequent label; empty if it does."""
+        majority = next((one for one in self.opponents if one.scores), None)
+        names = [name for name in ("accuracy", "macro_f1", "f1") if name in self.scores]
+        if majority is None or any(self.scores[name].is_better_than(majority.scores[name]) for name in names):
             return ""
-        accuracy, chance = self.scores["accuracy"].value, majority.scores["accuracy"].value
-        if accuracy > chance:
-            return ""
-        return f"its accuracy of {accuracy:.1f} is no better than the {chance:.1f} of the most frequent class"
+        score, chance = self.scores[names[0]], majority.scores[names[0]]
+        return (
+            f"its {score.name} of {score.value:.1f} is no better than the {chance.value:.1f} of the most frequent label"
+        )
 
 
 def evaluate_classifier(

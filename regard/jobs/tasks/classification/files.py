@@ -3,11 +3,16 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from regard.baselines.scoring import Answer, label_scoring
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation, ClassifiedText
+from regard.jobs.tasks.example_rows import read_rows
 from regard.jobs.tasks.reporting.score_files import write_label_scores
+from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run, write_text
 
+LABEL_SEPARATOR = ", "
 COLUMNS = ("text", "label", "prediction", "probability", "correct")
 
 
@@ -18,10 +23,37 @@ def write_classification(run: Run, name: str, evaluation: ClassificationEvaluati
         write_text(run.confusion(name), format_confusion(evaluation))
 
 
+@dataclass(frozen=True)
+class StoredLabels:
+    """The texts of a set with their labels and predictions, as `write_classification` wrote them."""
+
+    texts: list[str]
+    gold: list[Answer]
+    predicted: list[Answer]
+
+    def count(self, metric: str) -> CountedScore | None:
+        """What each text counts for a score; None for one that is no sum over texts."""
+        scoring = label_scoring(self.gold, [self.predicted])
+        return scoring.count(scoring.score(self.predicted), self.texts, self.predicted, "texts").get(metric)
+
+
+def read_classification(run: Run, name: str, several: bool) -> StoredLabels | None:
+    """The stored predictions of a set, whose texts may have several labels; None where there are none."""
+    if not run.example_scores(name).exists():
+        return None
+    rows = read_rows(run.example_scores(name), COLUMNS, num_numbers=2)
+    texts, gold, predicted = (list(column) for column in zip(*(row[:3] for row in rows), strict=True))
+    return StoredLabels(texts, *([_split_labels(cell, several) for cell in cells] for cells in (gold, predicted)))
+
+
+def _split_labels(cell: str, several: bool) -> Answer:
+    return tuple(filter(None, cell.split(LABEL_SEPARATOR))) if several else (cell,)
+
+
 def _list_cells(text: ClassifiedText) -> list[str]:
     example, prediction = text.example, text.prediction
     source = example.text if example.text_pair is None else f"{example.text} | {example.text_pair}"
-    cells = [source, ", ".join(example.labels), prediction.label, f"{prediction.probability:.4f}"]
+    cells = [source, LABEL_SEPARATOR.join(example.labels), prediction.label, f"{prediction.probability:.4f}"]
     return [*cells, "1" if text.is_correct else "0"]
 
 

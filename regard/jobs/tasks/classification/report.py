@@ -1,8 +1,13 @@
 """The report of a classifier, report.html: the verdict, scores beside opponents, classes, mistakes and curves."""
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
+from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
-from regard.metrics.labels import class_f1, class_precision, class_recall
+from regard.metrics.labels import Confusion, class_f1, class_precision, class_recall
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
 from regard.run import Run
 
@@ -13,7 +18,7 @@ MAX_MATRIX_CLASSES = 40  # of a picture that can still be read; the CSV file has
 def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, epochs: float) -> None:
     """Draw every chart into charts/, and all of them into one offline page."""
     figures = [*draw_confusion(evaluation), *draw_reliability(evaluation)]
-    classes = [TableView(tabulate_classes(evaluation))] if evaluation.confusion is not None else []
+    classes = [TableView(tabulate_classes(evaluation.confusion))] if evaluation.confusion is not None else []
     sections = [
         Section("Classes", [*classes, *map(Figure, figures)]),
         Section("Most confident mistakes", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
@@ -25,15 +30,26 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
 _MISTAKES = "Texts whose prediction was wrong and sure of itself: label errors are likely among them."
 
 
-def tabulate_classes(evaluation: ClassificationEvaluation) -> Table:
-    """Precision, recall, F1 and the number of texts of every class."""
-    assert evaluation.confusion is not None
-    matrix = evaluation.confusion.matrix
-    columns = (class_precision(matrix), class_recall(matrix), class_f1(matrix), matrix.sum(axis=1))
+def tabulate_classes(confusion: Confusion) -> Table:
+    """Precision, recall, F1 of every class, and how often it occurs and is predicted."""
+    matrix = confusion.matrix
+    scores = (class_precision(matrix), class_recall(matrix), class_f1(matrix))
+    counts = (matrix.sum(axis=1), matrix.sum(axis=0))
+    columns = [*(np.round(100 * values, 1).tolist() for values in scores), *(values.tolist() for values in counts)]
     return Table.from_rows(
-        {"class": label, "precision": 100 * p, "recall": 100 * r, "F1": 100 * f, "texts": int(n)}
-        for label, p, r, f, n in zip(evaluation.confusion.classes, *(c.tolist() for c in columns), strict=True)
+        {"class": label, "precision": p, "recall": r, "F1": f, "texts": int(gold), "predicted": int(predicted)}
+        for label, p, r, f, gold, predicted in zip(confusion.classes, *columns, strict=True)
     )
+
+
+def show_class_scores(confusions: Mapping[str, Confusion], set_name: str) -> ExampleSection:
+    """F1 of every class by each of several classifiers."""
+    classes = sorted({name for confusion in confusions.values() for name in confusion.classes})
+    columns: dict[str, list[Value]] = {"class": list(classes)}
+    for run, confusion in confusions.items():
+        scores = dict(zip(confusion.classes, np.round(100 * class_f1(confusion.matrix), 1).tolist(), strict=True))
+        columns[run] = [scores.get(name) for name in classes]
+    return ExampleSection("Classes", table=Table(columns), note=f"F1 of each class on {set_name}, best trials first.")
 
 
 def tabulate_mistakes(evaluation: ClassificationEvaluation) -> Table:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +23,13 @@ from regard.jobs.tasks.classification.evaluation import (
     evaluate_classifier,
     predict_opponents,
 )
-from regard.jobs.tasks.classification.files import write_classification
+from regard.jobs.tasks.classification.files import StoredLabels, read_classification, write_classification
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.metrics.labels import count_confusion
 from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
+from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
 from regard.tasks.classify.classifier import Classifier
 from regard.tasks.classify.collator import ClassifyCollator
@@ -39,7 +43,17 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
+
+
+METRICS = {
+    "accuracy": TaskMetric("accuracy", checkpoint_metric="accuracy", substitutes=("f1",)),
+    "macro_f1": TaskMetric("macro-F1", checkpoint_metric="macro_f1", substitutes=("f1",)),
+    "loss": LOSS,
+}
+"""Where texts may have several labels, F1 stands in for accuracy and macro-F1."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,15 @@ class ClassifyTask(SingleTextTask):
     unit: str = "text"
     target: str = "class"
     main_score: str = "accuracy"
+    data_settings: tuple[str, ...] = ("classify.text", "classify.text_pair", "classify.label")
+
+    @property
+    def prediction_words(self) -> PredictionWords:
+        return PredictionWords("classify", "classification", "text")
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        return METRICS
 
     def write_texts(self, run: Run, config: Config) -> None:
         prepare.write_texts(run, config)
@@ -171,8 +194,33 @@ class ClassifyTask(SingleTextTask):
     def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
         return map(store_example, read_labeled_texts(files, prepare.column_names(config)))
 
-    def predict_answers(self, predictor: Classifier, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
-        return [one.labels for one in predictor.classify([input_of(restore_example(pair)) for pair in pairs])]
+    def describe_failure(self, evaluation: ClassificationEvaluation) -> str:
+        return evaluation.describe_failure()
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        stored = self._read_stored(run, set_name)
+        return stored.count(metric) if stored else None
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        from regard.jobs.tasks.classification.report import show_class_scores  # draws
+
+        stored = {name: self._read_stored(run, set_name) for name, run in runs.items()}
+        confusions = {
+            name: count_confusion([label for (label,) in one.gold], [label for (label,) in one.predicted])
+            for name, one in stored.items()
+            if one and all(len(labels) == 1 for labels in (*one.gold, *one.predicted))
+        }
+        return show_class_scores(confusions, set_name) if confusions else None
+
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        from regard.jobs.tasks.classification.comparison import compare_classifiers  # draws
+
+        return compare_classifiers(systems, files, config, device)
+
+    def _read_stored(self, run: Run, set_name: str) -> StoredLabels | None:
+        return read_classification(run, set_name, self.read_labels(run).multi_label)
 
     def evaluate_new(self, run: Run, predictor: Classifier, pairs: Sequence[Pair]) -> ClassificationEvaluation:
         examples = [restore_example(pair) for pair in pairs]

@@ -1,10 +1,10 @@
 """Causal language models behind the protocol of a task."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.config import Config
 from regard.data.batch import Batches
@@ -15,11 +15,13 @@ from regard.formats import Pair
 from regard.formats.document_texts import read_documents
 from regard.jobs.load import load_document_tokenizer, load_language_model
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
-from regard.jobs.tasks.language.files import write_language_scores
+from regard.jobs.tasks.language.files import count_stored_bits, write_language_scores
 from regard.jobs.tasks.language.opponents import fit_opponent_bits, read_opponent_bits, write_opponent_bits
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
 from regard.metrics import Score
+from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import DecoderOnly
 from regard.run import Run
 from regard.tasks.causal_lm.loss import CausalLMLoss
@@ -28,6 +30,16 @@ from regard.tasks.generate import LanguageModel
 from regard.tasks.loss import LossModule
 from regard.training.planning.cost import MeanLengths
 from regard.training.validate import Validation, Validator
+
+if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
+
+
+METRICS = {
+    "bits_per_byte": TaskMetric("bits per byte", higher_is_better=False, digits=3),
+    "loss": replace(LOSS, bound_to=TOKENIZATION_SETTINGS),
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,11 @@ class CausalLMTask(LanguageTask):
     unit: str = "token"
     target: str = "token"
     main_score: str = "bits_per_byte"
+    data_settings: tuple[str, ...] = ("causal_lm.documents",)
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        return METRICS
 
     def separator(self, config: Config) -> str:
         return config.causal_lm.documents
@@ -136,6 +153,21 @@ class CausalLMTask(LanguageTask):
     def evaluate_new(self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair]) -> LanguageEvaluation:
         texts = [pair.source for pair in pairs]
         return evaluate_language_model(predictor, texts, fit_opponent_bits(run, texts))
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        return count_stored_bits(run, set_name) if metric == self.main_score else None
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        from regard.jobs.tasks.language.report import show_distributions  # draws
+
+        return show_distributions(self, runs, set_name)
+
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        from regard.jobs.tasks.language.comparison import compare_language_models  # draws
+
+        return compare_language_models(systems, files, config, device)
 
     def write_scores(self, run: Run, name: str, evaluation: LanguageEvaluation, files: Sequence[str] = ()) -> None:
         write_language_scores(run, name, evaluation, files)

@@ -1,8 +1,9 @@
 """Masked language models behind the protocol of a task."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.files import Finite
 from regard.formats import Pair
-from regard.jobs.tasks.language.files import write_masked_scores
+from regard.jobs.tasks.language.files import count_stored_masks, write_masked_scores
 from regard.jobs.tasks.language.masked_evaluation import (
     MaskedEvaluation,
     count_regular_tokens,
@@ -22,6 +23,8 @@ from regard.jobs.tasks.language.masked_evaluation import (
 )
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
+from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import EncoderOnly
 from regard.progress import track
 from regard.run import Run
@@ -30,7 +33,20 @@ from regard.tasks.masked_lm.filler import MaskFiller
 from regard.tasks.masked_lm.loss import MaskedLMLoss
 from regard.tasks.masked_lm.masking import FixedMaskingCollator, MaskingCollator
 
+if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
+
 AnyCollator = TypeVar("AnyCollator", bound=MaskingCollator)
+
+
+MASK_SETTINGS = ("masked_lm.mask_rate", "masked_lm.mask_scheme", "masked_lm.whole_words", "data.max_length")
+TARGETS = (*TOKENIZATION_SETTINGS, *MASK_SETTINGS)
+"""What decides which tokens of dev are masked."""
+METRICS = {
+    "loss": replace(LOSS, name="loss of masked tokens", bound_to=TARGETS),
+    "accuracy": TaskMetric("accuracy", validated_as="accuracy", bound_to=TARGETS),
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,11 @@ class MaskedLMTask(LanguageTask):
     unit: str = "masked token"
     target: str = "token"
     main_score: str = "loss"
+    data_settings: tuple[str, ...] = ("masked_lm.documents",)
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        return METRICS
 
     def separator(self, config: Config) -> str:
         return config.masked_lm.documents
@@ -110,6 +131,21 @@ class MaskedLMTask(LanguageTask):
             f"{signature}|masks:by-text|vocabulary:{predictor.tokenizer.vocab_size}",
             None if counts is None else np.array(counts),
         )
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        return count_stored_masks(run, set_name, metric)
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        from regard.jobs.tasks.language.report import show_distributions  # draws
+
+        return show_distributions(self, runs, set_name)
+
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        from regard.jobs.tasks.language.comparison import compare_masked_language_models  # draws
+
+        return compare_masked_language_models(systems, files, config, device, self.evaluate)
 
     def write_scores(self, run: Run, name: str, evaluation: MaskedEvaluation, files: Sequence[str] = ()) -> None:
         write_masked_scores(run, name, evaluation, files)

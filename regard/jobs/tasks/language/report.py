@@ -1,10 +1,16 @@
 """The reports of language models, report.html: the verdict, scores beside opponents, samples and curves."""
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation
 from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation
 from regard.jobs.tasks.language.samples import OPTIONS, sample_continuations, sample_fillings
+from regard.jobs.tasks.language.task import LanguageTask
+from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
-from regard.report import Paragraph, Section, Table, TableView
+from regard.report import Paragraph, Section, Table, TableView, stacked_histograms
 from regard.run import Run
 from regard.tasks.generate import LanguageModel
 from regard.tasks.masked_lm.filler import MaskFiller
@@ -40,6 +46,22 @@ def write_masked_report(
     sections = (Section("Filled masks", [Paragraph(note), TableView(samples)]),)
     subtitle = f"{len(evaluation.passages):,} passages of {set_name}"
     write_task_report(run, evaluation, TaskReport(subtitle, ("loss", "accuracy"), sections), epochs)
+
+
+def show_distributions(task: LanguageTask, runs: Mapping[str, Run], set_name: str) -> ExampleSection | None:
+    """How the main score is distributed over the documents or passages of a set, for each of several runs."""
+    counted = {name: one for name, run in runs.items() if (one := task.count_stored(run, set_name, task.main_score))}
+    if not counted:
+        return None
+    first = next(iter(counted.values()))
+    rows = (
+        {"value": value, "run": name}
+        for name, one in counted.items()
+        for value in (np.array(one.answers, np.float64) / one.counts.sizes).tolist()
+    )
+    title = f"{first.name[:1].upper()}{first.name[1:]} of each of the {first.num_examples} {first.units} of {set_name}"
+    chart = stacked_histograms(Table.from_rows(rows), "value", "run", title=title, x_title=first.name)
+    return ExampleSection(first.units.capitalize(), [chart.with_name("examples")])
 
 
 def tabulate_hardest(evaluation: LanguageEvaluation) -> Table:

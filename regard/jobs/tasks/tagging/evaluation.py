@@ -64,6 +64,16 @@ class TaggingEvaluation:
     """In alphabetical order."""
     opponents: tuple[OpponentResult, ...] = ()
 
+    def describe_failure(self) -> str:
+        """Why the tagger does not work: no span is right, or no more words than have one tag; empty if it does."""
+        if "f1" in self.scores:
+            return "" if self.scores["f1"].value > 0 else "no span that it finds is right"
+        most = max(self.types, key=lambda one: one.gold)
+        accuracy, chance = self.scores["accuracy"].value, 100 * most.gold / sum(one.gold for one in self.types)
+        if accuracy > chance:
+            return ""
+        return f"its accuracy of {accuracy:.1f} is no better than the {chance:.1f} of always predicting {most.type!r}"
+
 
 def evaluate_tagger(
     tagger: Tagger, sentences: Sequence[TaggedSentence], opponents: OpponentPredictions | None = None

@@ -1,7 +1,8 @@
 """Tagging behind the protocol of a task."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,9 +23,12 @@ from regard.jobs.tasks.tagging.evaluation import (
     evaluate_tagger,
     predict_opponents,
     score_tags,
+    score_types,
     unify_tags,
 )
-from regard.jobs.tasks.tagging.files import write_tagging
+from regard.jobs.tasks.tagging.files import read_tagging, write_tagging
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
 from regard.tasks.loss import LossModule
 from regard.tasks.tag.collator import TagCollator
@@ -38,7 +42,16 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
+
+
+METRICS = {
+    "f1": TaskMetric("F1", checkpoint_metric="f1", substitutes=("accuracy",)),
+    "loss": replace(LOSS, bound_to=("data.max_length",)),  # words beyond the maximum length have no loss
+}
+"""Where tags mark no spans, the accuracy over words stands in for F1."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,15 @@ class TagTask(SingleTextTask):
     unit: str = "word"
     target: str = "tag"
     main_score: str = "f1"
+    data_settings: tuple[str, ...] = ()
+
+    @property
+    def prediction_words(self) -> PredictionWords:
+        return PredictionWords("tag", "tagging", "sentence")
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        return METRICS
 
     def write_texts(self, run: Run, config: Config) -> None:
         prepare.write_texts(run, config)
@@ -125,8 +147,26 @@ class TagTask(SingleTextTask):
     def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
         return map(store_sentence, read_tagged_sentences(files))
 
-    def predict_answers(self, predictor: Tagger, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
-        return [tuple(tags) for tags in predictor.tag([restore_sentence(pair).words for pair in pairs])]
+    def describe_failure(self, evaluation: TaggingEvaluation) -> str:
+        return evaluation.describe_failure()
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        stored = read_tagging(run, set_name)
+        return stored.count(metric) if stored else None
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        from regard.jobs.tasks.tagging.report import show_type_scores  # draws
+
+        stored = {name: one for name, run in runs.items() if (one := read_tagging(run, set_name))}
+        scores = {name: score_types(one.gold, one.predicted, detect_scheme(one.gold)) for name, one in stored.items()}
+        return show_type_scores(scores, set_name) if scores else None
+
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        from regard.jobs.tasks.tagging.comparison import compare_taggers  # draws
+
+        return compare_taggers(systems, files, device)
 
     def evaluate_new(self, run: Run, predictor: Tagger, pairs: Sequence[Pair]) -> TaggingEvaluation:
         opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)

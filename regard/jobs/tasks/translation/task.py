@@ -1,10 +1,13 @@
 """Translation behind the protocol of a task."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sacrebleu.metrics.base import Metric as SacreMetric
+from sacrebleu.metrics.chrf import CHRF
 from torch import nn
 
 from regard.config import Config
@@ -15,15 +18,18 @@ from regard.data.unigram import unigram_loss
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
-from regard.jobs.evaluate import evaluate_translator, write_scores
+from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
 from regard.jobs.load import load, new_model, require_memory
 from regard.jobs.tasks.task import LossFactory, TextSize
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
 from regard.jobs.tasks.translation import data as translation_data
 from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.text_statistics import write_statistics
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
+from regard.metrics.corpus_sums import SIZE_COLUMN, score_sums, sentence_statistics
+from regard.metrics.labels.statistics import CountedScore, TableCounts
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -36,10 +42,24 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting, sugg
 from regard.training.validate import DevPredictions, Validator
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
 
 MAX_MISTAKES = 20
 GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
+
+
+METRICS = {
+    "loss": replace(LOSS, digits=2, bound_to=TOKENIZATION_SETTINGS),
+    "bleu": TaskMetric("BLEU", checkpoint_metric="bleu"),
+    "chrf": TaskMetric("chrF2", checkpoint_metric="bleu", stand_in="BLEU"),
+    "accuracy": TaskMetric("accuracy", validated_as="accuracy", bound_to=TOKENIZATION_SETTINGS),
+}
+COUNTED_METRICS: Mapping[str, Callable[[Tokenization], SacreMetric]] = {
+    "bleu": Tokenization.make_bleu,
+    "chrf": lambda tokenization: CHRF(),
+}
+"""Those that are computed from statistics of sentences; the loss of single sentences is not stored."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +92,15 @@ class TranslateTask:
     unit: str = "target token"
     target: str = "token"
     main_score: str = "bleu"
+    data_settings: tuple[str, ...] = ()
+
+    @property
+    def prediction_words(self) -> PredictionWords:
+        return PredictionWords("translate", "translation", "sentence", "greedy decoding", "translations")
+
+    @property
+    def metrics(self) -> Mapping[str, TaskMetric]:
+        return METRICS
 
     @property
     def alarm_words(self) -> AlarmWords:
@@ -164,8 +193,40 @@ class TranslateTask:
         c = config.data
         return read_pairs(files, c.source, c.target, c.max_line_bytes)
 
-    def predict_answers(self, predictor: Translator, pairs: Sequence[Pair]) -> list[str]:
-        return predictor.translate([pair.source for pair in pairs])
+    def select_dev(self, data: TranslationData, max_examples: int) -> list[Pair]:
+        """Spread over dev, the same for every trial: beam search takes long."""
+        return data.dev.pairs()[:: -(-len(data.dev) // max_examples)]
+
+    def describe_failure(self, evaluation: Evaluation) -> str | None:
+        """That translations suit any sentence; where they do not, the loss may still tell of a failure."""
+        bleu = evaluation.scores.get("bleu")
+        if bleu is None or evaluation.baselines.is_below(bleu):
+            return None
+        chance = evaluation.baselines.shuffled_translations.value
+        return f"its BLEU of {bleu.value:.1f} is no better than the {chance:.1f} of shuffled translations"
+
+    def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
+        if metric not in COUNTED_METRICS or not run.sentence_scores(set_name).exists():
+            return None
+        sentences = read_sentences(run, set_name)
+        references, translations = ([getattr(one, side) for one in sentences] for side in ("reference", "translation"))
+        counter = COUNTED_METRICS[metric](_stored_tokenization(run, references))
+        statistics = sentence_statistics(counter, translations, references)
+        counts = TableCounts(statistics, statistics[:, SIZE_COLUMN])
+        name = METRICS[metric].name
+        return CountedScore(name, counts, partial(score_sums, counter), references, translations, "sentences")
+
+    def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
+        from regard.jobs.tasks.translation.sentence_charts import show_sentences  # draws
+
+        stored = {
+            name: read_sentences(run, set_name) for name, run in runs.items() if run.sentence_scores(set_name).exists()
+        }
+        if not stored:
+            return None
+        name, sentences = next(iter(stored.items()))
+        tokenization = _stored_tokenization(runs[name], [one.reference for one in sentences])
+        return show_sentences(stored, set_name, tokenization)
 
     def evaluate_new(self, run: Run, predictor: Translator, pairs: Sequence[Pair]) -> Evaluation:
         return self.evaluate(run, predictor, pairs)
@@ -196,6 +257,11 @@ class TranslateTask:
     def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
         description = _choose_tokenization(config, data).describe()
         return [description] if description else []
+
+
+def _stored_tokenization(run: Run, references: Sequence[str]) -> Tokenization:
+    """The tokenization that the sentences of a run were scored with."""
+    return choose_tokenization(run.load_config().data.target if run.config.exists() else "", references)
 
 
 def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:

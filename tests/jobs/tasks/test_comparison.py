@@ -5,7 +5,6 @@ import json
 import pytest
 
 import regard
-from regard.api.scoring import find_label_task
 from regard.cli import main
 from regard.errors import RegardError
 from regard.formats.labeled import read_labeled_texts
@@ -31,8 +30,10 @@ def run_compare(capsys, *arguments):
 
 
 def test_right_predictions_are_better_than_one_class(folder):
-    comparison = regard.compare_predictions("always.txt", "right.txt", on="test.csv", task="classify")
-    assert comparison.best.name == "right.txt" and comparison.majority == ("a", pytest.approx(100 / 3))
+    comparison = regard.compare("always.txt", "right.txt", on="test.csv", task="classify")
+    assert (
+        comparison.best.name == "right.txt" and "'a', the most frequent label, has accuracy 33.3" in comparison.notes[0]
+    )
     assert comparison.systems[0].scores["accuracy"].value == pytest.approx(100 / 3)
     assert comparison.tests["macro_f1"]["right.txt"].verdict == "significant by both tests"
     assert "right.txt" in repr(comparison) and str(comparison).startswith("always.txt: accuracy 33.33")
@@ -42,7 +43,7 @@ def test_predictions_are_read_from_tables_and_fasttext(folder):
     (folder / "p.jsonl").write_text("".join(json.dumps({"prediction": label}) + "\n" for _, label in TEXTS))
     (folder / "p.csv").write_text("id,predicted\n" + "".join(f"{n},{label}\n" for n, (_, label) in enumerate(TEXTS)))
     (folder / "fast.txt").write_text("".join(f"__label__{label} 0.97\n" for _, label in TEXTS))
-    comparison = regard.compare_predictions("right.txt", "p.jsonl", "p.csv", "fast.txt", on="test.csv", task="classify")
+    comparison = regard.compare("right.txt", "p.jsonl", "p.csv", "fast.txt", on="test.csv", task="classify")
     assert [system.scores["accuracy"].value for system in comparison.systems] == [100] * 4
     assert {test.verdict for test in comparison.tests["accuracy"].values()} == {"the same predictions"}
 
@@ -50,7 +51,7 @@ def test_predictions_are_read_from_tables_and_fasttext(folder):
 def test_several_labels_are_counted_one_by_one(folder):
     (folder / "gold.jsonl").write_text('{"text": "t", "label": ["a", "b"]}\n{"text": "u", "label": ["c"]}\n')
     (folder / "p.jsonl").write_text('{"label": ["a"]}\n{"label": ["c", "d"]}\n')
-    (system,) = regard.compare_predictions("p.jsonl", on="gold.jsonl", task="classify").systems
+    (system,) = regard.compare("p.jsonl", on="gold.jsonl", task="classify").systems
     assert {name: round(score.value, 2) for name, score in system.scores.items()} == {
         "f1": 66.67,
         "precision": 66.67,
@@ -61,7 +62,7 @@ def test_several_labels_are_counted_one_by_one(folder):
 def test_plain_tags_are_counted_word_by_word(folder):
     (folder / "gold.conll").write_text("a DET\nb NOUN\n\nc VERB\n")
     (folder / "p.conll").write_text("a DET\nb VERB\n\nc VERB\n")
-    (system,) = regard.compare_predictions("p.conll", on="gold.conll", task="tag").systems
+    (system,) = regard.compare("p.conll", on="gold.conll", task="tag").systems
     assert system.scores["f1"].value == pytest.approx(100 * 2 / 3) and "mode:words" in system.scores["f1"].signature
 
 
@@ -70,7 +71,7 @@ def test_a_page_with_confusion_matrices_is_written(folder, capsys):
     assert " ".join(out.split()).startswith(
         "right.txt has the highest macro-F1 on 30 texts: 100.0, 83.3 more than always.txt;"
     )
-    assert "Always predicting 'a' has accuracy 33.3." in out
+    assert "Always predicting 'a', the most frequent label, has accuracy 33.3." in " ".join(out.split())
     page = (folder / "page" / "report.html").read_text(encoding="utf-8")
     assert "Classes: always.txt" in page and "right.txt has no errors." in page
     assert (folder / "page" / "confusion-0.csv").read_text().splitlines() == [
@@ -92,8 +93,8 @@ def test_json_has_values_and_p_values(folder, capsys):
     ("systems", "files", "task", "message"),
     [
         (["right.txt"], [], "classify", "no test texts: give them with --on"),
-        ([], ["test.csv"], "classify", "nothing to compare: give files of predictions"),
-        (["right.txt"], ["test.csv"], "sing", "task=sing: expected one of translate, classify, tag"),
+        ([], ["test.csv"], "classify", "nothing to compare: give run folders, or files of predictions"),
+        (["right.txt"], ["test.csv"], "sing", "task='sing'"),
         (["."], ["test.csv"], "classify", "not a run folder"),
         (
             ["test.csv", "short.txt"],
@@ -104,7 +105,7 @@ def test_json_has_values_and_p_values(folder, capsys):
         (["short.conll"], ["gold.conll"], "tag", r"short.conll:1: the sentence has 1 words, but gold.conll:1 has 2"),
         (["gold.conll"], ["empty.conll"], "tag", "has no sentences to compare with"),
         (["empty.csv"], ["test.csv"], "classify", r"empty.csv: is empty; expected a header"),
-        (["nowhere.txt"], ["test.csv"], "classify", "nowhere.txt: no such file"),
+        (["nowhere.txt"], ["test.csv"], "classify", "nowhere.txt: no such run or file"),
     ],
 )
 def test_mistakes_are_one_sentence(folder, systems, files, task, message):
@@ -114,13 +115,13 @@ def test_mistakes_are_one_sentence(folder, systems, files, task, message):
     (folder / "short.conll").write_text("a B-x\n")
     (folder / "empty.conll").write_text("\n")
     with pytest.raises(RegardError, match=message):
-        regard.compare_predictions(*systems, on=files, task=task)
+        regard.compare(*systems, on=files, task=task)
 
 
 def test_tags_have_no_columns(folder):
     (folder / "gold.conll").write_text("a B-x\n")
-    with pytest.raises(RegardError, match="the columns of words and tags are fixed"):
-        regard.compare_predictions("gold.conll", on="gold.conll", task="tag", label_column="2")
+    with pytest.raises(RegardError, match="--label names a column of labeled text, which --task tag does not read"):
+        regard.compare("gold.conll", on="gold.conll", task="tag", label="2")
 
 
 def test_a_run_is_compared_by_what_it_predicts(classifier, reviews, tmp_path):
@@ -128,11 +129,7 @@ def test_a_run_is_compared_by_what_it_predicts(classifier, reviews, tmp_path):
     texts = [row.text for row in read_labeled_texts([reviews / "test.csv"])]
     path = tmp_path / "labels.txt"
     path.write_text("".join(f"{one.label}\n" for one in regard.load(classifier).classify(texts)), encoding="utf-8")
-    assert find_label_task([path, classifier]) == "classify"
-    assert find_label_task([path]) is None and find_label_task([classifier], "translate") is None
-    comparison = regard.compare_predictions(
-        classifier, path, on=reviews / "test.csv", task="classify", out=tmp_path / "out"
-    )
+    comparison = regard.compare(classifier, path, on=reviews / "test.csv", out=tmp_path / "out")
     run, file = comparison.systems
-    assert run.predictions == file.predictions and run.scores == file.scores
+    assert run.answers == file.answers and run.scores == file.scores
     assert (tmp_path / "out" / "report.html").exists()

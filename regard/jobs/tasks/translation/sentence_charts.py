@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from regard.evaluation import SentenceResult
+from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.languages import count_words
 from regard.metrics import Tokenization, corpus_bleu
 from regard.report import Chart, Table, Value, category_curves, stacked_histograms
@@ -10,6 +11,17 @@ from regard.report import Chart, Table, Value, category_curves, stacked_histogra
 LENGTH_BUCKETS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 10_000))
 """Source words, from and to."""
 MIN_BUCKET_SENTENCES = 5  # a bucket with fewer sentences is not scored
+_NOTE = (
+    "Scores of single sentences serve inspection; their mean is not BLEU. BLEU by length is corpus BLEU over the "
+    f"sentences of {LENGTH_BUCKETS[0][0]} to {LENGTH_BUCKETS[0][1]} words, and so on."
+)
+
+
+def show_sentences(
+    sentences: Mapping[str, Sequence[SentenceResult]], set_name: str, tokenization: Tokenization
+) -> ExampleSection:
+    """The sentences of several runs, for a page."""
+    return ExampleSection("Sentences", draw_sentence_charts(sentences, set_name, tokenization), note=_NOTE)
 
 
 def draw_sentence_charts(

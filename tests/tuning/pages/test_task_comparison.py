@@ -1,4 +1,4 @@
-"""The page of a comparison of labels holds its numbers; errors are those of the best system."""
+"""The page of a comparison holds its numbers; errors are those of the best system."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from lxml import html
 
-from regard.formats.labeled import ColumnNames
-from regard.jobs.label_comparison import LabelComparison, compare_label_files
+import regard
+from regard.jobs.tasks.classification.report import tabulate_classes
+from regard.jobs.tasks.comparison import TaskComparison
 from regard.metrics.labels import count_confusion
-from regard.tuning.pages import label_comparison as page
-from regard.tuning.pages.label_comparison import (
+from regard.tuning.pages import task_comparison as page
+from regard.tuning.pages.task_comparison import (
     MAX_CONFUSION_CLASSES,
     MAX_SHOWN_ERRORS,
     format_predictions,
-    tabulate_classes,
-    write_label_comparison,
+    write_task_comparison,
 )
 from tests.tuning.pages.test_tables import column, tables
 
@@ -26,21 +26,19 @@ GOOD = ["a"] * 6 + ["b"] * 6 + ["c"] * 10 + ["a"]  # two wrong: number 6 and the
 
 
 @pytest.fixture(scope="module")
-def comparison(tmp_path_factory) -> LabelComparison:
+def comparison(tmp_path_factory) -> TaskComparison:
     folder = tmp_path_factory.mktemp("labels")
     rows = [f"text {n},{label}" for n, label in enumerate(GOLD)]
     (folder / "test.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     for name, labels in (("weak", WEAK), ("good", GOOD)):
         (folder / name).write_text("".join(f"{label}\n" for label in labels))
-    return compare_label_files(
-        [folder / "weak", folder / "good"], "classify", [str(folder / "test.csv")], ColumnNames()
-    )
+    return regard.compare(folder / "weak", folder / "good", on=folder / "test.csv")
 
 
 @pytest.fixture(scope="module")
-def written(comparison: LabelComparison, tmp_path_factory) -> Path:
+def written(comparison: TaskComparison, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("page") / "out"
-    write_label_comparison(comparison, folder)
+    write_task_comparison(comparison, folder)
     return folder
 
 
@@ -54,10 +52,10 @@ def test_each_class_has_its_precision_and_its_recall():
 
 def test_gold_classes_are_rows_and_their_shares_add_up_to_one():
     confusion = count_confusion(list("aaabbbbbcc"), list("aabbbbbbaa"), ["d"])
-    matrix = page._tabulate_confusion(confusion)
+    matrix = page.tabulate_confusion(confusion)
     assert list(matrix["gold"]) == ["a", "b", "c", "d"]
     assert [list(matrix[name]) for name in "abcd"] == [[2, 0, 2, 0], [1, 5, 0, 0], [0] * 4, [0] * 4]
-    chart = page._draw_confusion("mine", confusion, 3)
+    chart = page.draw_confusion("mine", confusion, 3)
     assert chart.name == "confusion-3" and chart.title == "Confusion of mine"
     (cells,) = (rows for rows in chart.spec["datasets"].values() if len(rows) == 16)
     shares = sorted(value for row in cells for value in row.values() if isinstance(value, float))
@@ -69,13 +67,13 @@ def test_of_many_classes_those_with_most_errors_are_drawn(monkeypatch):
     predicted = ["b"] * 3 + ["b"] * 5 + ["c"] * 7 + ["a", "d"]
     confusion = count_confusion(gold, predicted)
     monkeypatch.setattr(page, "MAX_CONFUSION_CLASSES", 2)
-    assert page._select_classes(confusion) == [0, 1]  # a: 3 + 1 errors, b: 3, d: 1, c: none
-    assert page._draw_confusion("m", confusion, 0).title.endswith("(2 of 4 classes, those with the most errors)")
+    assert page.select_classes(confusion) == [0, 1]  # a: 3 + 1 errors, b: 3, d: 1, c: none
+    assert page.draw_confusion("m", confusion, 0).title.endswith("(2 of 4 classes, those with the most errors)")
     monkeypatch.setattr(page, "MAX_CONFUSION_CLASSES", 4)
-    assert page._select_classes(confusion) == [0, 1, 2, 3] and MAX_CONFUSION_CLASSES == 30
+    assert page.select_classes(confusion) == [0, 1, 2, 3] and MAX_CONFUSION_CLASSES == 30
 
 
-def test_files_hold_all_predictions_and_every_confusion(comparison: LabelComparison, written: Path):
+def test_files_hold_all_predictions_and_every_confusion(comparison: TaskComparison, written: Path):
     lines = (written / "predictions.tsv").read_text().splitlines()
     assert lines[0] == "text\tgold\tweak\tgood" and len(lines) == 24 and lines[7] == "text 6\ta\ta\tb"
     assert format_predictions(comparison).splitlines() == lines
@@ -86,21 +84,20 @@ def test_files_hold_all_predictions_and_every_confusion(comparison: LabelCompari
     assert np.diagonal(matrix).tolist() == [6, 5, 10]
 
 
-def test_the_page_has_scores_tests_and_errors(comparison: LabelComparison, written: Path):
+def test_the_page_has_scores_tests_and_errors(comparison: TaskComparison, written: Path):
     text = (written / "report.html").read_text(encoding="utf-8")
     found = tables(text)
     scores = found["± is half the width of the 95% confidence interval."]
     assert column(scores, "system") == ["weak", "good"]
     assert [cell.split()[0] for cell in column(scores, "accuracy")] == ["30.4", "91.3"]
-    note = "Against weak; p-values are corrected where several systems are tested (Holm)."
-    tests = {dict(row)["measure"]: dict(row) for row in found[note]}
+    tests = {dict(row)["measure"]: dict(row) for row in found["Against weak, over texts."]}
     for measure, results in comparison.tests.items():
         row = tests[comparison.baseline.scores[measure].name]
         assert row["system"] == "good" and row["difference"] == f"{results['good'].difference:+.2f}"
         assert row["paired bootstrap"] == f"{results['good'].p_bootstrap:.4f}"
         assert row["approximate randomization"] == f"{results['good'].p_randomized:.4f}"
         assert row["verdict"] == results["good"].verdict
-    errors = found["The first 2 texts that good has wrong; predictions.tsv has all."]
+    errors = found["2 of the 2 texts that good has wrong; predictions.tsv has all."]
     assert [[cell for _, cell in row] for row in errors] == [["text 6", "a", "a", "b"], ["text 22", "c", "a", "a"]]
     words = " ".join("".join(html.fromstring(text).itertext()).split())
     assert "Always predicting 'c', the most frequent label, has accuracy 47.8." in words
@@ -108,14 +105,19 @@ def test_the_page_has_scores_tests_and_errors(comparison: LabelComparison, writt
     assert all(score.signature in words for score in comparison.baseline.scores.values())
 
 
-def test_errors_are_listed_up_to_a_length_and_their_absence_is_said(comparison: LabelComparison):
+def test_errors_are_listed_up_to_a_length_and_their_absence_is_said(comparison: TaskComparison):
     weak, good = comparison.systems
-    perfect = replace(good, predictions=comparison.gold)
-    (none,) = page._show_errors(replace(comparison, systems=[weak, perfect]))
+    (none,) = page._show_errors(replace(comparison, systems=[weak, replace(good, answers=comparison.gold)])).parts
     assert none.text == "good has no errors."
     texts = [f"t{n}" for n in range(23)]
-    wrong = replace(good, predictions=[("x",)] * 23)
-    (many,) = page._show_errors(replace(comparison, texts=texts, systems=[weak, wrong]))
+    wrong = replace(good, answers=[("x",)] * 23)
+    (many,) = page._show_errors(replace(comparison, texts=texts, systems=[weak, wrong])).parts
     assert len(many.table) == MAX_SHOWN_ERRORS == 20 and many.table["text"][-1] == "t19"
-    alone = page._show_scores(replace(comparison, systems=[weak], tests={}, majority=None))
-    assert len(alone) == 2 and len(page._show_scores(comparison)) == 4
+    assert many.caption == "20 of the 23 texts that good has wrong; predictions.tsv has all."
+    long = page._show_errors(replace(comparison, texts=["x" * 400] * 23, systems=[weak, wrong])).parts[0]
+    assert long.table["text"][0] == "x" * 299 + "…"
+
+
+def test_a_page_of_files_alone_has_no_sections_of_runs(written: Path):
+    text = (written / "report.html").read_text(encoding="utf-8")
+    assert not any(title in text for title in ("Settings that differ", "Curves", "Cost and quality"))
