@@ -177,7 +177,7 @@ def build_config(files: Sequence[Path], values: Mapping[str, Any]) -> Config:
     if pairs:
         values = {"data.train": [str(file) for file in pairs], **values}
     config = configs.with_values(config, values)
-    columns = sorted(name for name in configs.explicit_settings(config) if name in COLUMN_SETTINGS)
+    columns = [name for name in COLUMN_SETTINGS if configs.flatten(config.model_dump())[name]]
     section = columns[0].partition(".")[0] if columns else None
     if "task" not in configs.explicit_settings(config) and (task := section or guess_task(config.data.train)):
         config = configs.with_values(config, {"task": task})
