@@ -304,6 +304,12 @@ class Run:
         checksums.update({self._relative_name(path): sha256(path) for path in paths})
         self.write_json(self.checksums, checksums)
 
+    def discard(self, path: Path) -> None:
+        """Remove a file and its checksum, in this order: a checksum without a file says nothing."""
+        path.unlink(missing_ok=True)
+        if self.checksums.exists() and self._relative_name(path) in self._read_checksums():
+            self.record_checksums()
+
     def has_checksum(self, path: Path) -> bool:
         """Whether a file was written completely: a kill may come between the file and its checksum."""
         return path.exists() and self.checksums.exists() and self._relative_name(path) in self._read_checksums()

@@ -14,6 +14,7 @@ import torch
 from regard.config import parse_assignments
 from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
 from regard.formats.registry import FORMATS
+from regard.run import Run
 from tests.reviews import write_reviews
 
 HERE = Path(__file__).parent
@@ -54,6 +55,52 @@ def classifier(reviews: Path) -> Path:
     with warnings.catch_warnings(action="ignore"):
         regard.train(reviews / "train.csv", out=reviews / "runs" / "reviews", **sets, **options)
     return reviews / "runs" / "reviews"
+
+
+@pytest.fixture(scope="session")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.conll, dev.conll and test.conll."""
+    from tests.jobs.tasks.conftest import write_files
+
+    return write_files(tmp_path_factory.mktemp("sentences"))
+
+
+@pytest.fixture(scope="session")
+def tagger_run(tagged: Path) -> Path:
+    """A run that has learned to tag the sentences."""
+    from tests.jobs.tasks.conftest import train_tagger
+
+    return train_tagger(tagged)
+
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file of one document, and one of many."""
+    from tests.jobs.tasks.language.conftest import write_documents
+
+    return write_documents(tmp_path_factory.mktemp("documents"))
+
+
+@pytest.fixture(scope="session")
+def causal_run(documents: dict[str, Path]) -> Run:
+    """A causal language model after a few steps."""
+    from tests.jobs.tasks.language.conftest import train
+
+    return train("causal-lm", documents["one"], documents["one"].parent / "runs" / "causal-lm")
+
+
+@pytest.fixture(scope="session")
+def masked_run(documents: dict[str, Path]) -> Run:
+    """A masked language model after a few steps."""
+    from tests.jobs.tasks.language.conftest import train
+
+    return train("masked-lm", documents["many"], documents["many"].parent / "runs" / "masked-lm")
+
+
+@pytest.fixture(scope="session")
+def run_of(causal_run: Run, masked_run: Run) -> Callable[[str], Run]:
+    """The run of a task without labels."""
+    return {"causal-lm": causal_run, "masked-lm": masked_run}.__getitem__
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -17,26 +18,37 @@ class TextBatch:
     """Padded ids of texts, and their labels."""
 
     ids: Tensor  # (B, T)
-    labels: Tensor  # (B,) of texts, (B, C) of texts with several labels, as 0.0 and 1.0, (B, T) of tokens
+    labels: Tensor  # (B,), or (B, C) of texts with several labels, as 0 and 1
     num_targets: int
     token_type_ids: Tensor | None = None  # (B, T), where texts come in pairs
 
-    def to(self, device: torch.device) -> "TextBatch":
+    def to(self, device: torch.device) -> Self:
         if device.type == "cpu":
             return self
         types = None if self.token_type_ids is None else self.token_type_ids.to(device)
-        return TextBatch(self.ids.to(device), self.labels.to(device), self.num_targets, types)
+        return replace(self, ids=self.ids.to(device), labels=self.labels.to(device), token_type_ids=types)
 
-    def duplicate(self) -> "TextBatch":
+    def duplicate(self) -> Self:
         """The batch with every text twice: (B, …) -> (2B, …), the copies after the originals."""
         types = None if self.token_type_ids is None else self.token_type_ids.repeat(2, 1)
-        copies = (2, *[1] * (self.labels.dim() - 1))
-        return TextBatch(self.ids.repeat(2, 1), self.labels.repeat(copies), 2 * self.num_targets, types)
+        ids, labels = self.ids.repeat(2, 1), torch.cat((self.labels, self.labels))
+        return replace(self, ids=ids, labels=labels, num_targets=2 * self.num_targets, token_type_ids=types)
 
-    def shuffle_inputs(self) -> "TextBatch | None":
-        """The batch with the labels of another text for each; None where the labels are those of tokens."""
-        labels_texts = self.labels.dim() == 1 or self.labels.is_floating_point()
-        return replace(self, labels=self.labels.roll(1, dims=0)) if labels_texts and len(self.ids) > 1 else None
+    def shuffle_inputs(self) -> Self | None:
+        """The batch with the labels of another text for each; None for a single text."""
+        return replace(self, labels=self.labels.roll(1, dims=0)) if len(self.ids) > 1 else None
+
+
+class TokenLabelBatch(TextBatch):
+    """Padded ids of texts, and the labels of their tokens: (B, T), IGNORED where a token is no target."""
+
+    @classmethod
+    def of(cls, ids: Tensor, labels: Tensor) -> Self:
+        return cls(ids, labels, int((labels != IGNORED).sum()))
+
+    def shuffle_inputs(self) -> None:
+        """Nothing: the labels of one text fit the tokens of no other."""
+        return
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Tensor:

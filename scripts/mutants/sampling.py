@@ -7,7 +7,11 @@ from pathlib import Path
 
 from scripts.mutants.operators import Fault, compiles, faults
 
-ROOMS = ("model", "runtime", "kernels", "decode", "metrics", "data", "formats", "inspection", "training", "tuning")
+ROOMS = (
+    *("model", "runtime", "kernels", "decode", "metrics", "languages", "data", "formats", "inspection", "baselines"),
+    *("tasks", "training", "tuning", "jobs/tasks"),
+)
+"""Folders of the package, by their path; the tests of a room are those of the same path below tests/."""
 
 
 def last_commit(root: Path) -> str:

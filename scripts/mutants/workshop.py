@@ -24,6 +24,11 @@ def name(fault: Fault, source: bytes) -> str:
     return json.dumps([fault.file, *describe(fault, source), fault.function, fault.lines[0]])
 
 
+def file_name(room: str) -> str:
+    """The path of a room as a part of a file name."""
+    return room.replace("/", ".")
+
+
 class Workshop:
     def __init__(self, kept: Path) -> None:
         self.kept = kept
@@ -51,9 +56,8 @@ class Workshop:
         """Of everything that decides whether a test fails."""
         sha = hashlib.sha256()
         folders = [self.tree / "regard", self.tree / "tests" / room]
-        for path in sorted(
-            [*(p for f in folders for p in f.rglob("*") if p.is_file()), self.tree / "tests" / "conftest.py"]
-        ):
+        above = [self.tree / "tests" / part / "conftest.py" for part in Path(room).parents]
+        for path in sorted(p for p in (*(p for f in folders for p in f.rglob("*")), *above) if p.is_file()):
             if path.suffix != ".pyc":
                 sha.update(str(path.relative_to(self.tree)).encode() + b"\0" + path.read_bytes())
         return sha.hexdigest()[:16]
@@ -68,9 +72,10 @@ class Workshop:
             sys.exit(f"{' '.join(command)} ended with {done.returncode}: see {self.kept / module}.log")
 
     def measure(self, room: str) -> Path:
-        out = self.kept / f"baseline-{room}-{self.digest(room)}.json"
+        known = f"baseline-{file_name(room)}"
+        out = self.kept / f"{known}-{self.digest(room)}.json"
         if not out.exists():
-            for old in self.kept.glob(f"baseline-{room}-*.json"):
+            for old in self.kept.glob(f"{known}-*.json"):
                 old.unlink()
             self.run("baseline", room, str(out))
             code = json.loads(out.read_text(encoding="utf-8"))["code"]
@@ -82,7 +87,7 @@ class Workshop:
 
     def try_room(self, room: str, count: int, seed: str, only_survivors: bool = False) -> list[Result]:
         version = self.digest(room)
-        kept = self.kept / f"results-{room}-{seed}.jsonl"
+        kept = self.kept / f"results-{file_name(room)}-{seed}.jsonl"
         faults = draw(self.tree, room, count, seed)
         sources = {fault.file: (self.tree / fault.file).read_bytes() for fault in faults}
         names = [name(fault, sources[fault.file]) for fault in faults]

@@ -9,9 +9,7 @@ import pytest
 
 import regard
 from regard.cli import main
-from tests.jobs.tasks.language.conftest import documents, run_of
 
-__all__ = ["documents", "run_of"]
 SHORT = ["--max-tokens", "7", "--seed", "5", "--top-k", "5"]  # no control characters, which are escaped
 LIMITS = {"max_tokens": 7, "seed": 5, "top_k": 5}
 

@@ -12,15 +12,26 @@ from regard import exchange
 from regard.atomic import TEMPORARY_SUFFIX
 from regard.data.corpora import english_french
 from regard.errors import RunError
-from regard.jobs.load import load
+from regard.jobs.tasks.registry import MODULES, task_of
 from regard.run import Run, is_run, open_run
 from regard.tuning.folder import is_study_folder
 from regard.tuning.open_study import load_study
-from tests.cli.kill_points import TINY_SETTINGS, record_states, restore, run_command
+from tests.commands import TINY_SETTINGS, record_states, restore, run_command
+from tests.jobs.tasks.conftest import write_files
+from tests.jobs.tasks.language.conftest import write_documents
 from tests.jobs.train.test_fit import assert_same
+from tests.reviews import write_reviews
 
 SENTENCES = ["I see the dog.", "The old queen sleeps."]
-SAMPLED = 2  # states from which the command is started again in the fast tests
+PREDICT = {
+    "translate": lambda translator: translator.translate(SENTENCES),
+    "classify": lambda classifier: classifier.log_probs(SENTENCES).tolist(),
+    "tag": lambda tagger: tagger.tag([sentence.split() for sentence in SENTENCES]),
+    "causal-lm": lambda model: [nats.tolist() for nats in model.token_nats(SENTENCES)],
+    "masked-lm": lambda filler: [filler.fill(f"[MASK] {sentence}") for sentence in SENTENCES],
+}
+"""What the runs of each task are there for."""
+FEW, MANY = 2, 31  # states from which the command is started again, where not from all of them
 USER_FILES = {"notes.txt": "mine", "photos/cat": "cat"}
 """What the user has added to a folder that is replaced."""
 DECOYS = ("out.aside", "out.making", "out.regard-tmp", ".out.regard-abcdefgh")
@@ -52,18 +63,18 @@ def check_content(folder: Path, first: Path, end: Path) -> None:
 
 
 def check_training(folder: Path, first: Path, end: Path) -> None:
-    """The old run translates as before; the new one can be resumed, and translates once it has weights."""
+    """The old run predicts as before; the new one can be resumed, and predicts once it has weights."""
     run = Run(folder / "out")
     if not is_run(run.folder):
         assert not run.folder.exists() and not (first / "out").exists()
         return
     if is_old(run, first):
-        assert translate(run) == translate(Run(first / "out"))
+        assert predict(run) == predict(Run(first / "out"))
     elif run.best.exists():
-        assert len(translate(run)) == len(SENTENCES)
+        assert len(predict(run)) == len(SENTENCES)
     else:
-        with pytest.raises(RunError, match="has no validated weights yet, so it cannot translate"):
-            translate(run)
+        with pytest.raises(RunError, match="has no validated weights yet, so it cannot"):
+            predict(run)
 
 
 def check_old_run(folder: Path, first: Path, end: Path) -> None:
@@ -95,7 +106,7 @@ def check_study(folder: Path, first: Path, end: Path) -> None:
         end_worker.close()
 
 
-def resume_demo(argv: list[str], out: Path) -> list[str]:
+def resume_run(argv: list[str], out: Path) -> list[str]:
     return ["train", "--resume", "out"] if is_run(out) else argv
 
 
@@ -103,8 +114,10 @@ def is_old(run: Run, first: Path) -> bool:
     return (first / "out").exists() and open_run(run.folder).load_config() == Run(first / "out").load_config()
 
 
-def translate(run: Run) -> list[str]:
-    return load(open_run(run.folder).folder).translate(SENTENCES)
+def predict(run: Run) -> list[object]:
+    """What a run makes of each sentence."""
+    config = open_run(run.folder).load_config()
+    return PREDICT[config.task](task_of(config).load_predictor(run.folder, "cpu"))
 
 
 def resume_training(argv: list[str], out: Path) -> list[str]:
@@ -131,6 +144,21 @@ STUDY = [
     *["tune", "in/train.tsv", "--dev", "in/dev.tsv", "--over", "model.dropout=0.1,0.3", "--steps-each", "3"],
     *[*TINY_SETTINGS, "--out", "out"],
 ]
+TASK_FILES = {
+    "classify": "in/reviews.csv",
+    "tag": "in/tagged/train.conll",
+    "causal-lm": "in/one.txt",
+    "masked-lm": "in/many.txt",
+}
+TASK_SCENES = {
+    f"train --task {task}": Scene(
+        ["train", TASK_FILES[task], "--task", task, "--steps", "5", "--out", "out", *TINY_SETTINGS],
+        check=check_training,
+        restart=resume_run,
+    )
+    for task in MODULES
+    if task != "translate"
+}
 SCENES = {
     "train": Scene(NEW_RUN, check=check_training, restart=resume_training),
     "train --overwrite": Scene([*NEW_RUN, "--overwrite"], "run", check_training, resume_training),
@@ -152,9 +180,10 @@ SCENES = {
     "tune": Scene(STUDY, check=check_study),
     "tune again": Scene(["tune", "out"], "study", check=check_study),
     "report": Scene(["report", "out"], "study", check=check_study),
-    "demo": Scene(["demo", "--quick", "--out", "out"], "", check_training, resume_demo, outputs=("out", "out-corpus")),
+    "demo": Scene(["demo", "--quick", "--out", "out"], "", check_training, resume_run, outputs=("out", "out-corpus")),
     "doctor --fix": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"]),
     "doctor --fix again": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"], "fixed"),
+    **TASK_SCENES,
 }
 NEEDED = {
     "study": [*STUDY[:-1], "study"],
@@ -168,8 +197,11 @@ FAST = ("train --overwrite", "prune --overwrite", "export marian")
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, translations and pairs."""
+    """A run, translations, and what each task is trained on."""
     folder = tmp_path_factory.mktemp("inputs")
+    write_reviews(folder / "reviews.csv", 61, seed=3)
+    write_files(folder)
+    write_documents(folder)
     splits = english_french.split(150, 11, 7, 3, seed=5)
     for name in ("train", "dev"):
         rows = [f"{pair.source}\t{pair.target}\n" for pair in getattr(splits, name)]
@@ -209,12 +241,12 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize("has_exchange", [True, pytest.param(False, marks=SLOW)], ids=["exchange", "renames"])
 @pytest.mark.parametrize(
-    ("name", "is_full"),
-    [pytest.param(name, False, id=f"{name}, sampled") for name in FAST]
-    + [pytest.param(name, True, id=name, marks=SLOW) for name in SCENES],
+    ("name", "restarts"),
+    [pytest.param(name, FEW, id=f"{name}, sampled") for name in FAST]
+    + [pytest.param(name, MANY if name in TASK_SCENES else None, id=name, marks=SLOW) for name in SCENES],
 )
 def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
-    name: str, is_full: bool, has_exchange: bool, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, restarts: int | None, has_exchange: bool, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     scene, folder, output = SCENES[name], tmp_path / "folder", tmp_path / "output.txt"
     if not has_exchange:
@@ -222,7 +254,7 @@ def test_a_kill_at_any_file_operation_leaves_the_old_or_the_new(
     place(scene, inputs, folder)
     *states, end = record_states(scene.argv, folder, tmp_path / "states", output, has_exchange)
     assert all((end / "out" / file).read_text() == text for file, text in USER_FILES.items() if scene.old)
-    restarted = states if is_full else random.Random(name).sample(states, SAMPLED)
+    restarted = states if restarts is None else random.Random(name).sample(states, restarts)
     checked: list[dict[str, bytes]] = []  # most operations change something beside the folder
     for state in states:
         restore(state, folder)

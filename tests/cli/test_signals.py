@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.kill_points import TINY_SETTINGS, run_command
+from tests.commands import TINY_SETTINGS, run_command
 
 PROGRAM = """
 import time

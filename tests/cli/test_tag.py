@@ -11,9 +11,6 @@ import pytest
 import regard
 from regard.cli import main
 from regard.formats.labeled import read_tagged_sentences
-from tests.jobs.tasks.conftest import tagger_run
-
-__all__ = ["tagger_run"]
 
 LINES = ["Eve Stone sleeps in New York.", "", " <Bob>\tworks & “Ann” lives\u00a0in Rome , Oslo. \x01"]
 

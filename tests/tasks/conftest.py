@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from regard.config import ModelConfig
-from regard.data.tokenizers.text_tokenizer import SentencePieceText
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText
 from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
 from regard.model.build import build_decoder, build_encoder
@@ -13,7 +13,7 @@ from regard.model.single_stack import DecoderOnly, EncoderOnly
 
 WORDS = ["the", "kings", "sleep", "cats", "see", "a", "dog", ".", "été", "Paris"]
 TEXTS = ["the kings sleep .", "cats see a dog", "Paris sleeps in été .", "a b c d e f g"] * 5
-TOKENIZER = SentencePieceText(train_tokenizer(TEXTS, 307, "bpe"))
+TOKENIZER = SentencePieceText(train_tokenizer(TEXTS, 307, "bpe", (MASK_TOKEN,)))
 BUILDERS: dict[str, Callable[..., EncoderOnly | DecoderOnly]] = {"encoder": build_encoder, "decoder": build_decoder}
 
 

@@ -270,6 +270,7 @@ class TrainingSession:
 
     def _write_best(self, path: Path, step: int, cost: float | None) -> None:
         file = path.relative_to(self.run.folder).as_posix()
+        self.run.discard(self.run.calibration)  # which was fitted to other weights
         self.run.write_best(BestWeights(file, step, cost, self.config.train.metric))
 
     def _explain_end(self) -> Iterator[Note]:

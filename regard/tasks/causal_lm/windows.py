@@ -15,7 +15,7 @@ import numpy as np
 from regard.data.batch import Batches, DataPosition, bucket_by_length, iterate_pools
 from regard.data.store import Array, Corpus
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
-from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
+from regard.tasks.text_batch import IGNORED, TokenLabelBatch, pad_rows
 
 BEGIN, END = 1, 3
 """Columns of windows, which are rows of (document, begin, first target, end): the predictions from begin to end."""
@@ -27,9 +27,8 @@ class WindowCollator:
 
     pad_id: int = PAD
 
-    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TextBatch:
-        labels = pad_rows(targets, IGNORED)
-        return TextBatch(pad_rows(sources, self.pad_id), labels, int((labels != IGNORED).sum()))
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TokenLabelBatch:
+        return TokenLabelBatch.of(pad_rows(sources, self.pad_id), pad_rows(targets, IGNORED))
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class WindowBatches(Batches):
 
 def validation_windows(
     corpus: Corpus, max_tokens: int, max_length: int, bos_id: int = BOS, eos_id: int = EOS, pad_id: int = PAD
-) -> Iterator[tuple[Array, TextBatch]]:
+) -> Iterator[tuple[Array, TokenLabelBatch]]:
     """The windows of a dev set and their batches, always the same: each begins in the middle of the one before it.
 
     Only what the window before has not predicted has a label, so every token is scored once, with at least half a

@@ -12,7 +12,7 @@ import numpy as np
 from regard.data.store import Array
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, TextTokenizer
 from regard.errors import DataError
-from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
+from regard.tasks.text_batch import IGNORED, TokenLabelBatch, pad_rows
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class MaskingCollator:
         ids = range(tokenizer.vocab_size)
         self._regular_ids = np.array([i for i in ids if i not in tokenizer.special_ids], np.int64)
 
-    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TextBatch:
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TokenLabelBatch:
         """The targets are not needed: every text is its own."""
         rows = [self.mask_row(row, rng) for row, rng in zip(sources, self._generators(sources, seed), strict=True)]
-        ids, labels = pad_rows([row for row, _ in rows], self.tokenizer.pad_id), pad_rows([x for _, x in rows], IGNORED)
-        return TextBatch(ids, labels, int((labels != IGNORED).sum()))
+        ids, labels = zip(*rows, strict=True)
+        return TokenLabelBatch.of(pad_rows(ids, self.tokenizer.pad_id), pad_rows(labels, IGNORED))
 
     def mask_row(self, row: Sequence[int], rng: np.random.Generator) -> tuple[list[int], list[int]]:
         """The ids of a text with some of them replaced, and the label of each."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
-from regard.tasks.text_batch import IGNORED, TextBatch, pad_rows
+from regard.tasks.text_batch import IGNORED, TokenLabelBatch, pad_rows
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,6 @@ class TagCollator:
 
     tokenizer: TextTokenizer
 
-    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TextBatch:
+    def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> TokenLabelBatch:
         labels = pad_rows(targets, 0) - 1
-        is_target = labels >= 0
-        ids = pad_rows(sources, self.tokenizer.pad_id)
-        return TextBatch(ids, labels.masked_fill(~is_target, IGNORED), int(is_target.sum()))
+        return TokenLabelBatch.of(pad_rows(sources, self.tokenizer.pad_id), labels.masked_fill(labels < 0, IGNORED))

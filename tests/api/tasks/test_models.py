@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from tests.jobs.tasks.conftest import SENTENCES, tagged, tagger_run
-from tests.jobs.tasks.language.conftest import documents, run_of
-
-__all__ = ["documents", "run_of", "tagged", "tagger_run"]
+from tests.jobs.tasks.conftest import SENTENCES
 
 
 def test_a_tagger_gives_the_form_of_its_input(tagger_run: Path):

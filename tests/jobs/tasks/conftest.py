@@ -1,9 +1,6 @@
-"""A corpus of tagged sentences in files, and a tagger that was trained on it."""
+"""A corpus of tagged sentences in files, and a tagger that is trained on it."""
 
-import functools
 from pathlib import Path
-
-import pytest
 
 from regard import config as settings
 from regard.config import Config
@@ -29,7 +26,6 @@ def make_sentence(name: str, verb: str, city: str) -> TaggedSentence:
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]
 
 
-@functools.cache
 def write_files(parent: Path) -> Path:
     """Seven sentences for dev, eleven for test, the others for training."""
     folder = parent / "tagged"
@@ -45,21 +41,8 @@ def make_config(folder: Path, *changes: str) -> Config:
     return settings.override(settings.build({"task": "tag", "data": data}), [*TINY, *changes])
 
 
-@functools.cache
-def train_tagger(parent: Path) -> Path:
+def train_tagger(tagged: Path) -> Path:
     changes = ("train.steps=60", "train.learning_rate=0.01", "train.validate_every=30", "model.dropout=0")
-    folder = parent / "tagger"
-    list(train_run(folder, make_config(write_files(parent), *changes), False, lambda: False))
+    folder = tagged / "runs" / "tagger"
+    list(train_run(folder, make_config(tagged, *changes), False, lambda: False))
     return folder
-
-
-@pytest.fixture
-def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with train.conll, dev.conll and test.conll."""
-    return write_files(tmp_path_factory.getbasetemp())
-
-
-@pytest.fixture
-def tagger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has learned the corpus; trained once, for tests of other folders, too."""
-    return train_tagger(tmp_path_factory.getbasetemp())

@@ -49,10 +49,12 @@ def assert_same(one: Path, two: Path) -> None:
     assert mine.keys() == theirs.keys()
     assert [name for name in mine if not torch.equal(mine[name], theirs[name])] == []
     assert Run(one).read_best() == Run(two).read_best()
+    for path in (Run.calibration.fget, lambda run: run.scores("test")):
+        contents = [path(Run(folder)).read_text() if path(Run(folder)).exists() else "" for folder in (one, two)]
+        assert contents[0] == contents[1]
 
 
 KINDS = {
-    "adamw": (),
     "muon": ("train.optimizer=muon",),
     "ema": ("train.ema=0.9",),
     "sampling": ("data.subword_regularization=0.1", "train.accumulate_batches=2"),

@@ -6,29 +6,33 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from regard import config as settings
 from regard.atomic import TEMPORARY_SUFFIX
+from regard.config import Config, TaskName
 from regard.run import Run
 from tests.jobs.conftest import TINY
 from tests.jobs.train.test_fit import assert_same
 
 START = [sys.executable, "-m", "regard", "train"]
+TASKS = get_args(TaskName)
+REGULAR = (
+    "train.schedule=inverse-sqrt",
+    "train.save_every=4",
+    "train.validate_every=16",
+    "train.average_checkpoints=3",
+    "train.patience=0",
+)
 
 
 def arguments(files: Path, out: Path, steps: int) -> list[str]:
     pairs = [str(files / "train.en"), str(files / "train.fr"), "--dev", str(files / "dev.en"), str(files / "dev.fr")]
-    changes = (
-        *TINY,
-        "train.schedule=inverse-sqrt",
-        "train.save_every=4",
-        "train.validate_every=16",
-        "train.average_checkpoints=3",
-        "train.patience=0",
-    )
-    return [*pairs, "--out", str(out), "--steps", str(steps), *(w for c in changes for w in ("--set", c))]
+    return [*pairs, "--out", str(out), "--steps", str(steps), *(w for c in (*TINY, *REGULAR) for w in ("--set", c))]
 
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
@@ -47,12 +51,12 @@ def wait_until_saving(process: subprocess.Popen[bytes], folder: Path, patience: 
             return
 
 
-def disturbed(files: Path, out: Path, steps: int, kills: int, seed: int) -> list[str]:
+def disturbed(config: Path, out: Path, kills: int, seed: int) -> list[str]:
     """Train, killed so many times; what each kill met."""
     rng, met = random.Random(seed), []
     while True:
         fresh = not Run(out).config.exists()
-        command = [*START, *arguments(files, out, steps)] if fresh else [*START, "--resume", str(out)]
+        command = [*START, str(config), "--out", str(out)] if fresh else [*START, "--resume", str(out)]
         process = start(command)
         if len(met) < kills:
             time.sleep(rng.uniform(0.0, 1.5) if not met else rng.uniform(2.0, 4.5))
@@ -68,14 +72,18 @@ def disturbed(files: Path, out: Path, steps: int, kills: int, seed: int) -> list
         met.append("during a save" if saving else "after a save" if saved else "before the first save")
 
 
-@pytest.mark.parametrize(
-    ("kills", "steps"), [pytest.param(3, 400, id="3"), pytest.param(25, 700, id="25", marks=pytest.mark.slow)]
-)
-def test_killed_and_resumed_ends_as_if_undisturbed(files: Path, tmp_path: Path, kills: int, steps: int, capsys):
-    whole = start([*START, *arguments(files, tmp_path / "whole", steps)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "kills", "steps"), [(task, 25 if task == "translate" else 7, 700) for task in TASKS])
+def test_killed_and_resumed_ends_as_if_undisturbed(
+    task: str, kills: int, steps: int, config_of: Callable[..., Config], tmp_path: Path, capsys
+):
+    """At any moment, by the clock; tests of every task kill at chosen ones."""
+    config = tmp_path / "config.toml"
+    config.write_text(settings.dump(config_of(task, *REGULAR, f"train.steps={steps}")), encoding="utf-8")
+    whole = start([*START, str(config), "--out", str(tmp_path / "whole")])
     error = whole.communicate()[1].decode()
     assert whole.returncode == 0, error
-    met = disturbed(files, tmp_path / "killed", steps, kills, seed=11)
+    met = disturbed(config, tmp_path / "killed", kills, seed=11)
     with capsys.disabled():
         print(f"\n{len(met)} kills: " + ", ".join(f"{met.count(kind)} {kind}" for kind in sorted(set(met))))
     assert len(met) == kills

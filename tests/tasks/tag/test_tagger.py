@@ -119,8 +119,9 @@ def test_a_long_sentence_is_divided_and_every_word_is_tagged(max_length: int):
     assert np.isfinite(log_probs).all(axis=1).tolist() == [word != "" for word in words]
     start = 0
     while start < len(words):  # each part is read as a sentence of its own
-        (encoded,) = TOKENIZER.encode_words([words[start:]], max_length)
-        end = start + max((n + 1 for n, position in enumerate(encoded.first_tokens) if position >= 0), default=99)
+        (encoded,) = TOKENIZER.encode_words([words[start : start + max_length]], max_length)
+        found = (n + 1 for n, position in enumerate(encoded.first_tokens) if position >= 0)
+        end = start + max(found, default=max_length)
         np.testing.assert_allclose(log_probs[start:end], tagger.log_probs([words[start:end]])[0], rtol=1e-9)
         start = end
     assert len(tagger.tag([words] * 3)[2]) == 97

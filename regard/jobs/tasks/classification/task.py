@@ -149,7 +149,7 @@ class ClassifyTask(SingleTextTask):
         return Classifier(model, tokenizer, labels, config.data.max_length)
 
     def finish_predictor(self, predictor: Classifier, run: Run) -> Classifier:
-        if not run.calibration.exists():
+        if not run.has_checksum(run.calibration):
             return predictor
         calibration = run.read_json(run.verify(run.calibration), Calibration)
         return Classifier(

@@ -1,4 +1,4 @@
-"""Classification as a whole: it resumes bit for bit, is calibrated on dev, and takes several labels and pairs."""
+"""Classification as a whole: it is calibrated on dev, and takes several labels and pairs."""
 
 import json
 from pathlib import Path
@@ -15,9 +15,8 @@ from regard.jobs.tasks.classification.evaluation import evaluate_classifier
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.train.events import TrainingPlan
-from regard.jobs.train.fit import resume_run, train_run
+from regard.jobs.train.fit import train_run
 from regard.metrics.labels.calibration import fit_temperature
-from regard.model import weights
 from regard.run import Run
 from regard.tasks.classify.examples import input_of, restore_example
 from tests.jobs.conftest import TINY
@@ -47,21 +46,6 @@ def make_config(folder: Path, texts: list[LabeledText], *changes: str) -> Config
     data = {name: [str(folder / f"{name}.jsonl")] for name in ("train", "dev", "test")}
     table = {"task": "classify", "data": {**data, "keep": ["overlap"]}}
     return settings.override(settings.build(table), [*TINY, *changes])
-
-
-def test_five_steps_and_five_are_ten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(type(TASK), "write_report", lambda *arguments: None)
-    changes = ("train.validate_every=5", "train.save_every=5", "train.schedule=constant", "train.rdrop=1")
-    for name, steps in (("whole", 10), ("parts", 5)):
-        list(
-            train_run(
-                tmp_path / name, make_config(tmp_path, make_texts(), f"train.steps={steps}", *changes), False, never
-            )
-        )
-    list(resume_run(tmp_path / "parts", {"train.steps": 10}, never))
-    whole, parts = (weights.read(Run(tmp_path / name).weights(10)) for name in ("whole", "parts"))
-    assert whole.keys() == parts.keys() and all(torch.equal(whole[name], parts[name]) for name in whole)
-    assert Run(tmp_path / "whole").read_best() == Run(tmp_path / "parts").read_best()
 
 
 def test_the_temperature_is_that_of_dev_and_changes_no_label(classifier: Path):

@@ -1,10 +1,8 @@
-"""Documents of invented sentences, and runs that have seen them for a few steps."""
+"""Documents of invented sentences, and settings that train on them in a second."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import regard
 from regard.run import Run
@@ -44,8 +42,6 @@ SMALL: dict[str, object] = {
     "train.average_checkpoints": 1,
     "train.threads": 1,
 }
-RUNS: dict[str, Run] = {}
-"""Trained once, also for the tests of other rooms, which import the fixtures."""
 MASKED = SMALL | {"masked_lm.documents": "blank-line", "masked_lm.mask_scheme": "80/10/10"}
 
 
@@ -66,21 +62,3 @@ def write_documents(folder: Path) -> dict[str, Path]:
     files["one"].write_text(write_text(3, 401), encoding="utf-8")
     files["many"].write_text("\n".join(write_text(seed, 5 + seed % 7) for seed in range(31)), encoding="utf-8")
     return files
-
-
-@pytest.fixture(scope="session")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_documents(tmp_path_factory.mktemp("documents"))
-
-
-@pytest.fixture(scope="session")
-def run_of(documents, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
-    """The finished run of a task."""
-
-    def make(task: str) -> Run:
-        if task not in RUNS:
-            file = documents["one" if task == "causal-lm" else "many"]
-            RUNS[task] = train(task, file, tmp_path_factory.mktemp("runs") / task)
-        return RUNS[task]
-
-    return make

@@ -1,34 +1,19 @@
-"""Both kinds of language models as tasks: five steps and five are ten; a dev loss is that of an evaluation."""
+"""Both kinds of language models as tasks: a dev loss is that of an evaluation; documents are held out."""
 
 import math
 from pathlib import Path
 
 import pytest
 
-import regard
 from regard import config as settings
 from regard.data.store import Texts
 from regard.errors import RegardError
 from regard.jobs.tasks.registry import get_task, task_of
-from regard.model import weights
 from regard.run import Run
 from regard.training import log
 from tests.jobs.tasks.language.conftest import train, write_text
 
 TASKS = ("causal-lm", "masked-lm")
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_five_steps_and_five_are_ten(task: str, run_of, documents, tmp_path: Path, monkeypatch):
-    whole = run_of(task)
-    monkeypatch.setattr(type(get_task(task)), "write_report", lambda *arguments: None)  # which takes longer than steps
-    file = documents["one" if task == "causal-lm" else "many"]
-    parts = train(task, file, tmp_path / "parts", steps=5)
-    regard.train(resume=parts, steps=10)
-    one, other = (weights.read(run.weights(10)) for run in (whole, parts))
-    assert one.keys() == other.keys() and all(bool((one[name] == other[name]).all()) for name in one)
-    losses = [[step.loss for step in log.read_steps(run.log)] for run in (whole, parts)]
-    assert losses[0] == losses[1] and len(set(losses[0])) == 10
 
 
 @pytest.mark.parametrize("task", TASKS)

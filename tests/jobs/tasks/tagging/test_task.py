@@ -1,11 +1,10 @@
-"""Tagging as a whole: it learns, it resumes bit for bit, it leaves a folder that tags and can be read."""
+"""Tagging as a whole: it learns, and leaves a folder that tags and can be read."""
 
 import csv
 import json
 from pathlib import Path
 
 import pytest
-import torch
 
 from regard import config as settings
 from regard.config import Config
@@ -14,8 +13,7 @@ from regard.errors import DataError, RegardError
 from regard.formats.labeled import TaggedSentence, read_tagged_sentences, write_tagged_sentences
 from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.registry import get_task
-from regard.jobs.train.fit import resume_run, train_run
-from regard.model import weights
+from regard.jobs.train.fit import train_run
 from regard.run import Run
 from regard.tasks.tag.examples import restore_sentence, store_sentence
 from tests.jobs.tasks.conftest import SENTENCES, make_config
@@ -55,17 +53,6 @@ def test_what_was_learned_is_predicted_scored_and_reported(tagger_run: Path, tag
     assert all(row["tags"] == row["prediction"] and row["errors"] == "0" for row in rows)
     page = run.report.read_text(encoding="utf-8")
     assert "strict F1" in page and "Sentences with most errors" in page and "conditional random field" in page
-
-
-def test_five_steps_and_five_are_ten(tagged: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(type(TASK), "write_report", lambda *arguments: None)  # drawing takes longer than training
-    changes = ("train.validate_every=5", "train.save_every=5", "train.schedule=constant", "train.average_checkpoints=1")
-    list(train_run(tmp_path / "whole", make_config(tagged, "train.steps=10", *changes), False, never))
-    list(train_run(tmp_path / "parts", make_config(tagged, "train.steps=5", *changes), False, never))
-    list(resume_run(tmp_path / "parts", {"train.steps": 10}, never))
-    whole, parts = (weights.read(Run(tmp_path / name).weights(10)) for name in ("whole", "parts"))
-    assert whole.keys() == parts.keys() and all(torch.equal(whole[name], parts[name]) for name in whole)
-    assert Run(tmp_path / "whole").read_best() == Run(tmp_path / "parts").read_best()
 
 
 def test_words_beyond_the_maximum_length_are_no_targets(tagger_run: Path, tagged: Path):

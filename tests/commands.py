@@ -1,24 +1,28 @@
-"""What is on the disk before each file operation of a command: what a kill at that moment would leave.
+"""Commands in forked processes that have everything imported: alone, in a group, killed, or with every state recorded.
 
-The command runs once, in a forked process that has everything imported. Before every operation that changes something
-(and at every other event that Python audits) the folder is copied if it differs from the last copy. Nothing that the
-process holds in memory is in the copy, and no lock: it is what is found after a kill.
+The states are those of a folder before each file operation: what a kill at that moment would leave. Before every
+operation that changes something (and at every other event that Python audits) the folder is copied if it differs from
+the last copy. Nothing that the process holds in memory is in the copy, and no lock.
 """
 
 import contextlib
 import functools
+import importlib
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from regard import exchange
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 
 TINY = ["model.dim=16", "model.heads=2", "model.ffn=32", "model.layers=1", "data.vocab_size=300"]
 TINY += ["model.norm=post", "model.positions.sinusoid_layout=halves"]  # as Marian has them
@@ -26,6 +30,9 @@ TINY += ["train.batch_tokens=256", "train.warmup=2", "train.threads=1", "train.v
 TINY += ["train.validate_every=3", "train.save_every=2", "train.average_checkpoints=2", "train.schedule=inverse-sqrt"]
 TINY_SETTINGS = [word for setting in TINY for word in ("--set", setting)]
 """Options of a model that is trained in a second."""
+IMPORTS = ("regard.cli", "regard.tuning.pages.study", "regard.baselines", "altair", "pycrfsuite")
+IMPORTS += ("sklearn.dummy", "sklearn.feature_extraction.text", "sklearn.linear_model")
+"""What commands import, some of it late."""
 CRASHED = 99  # exit code of a command that raised
 FOREIGN_EVENTS = ("object.", "sys._getframe", "import", "compile", "exec", "marshal.", "code.__new__", "gc.")
 
@@ -41,10 +48,9 @@ class CommandServer:
             [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
 
-    def run(self, argv: Sequence[str], folder: Path, output: Path, states: Path | None, has_exchange: bool) -> int:
+    def run(self, request: "Request") -> int:
         assert self._process.stdin is not None and self._process.stdout is not None
-        request = [list(argv), str(folder), str(output), states and str(states), has_exchange]
-        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.write(json.dumps(asdict(request)) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
@@ -59,53 +65,97 @@ def serve() -> None:
     """Run the commands of a CommandServer."""
     import torch
 
-    import regard.cli
-    import regard.tuning.pages.study  # noqa: F401 - and all that it imports
-
+    for module in IMPORTS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     torch.optim.AdamW([torch.zeros(1, requires_grad=True)])  # imports the compiler of torch
     for line in sys.stdin:
-        argv, folder, output, states, has_exchange = json.loads(line)
-        code = _fork(argv, Path(folder), Path(output), Path(states) if states else None, has_exchange)
-        print(code, flush=True)
+        print(_fork(Request(**json.loads(line))), flush=True)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command, and how it is run."""
+
+    argv: Sequence[str]
+    folder: str
+    output: str
+    states: str | None = None
+    has_exchange: bool = True
+    ranks: int = 1
+    kill_before: tuple[str, int] | None = None
+
+    def prepare(self) -> None:
+        """What is changed in the process before the command."""
+        if not self.has_exchange:
+            exchange.swap_names = lambda first, second: False
+        if self.states is not None:
+            sys.addaudithook(_Recorder(Path(self.folder), Path(self.states)))
+        if self.kill_before is not None:
+            sys.addaudithook(_Killer(*self.kill_before))
 
 
 def run_command(
-    argv: Sequence[str], folder: Path, output: Path, states: Path | None = None, has_exchange: bool = True
+    argv: Sequence[str],
+    folder: Path,
+    output: Path,
+    states: Path | None = None,
+    has_exchange: bool = True,
+    ranks: int = 1,
+    kill_before: tuple[str, int] | None = None,
 ) -> int:
     """Run a command in a forked process, in a folder; its exit code. What it prints is appended to a file.
 
-    The states of the folder are copied to `states`. Without an exchange, folders are replaced by two renames.
+    The states of the folder are copied to `states`. Without an exchange, folders are replaced by two renames. Several
+    ranks are processes of one group, as torchrun would start them. With `kill_before`, a name and a number n, the
+    process kills itself when a complete file is about to get this name for the nth time.
     """
-    return _server().run(argv, folder, output, states, has_exchange)
+    paths = (str(folder), str(output), states and str(states))
+    return _server().run(Request(list(argv), *paths, has_exchange, ranks, kill_before))
 
 
-def _fork(argv: Sequence[str], folder: Path, output: Path, states: Path | None, has_exchange: bool) -> int:
-    def prepare() -> None:
-        if not has_exchange:
-            exchange.swap_names = lambda first, second: False
-        if states is not None:
-            sys.addaudithook(_Recorder(folder, states))
+def _fork(request: Request) -> int:
+    children = set()
+    for environment in _group_environments(request.ranks) if request.ranks > 1 else [{}]:
+        if not (child := os.fork()):
+            os.environ.update(environment)
+            code = CRASHED
+            with contextlib.suppress(BaseException):
+                code = _run(request)
+            os._exit(code)
+        children.add(child)
+    code = 0
+    while children:
+        child, status = os.wait()
+        children.remove(child)
+        if status and not code:
+            code = os.waitstatus_to_exitcode(status)
+            for other in children:  # they would wait for the dead one
+                os.kill(other, signal.SIGKILL)
+    return code
 
-    if not (child := os.fork()):
-        code = CRASHED
-        with contextlib.suppress(BaseException):
-            code = _run(argv, folder, output, prepare)
-        os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+def _group_environments(ranks: int) -> list[dict[str, str]]:
+    """The variables that torchrun sets for each process of a group on this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks)}
+    return [{**group, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
 
 
-def _run(argv: Sequence[str], folder: Path, output: Path, before: Callable[[], None]) -> int:
+def _run(request: Request) -> int:
     from regard.cli import main
 
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # not the requests of the server
-    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    descriptor = os.open(request.output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     sys.stdout, sys.stderr = (os.fdopen(os.dup(stream), "w") for stream in (1, 2))
-    os.chdir(folder)
-    before()
+    os.chdir(request.folder)
+    request.prepare()
     try:
-        main(list(argv))
+        main(list(request.argv))
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     except BaseException:
@@ -125,6 +175,19 @@ def record_states(
     assert run_command(argv, folder, output, states, has_exchange) == 0, output.read_text()
     copy_tree(folder, states / "end")
     return sorted(states.iterdir())
+
+
+class _Killer:
+    """An audit hook that ends its process at once, as kill -9 would."""
+
+    def __init__(self, name: str, count: int):
+        self._name, self._left = name, count
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and os.fspath(arguments[1]).endswith(f"/{self._name}"):  # type: ignore[call-overload]
+            self._left -= 1
+            if not self._left:
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 class _Recorder:
