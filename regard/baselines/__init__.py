@@ -1,7 +1,7 @@
 """Cheap opponents that are shown beside every score: what a model must beat to be of use.
 
-Each is fitted on training data alone, and nothing is chosen on test. Those of texts and words have `fit` and `predict`;
-those of language models count bits.
+Each is fitted on training data; a setting may be chosen on dev, as the weights of a model are, and nothing is chosen on
+test. Those of texts and words have `fit` and `predict`; those of language models count bits.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ from regard.baselines.majority import MajorityClass, MajorityTag
 from regard.baselines.tfidf import TfidfLogisticRegression
 from regard.formats.labeled import LabeledText, TaggedSentence
 
-LABEL_OPPONENTS: dict[str, Callable[[Sequence[LabeledText]], Opponent[LabeledText]]] = {
+LABEL_OPPONENTS: dict[str, Callable[[Sequence[LabeledText], Sequence[LabeledText]], Opponent[LabeledText]]] = {
     "most frequent label": MajorityClass.fit,
     "TF-IDF + logistic regression": TfidfLogisticRegression.fit,
 }
-TAG_OPPONENTS: dict[str, Callable[[Sequence[TaggedSentence]], Opponent[TaggedSentence]]] = {
+TAG_OPPONENTS: dict[str, Callable[[Sequence[TaggedSentence], Sequence[TaggedSentence]], Opponent[TaggedSentence]]] = {
     "most frequent tag of each word": MajorityTag.fit,
     "conditional random field": ConditionalRandomField.fit,
 }

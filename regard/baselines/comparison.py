@@ -23,7 +23,7 @@ MODEL = ""
 
 
 class Opponent(Protocol[ReadExample]):
-    """A cheap system that was fitted on training examples alone."""
+    """A cheap system that was fitted on training examples; a setting of it may have been chosen on dev."""
 
     @property
     def name(self) -> str: ...
@@ -73,8 +73,9 @@ class OpponentResult:
 
 
 def predict_by_opponents(
-    fits: Mapping[str, Callable[[Sequence[Example]], Opponent[Example]]],
+    fits: Mapping[str, Callable[[Sequence[Example], Sequence[Example]], Opponent[Example]]],
     training: Sequence[Example],
+    dev: Sequence[Example],
     examples: Sequence[Example],
 ) -> OpponentPredictions:
     """Fit opponents and let them predict; one that cannot be fitted is named with the reason, as a missing package."""
@@ -82,7 +83,7 @@ def predict_by_opponents(
     reasons: dict[str, str] = {}
     for title, fit in track(fits.items(), "fitting baselines"):
         try:
-            opponent = fit(training)
+            opponent = fit(training, dev)
         except RegardError as error:
             reasons[title] = str(error)
         else:

@@ -3,17 +3,20 @@
 import functools
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from regard.baselines.scoring import tag_f1
 from regard.baselines.selection import spaced
 from regard.errors import ConfigError, DataError
 from regard.formats.labeled import TaggedSentence
 
 L1_PENALTY, L2_PENALTY = 0.1, 0.1
 MAX_STEPS = 100
+MIN_FREQUENCIES = (1, 3)
+"""How often a feature occurs at least, of which the best on dev is chosen; without dev, the first."""
 WINDOW = range(-2, 3)
 """The words whose features a tag depends on."""
 MAX_CELLS = 2_000_000
@@ -23,9 +26,10 @@ _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
 @dataclass(frozen=True)
 class ConditionalRandomField:
-    """CRFsuite's field: 13 features of each word and of two on either side, and all pairs of neighboring tags.
+    """CRFsuite's field: 13 features of each word and of two on either side, and the pairs of neighboring tags.
 
     Lafferty, McCallum and Pereira 2001. Fitted by L-BFGS with penalties of 0.1 on absolute values and on squares.
+    benchmarks/opponents.py has what this was chosen from, on dev.
     """
 
     model: bytes
@@ -33,40 +37,48 @@ class ConditionalRandomField:
     num_examples: int
     num_sentences: int
     """Of all training sentences."""
+    min_frequency: int
+    """How often a feature occurs at least in the training sentences."""
 
     @property
     def name(self) -> str:
-        part = f" ({self.num_examples:,} of {self.num_sentences:,} sentences)"
-        return f"conditional random field{part if self.num_examples < self.num_sentences else ''}"
+        part = f", {self.num_examples:,} of {self.num_sentences:,} sentences"
+        is_part = self.num_examples < self.num_sentences
+        return f"conditional random field (minimum frequency {self.min_frequency}{part if is_part else ''})"
 
     @classmethod
-    def fit(cls, sentences: Sequence[TaggedSentence]) -> Self:
-        """Train on at most 2 million words times tags, evenly spaced. The order of sentences changes nothing."""
-        crfsuite = import_crfsuite()
+    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> Self:
+        """Train on at most 2 million words times tags, evenly spaced; the minimum frequency is the best one on dev.
+
+        The order of sentences changes nothing.
+        """
         occupied = [sentence for sentence in sentences if sentence.words]
         if not occupied:
             raise DataError("no tagged words to learn from; expected at least one sentence")
         selected = sorted(_limit_size(occupied), key=lambda one: (one.words, one.tags))
-        trainer = crfsuite.Trainer(verbose=False)
-        trainer.set_params(
-            {
-                "c1": L1_PENALTY,
-                "c2": L2_PENALTY,
-                "max_iterations": MAX_STEPS,
-                "feature.possible_transitions": True,
-            }
-        )
-        for sentence in selected:
-            trainer.append(sentence_features(sentence.words), sentence.tags)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.crfsuite"
-            trainer.train(str(path))
-            return cls(path.read_bytes(), len(selected), len(occupied))
+        candidates = [
+            cls(train_field(selected, {"feature.minfreq": frequency}), len(selected), len(occupied), frequency)
+            for frequency in MIN_FREQUENCIES[: None if dev else 1]
+        ]
+        gold = [sentence.tags for sentence in dev]
+        return max(candidates, key=lambda one: tag_f1(gold, one.predict(dev)))
 
     def predict(self, sentences: Sequence[TaggedSentence]) -> list[tuple[str, ...]]:
         tagger = import_crfsuite().Tagger()
         tagger.open_inmemory(self.model)  # reads the bytes where they are: they must outlive the tagger
         return [tuple(tagger.tag(sentence_features(sentence.words))) for sentence in sentences]
+
+
+def train_field(sentences: Sequence[TaggedSentence], options: Mapping[str, float]) -> bytes:
+    """The field of these sentences as CRFsuite writes it; `options` are some of its own."""
+    trainer = import_crfsuite().Trainer(verbose=False)
+    trainer.set_params({"c1": L1_PENALTY, "c2": L2_PENALTY, "max_iterations": MAX_STEPS, **options})
+    for sentence in sentences:
+        trainer.append(sentence_features(sentence.words), sentence.tags)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.crfsuite"
+        trainer.train(str(path))
+        return path.read_bytes()
 
 
 def import_crfsuite() -> Any:

@@ -22,9 +22,9 @@ class MajorityClass:
         return "most frequent label"
 
     @classmethod
-    def fit(cls, examples: Sequence[LabeledText], multi_label: bool | None = None) -> Self:
-        """Of several sets that are equally frequent, the first in alphabetical order."""
-        counts = Counter(tuple(sorted(example.labels)) for example in select_labeled(examples, multi_label).examples)
+    def fit(cls, examples: Sequence[LabeledText], dev: Sequence[LabeledText] = ()) -> Self:
+        """Of several sets that are equally frequent, the first in alphabetical order; nothing is chosen on dev."""
+        counts = Counter(tuple(sorted(example.labels)) for example in select_labeled(examples).examples)
         return cls(_most_frequent(counts))
 
     def predict(self, examples: Sequence[LabeledText]) -> list[tuple[str, ...]]:
@@ -33,7 +33,10 @@ class MajorityClass:
 
 @dataclass(frozen=True)
 class MajorityTag:
-    """Predicts for each word its most frequent tag in training, without regard to case and to other words."""
+    """Predicts for each word its most frequent tag in training, without regard to case and to other words.
+
+    Of equally frequent tags, the one that all words have most. benchmarks/opponents.py has what this was chosen from.
+    """
 
     tags: Mapping[str, str]
     """Of each known word, in lower case."""
@@ -44,18 +47,21 @@ class MajorityTag:
         return "most frequent tag of each word"
 
     @classmethod
-    def fit(cls, sentences: Sequence[TaggedSentence]) -> Self:
-        """Unknown words are outside of all spans; where tags mark no spans, they have the most frequent tag."""
+    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> Self:
+        """Unknown words are outside of all spans; where tags mark no spans, they have the most frequent tag.
+
+        Nothing is chosen on dev.
+        """
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for sentence in sentences:
             for word, tag in zip(sentence.words, sentence.tags, strict=True):
                 counts[word.lower()][tag] += 1
         if not counts:
             raise DataError("no tagged words to learn from; expected at least one sentence")
-        unknown_tag = OUTSIDE
-        if detect_scheme(sentence.tags for sentence in sentences).name == PLAIN:
-            unknown_tag = _most_frequent_tag(sum(counts.values(), Counter()))
-        return cls({word: _most_frequent_tag(tags) for word, tags in counts.items()}, unknown_tag)
+        totals = Counter(tag for sentence in sentences for tag in sentence.tags)
+        is_plain = detect_scheme(sentence.tags for sentence in sentences).name == PLAIN
+        tags = {word: _most_frequent_tag(own, totals) for word, own in counts.items()}
+        return cls(tags, _most_frequent_tag(totals, totals) if is_plain else OUTSIDE)
 
     def predict(self, sentences: Sequence[TaggedSentence]) -> list[tuple[str, ...]]:
         return [tuple(self.tags.get(word.lower(), self.unknown_tag) for word in one.words) for one in sentences]
@@ -65,6 +71,6 @@ def _most_frequent(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
     return min(counts, key=lambda labels: (-counts[labels], labels))
 
 
-def _most_frequent_tag(counts: Counter[str]) -> str:
-    """Of equally frequent tags: none, then the first in alphabetical order."""
-    return min(counts, key=lambda tag: (-counts[tag], tag != OUTSIDE, tag))
+def _most_frequent_tag(counts: Counter[str], totals: Counter[str]) -> str:
+    """Of equally frequent tags: the one that all words have most, then the first in alphabetical order."""
+    return min(counts, key=lambda tag: (-counts[tag], -totals[tag], tag))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from regard.data.tag_schemes import PLAIN, detect_scheme, find_spans, find_valid_spans
+from regard.data.tag_schemes import PLAIN, TagScheme, detect_scheme, find_spans, find_valid_spans
 from regard.metrics import Score
 from regard.metrics.labels import (
     SPAN_MEASURES,
@@ -64,9 +64,7 @@ def tag_scoring(gold: Sequence[Answer], strict: bool = True) -> AnswerScoring:
     With `strict`, also by the spans that follow the scheme of gold to the letter, which converted tags always do.
     """
     scheme = detect_scheme(gold)
-    if scheme.name == PLAIN:
-        return _set_scoring(gold, lambda tags: tuple(enumerate(tags)), "words")
-    scoring = _set_scoring(gold, find_spans, "conlleval")
+    scoring = _set_scoring(gold, *_parts_of_tags(scheme))
     if scheme.name not in STRICT_SCHEMES or not strict:
         return scoring
     by_the_letter = _set_scoring(gold, lambda tags: find_valid_spans(tags, scheme.name), f"strict-{scheme.name}")
@@ -76,6 +74,25 @@ def tag_scoring(gold: Sequence[Answer], strict: bool = True) -> AnswerScoring:
         return replace(system, scores={**system.scores, "strict_f1": replace(strict_f1, name="strict F1")})
 
     return replace(scoring, score=score_both)
+
+
+def micro_f1(gold: Sequence[Sequence[Hashable]], predicted: Sequence[Sequence[Hashable]]) -> float:
+    """2 · shared parts / (gold parts + predicted parts), from 0 to 1; where each text has one label, the accuracy."""
+    shared = sum(len({*a} & {*b}) for a, b in zip(gold, predicted, strict=True))
+    return 2 * shared / max(1, sum(map(len, gold)) + sum(map(len, predicted)))
+
+
+def tag_f1(gold: Sequence[Answer], predicted: Sequence[Answer]) -> float:
+    """F1 over the spans of all sentences, from 0 to 1; where tags mark no spans, the accuracy over words."""
+    find, _ = _parts_of_tags(detect_scheme(gold))
+    return micro_f1(*([find(answer) for answer in answers] for answers in (gold, predicted)))
+
+
+def _parts_of_tags(scheme: TagScheme) -> tuple[FindParts, str]:
+    """What is counted in the tags of a sentence, and what that is called in a signature."""
+    if scheme.name == PLAIN:
+        return lambda tags: tuple(enumerate(tags)), "words"
+    return find_spans, "conlleval"
 
 
 def _single_label_scoring(gold: Sequence[Answer], systems: Sequence[Sequence[Answer]]) -> AnswerScoring:

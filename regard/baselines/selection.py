@@ -18,19 +18,16 @@ class LabeledExamples:
     multi_label: bool
 
 
-def select_labeled(examples: Sequence[LabeledText], multi_label: bool | None) -> LabeledExamples:
-    """The texts to learn from; whether they have several labels is recognized unless it is known.
+def select_labeled(examples: Sequence[LabeledText]) -> LabeledExamples:
+    """The texts to learn from, and whether any has several labels.
 
     A text without labels has the empty set where texts may have several, and is no example where each has one.
     """
-    several = next((example for example in examples if len(example.labels) > 1), None)
-    if multi_label is False and several is not None:
-        raise DataError(f"{several.location or several.text!r}: has {len(several.labels)} labels; expected one")
-    is_multi_label = several is not None if multi_label is None else multi_label
-    selected = examples if is_multi_label else [example for example in examples if example.labels]
+    multi_label = any(len(example.labels) > 1 for example in examples)
+    selected = examples if multi_label else [example for example in examples if example.labels]
     if not any(example.labels for example in selected):
         raise DataError("no labels to learn from; expected at least one text with a label")
-    return LabeledExamples(selected, is_multi_label)
+    return LabeledExamples(selected, multi_label)
 
 
 def spaced(items: Sequence[Item], count: int) -> list[Item]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from regard.baselines.scoring import micro_f1
 from regard.baselines.selection import select_labeled, spaced
 from regard.errors import ConfigError, DataError
 from regard.formats.labeled import LabeledText
@@ -16,8 +17,10 @@ from regard.languages import is_unspaced, split_words
 from regard.languages.words import MARKS
 from regard.metrics.intervals import FloatArray
 
-INVERSE_REGULARIZATION = 10.0
-"""scikit-learn's C."""
+INVERSE_REGULARIZATIONS = (10.0, 1.0, 100.0)
+"""scikit-learn's C, of which the best on dev is chosen; without dev, the first."""
+MAX_CHOICE_SIZE = 20_000_000
+"""Features that are not 0, times classes, up to which C is chosen: some ten seconds. Above, it is the first."""
 MAX_EXAMPLES, MAX_CHARACTERS = 100_000, 20_000_000
 """Of the training texts; more are taken at even distances."""
 MAX_WEIGHTS = 4_000_000
@@ -27,14 +30,15 @@ CHUNK = 10_000
 THRESHOLD = 0.5
 SEPARATOR = "\x1f"
 """Between the texts of a pair; a word of its own, so that no two words beside it count as neighbors."""
-_WORD = re.compile(rf"[\w{MARKS}]+|{SEPARATOR}")
+_WORD = re.compile(rf"[\w{MARKS}]+|[^\w\s]|{SEPARATOR}")  # Python counts the separator among white space
 
 
 @dataclass(frozen=True)
 class TfidfLogisticRegression:
     """TF-IDF of words and of pairs of neighboring words, and logistic regression; several labels: one against the rest.
 
-    scikit-learn's TfidfVectorizer with n-grams of 1 and 2 words, and LogisticRegression with C = 10.
+    scikit-learn's TfidfVectorizer with n-grams of 1 and 2 words or punctuation marks and logarithms of their counts, and
+    LogisticRegression. benchmarks/opponents.py has what this was chosen from, on dev.
     """
 
     classes: tuple[str, ...]
@@ -46,28 +50,48 @@ class TfidfLogisticRegression:
     vectorizer: Any
     classifiers: Sequence[Any]
     """One for all classes, or one for each of several labels."""
+    inverse_regularization: float
+    """scikit-learn's C."""
 
     @property
     def name(self) -> str:
-        part = f" ({self.num_examples:,} of {self.num_texts:,} texts)" if self.num_examples < self.num_texts else ""
-        return f"TF-IDF + logistic regression{part}"
+        part = f", {self.num_examples:,} of {self.num_texts:,} texts" if self.num_examples < self.num_texts else ""
+        return f"TF-IDF + logistic regression (C={self.inverse_regularization:g}{part})"
 
     @classmethod
-    def fit(cls, examples: Sequence[LabeledText], multi_label: bool | None = None) -> Self:
-        """Train on at most 100,000 texts and 20 million characters, evenly spaced. Their order changes nothing."""
+    def fit(cls, examples: Sequence[LabeledText], dev: Sequence[LabeledText] = ()) -> Self:
+        """Train on at most 100,000 texts and 20 million characters, evenly spaced; C is the best one on dev.
+
+        The order of texts changes nothing.
+        """
         import_scikit_learn()
-        labeled = select_labeled(examples, multi_label)
+        labeled = select_labeled(examples)
         # Sorted, because sums of floating-point numbers depend on their order.
         selected = sorted(_limit_size(labeled.examples), key=lambda one: (_join_pair(one), one.labels))
         classes = tuple(sorted({label for example in selected for label in example.labels}))
         if len(classes) < 2 and not labeled.multi_label:
             raise DataError(f"all training texts have the label {classes[0]!r}; a classifier needs two labels or more")
         vectorizer, features = _weigh_words([_join_pair(example) for example in selected], len(classes))
-        if labeled.multi_label:
-            classifiers = [_fit_classifier(features, [label in one.labels for one in selected]) for label in classes]
-        else:
-            classifiers = [_fit_classifier(features, [classes.index(one.labels[0]) for one in selected])]
-        return cls(classes, labeled.multi_label, len(selected), len(labeled.examples), vectorizer, classifiers)
+        answers = (
+            [[label in one.labels for one in selected] for label in classes]
+            if labeled.multi_label
+            else [[classes.index(one.labels[0]) for one in selected]]
+        )
+        is_chosen = dev and features.nnz * len(classes) <= MAX_CHOICE_SIZE
+        candidates = [
+            cls(
+                classes=classes,
+                multi_label=labeled.multi_label,
+                num_examples=len(selected),
+                num_texts=len(labeled.examples),
+                vectorizer=vectorizer,
+                classifiers=[_fit_classifier(features, one, c) for one in answers],
+                inverse_regularization=c,
+            )
+            for c in INVERSE_REGULARIZATIONS[: None if is_chosen else 1]
+        ]
+        gold = [example.labels for example in dev]
+        return max(candidates, key=lambda one: micro_f1(gold, one.predict(dev)))
 
     def predict(self, examples: Sequence[LabeledText]) -> list[tuple[str, ...]]:
         chunks = (examples[start : start + CHUNK] for start in range(0, len(examples), CHUNK))
@@ -96,7 +120,7 @@ def import_scikit_learn() -> Any:
 
 
 def split_ngrams(text: str) -> list[str]:
-    """The words of a text in lower case, and its pairs of neighboring words."""
+    """The words and punctuation marks of a text in lower case, and its pairs of neighboring ones."""
     words = [word for run in _WORD.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
     return [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
 
@@ -106,12 +130,14 @@ def _weigh_words(texts: Sequence[str], num_classes: int) -> tuple[Any, Any]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if not any(split_ngrams(text) for text in texts):
-        raise DataError("the training texts have no words; expected letters or digits")
-    vectorizer = TfidfVectorizer(analyzer=split_ngrams, max_features=max(1, MAX_WEIGHTS // num_classes))
+        raise DataError("the training texts have no words; expected letters, digits or marks")
+    vectorizer = TfidfVectorizer(
+        analyzer=split_ngrams, max_features=max(1, MAX_WEIGHTS // num_classes), sublinear_tf=True
+    )
     return vectorizer, vectorizer.fit_transform(texts)
 
 
-def _fit_classifier(features: Any, answers: Sequence[int]) -> Any:
+def _fit_classifier(features: Any, answers: Sequence[int], inverse_regularization: float) -> Any:
     from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
 
@@ -119,7 +145,7 @@ def _fit_classifier(features: Any, answers: Sequence[int]) -> Any:
         return DummyClassifier(strategy="most_frequent").fit(features, answers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an optimizer that has used all its steps is a baseline as well
-        return LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=MAX_STEPS).fit(features, answers)
+        return LogisticRegression(C=inverse_regularization, max_iter=MAX_STEPS).fit(features, answers)
 
 
 def _probability(classifier: Any, features: Any) -> FloatArray:

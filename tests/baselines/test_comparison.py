@@ -90,7 +90,7 @@ def test_opponents_are_fitted_on_training_texts_and_a_missing_one_is_named(monke
     training = [LabeledText("fine film", ("good",)), LabeledText("fine", ("good",)), LabeledText("dull", ("bad",))]
     test = [LabeledText("dull film", ("good",)), LabeledText("fine", ("bad",))]
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    opponents = predict_by_opponents(LABEL_OPPONENTS, training, test)
+    opponents = predict_by_opponents(LABEL_OPPONENTS, training, test, test)
     assert opponents.answers == {"most frequent label": [("good",), ("good",)]}
     rows = compare_labels([one.labels for one in test], [("good",), ("bad",)], opponents)
     assert [row.name for row in rows] == list(LABEL_OPPONENTS)

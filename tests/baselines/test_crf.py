@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ class TestWithCRFsuite:
         test = sentences(41, 5, names=["Kim", "Lea", "Max"])
         assert model.predict([TaggedSentence(one.words, ()) for one in test]) == [one.tags for one in test]
         assert model.predict([TaggedSentence((), ())]) == [()] and model.predict([]) == []
-        assert model.name in TAG_OPPONENTS
+        assert model.name == f"{list(TAG_OPPONENTS)[1]} (minimum frequency 1)"
 
     def test_the_order_of_sentences_changes_nothing(self):
         training = sentences(53, 3)
@@ -76,6 +77,17 @@ class TestWithCRFsuite:
         expected = ConditionalRandomField.fit(training).predict(test)
         assert predicted == [tuple(names[tag] for tag in tags) for tags in expected]
 
+    def test_the_minimum_frequency_is_the_better_one_on_dev(self):
+        training = [
+            TaggedSentence((*one.words, f"w{n}"), (*one.tags, "B-P" if n % 2 else "O"))
+            for n, one in enumerate(sentences(53, 3))
+        ]
+        flipped = [replace(one, tags=(*one.tags[:-1], "O" if one.tags[-1] == "B-P" else "B-P")) for one in training]
+        rare, frequent = (ConditionalRandomField.fit(training, dev) for dev in (training, flipped))
+        assert (rare.min_frequency, frequent.min_frequency) == (1, 3), "words that occur once mislead"
+        assert frequent.model == crf.train_field(sorted(training, key=lambda one: one.words), {"feature.minfreq": 3})
+        assert ConditionalRandomField.fit(training).model == rare.model, "nothing else of dev is learned"
+
     def test_a_model_serves_again_and_again(self):
         model, test = ConditionalRandomField.fit(sentences(31, 3)), sentences(5, 5)
         first = model.predict(test)
@@ -86,7 +98,7 @@ class TestWithCRFsuite:
         training = [TaggedSentence(("a", "B"), ("O", "B-X"))] * 60
         monkeypatch.setattr(crf, "MAX_CELLS", 20 * 2 * 2)
         model = ConditionalRandomField.fit(training)
-        assert model.name == "conditional random field (20 of 60 sentences)"
+        assert model.name == "conditional random field (minimum frequency 1, 20 of 60 sentences)"
         assert model.predict(training[:1]) == [("O", "B-X")]
 
     def test_no_words_are_refused(self):
@@ -96,8 +108,9 @@ class TestWithCRFsuite:
     @pytest.mark.corpora
     @pytest.mark.slow
     def test_the_figure_of_wnut17(self, corpora):
-        folder = corpora / "wnut17"
-        model = ConditionalRandomField.fit(list(read_tagged_sentences([folder / "wnut17train.conll"])))
-        test = list(read_tagged_sentences([folder / "emerging.test.annotated"]))
+        """No weaker than the anchor, 14.60, of such a field without dev; the weakest system of 2017 had 26.30."""
+        names = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
+        training, dev, test = (list(read_tagged_sentences([corpora / "wnut17" / name])) for name in names)
+        model = ConditionalRandomField.fit(training, dev)
         spans = [list(map(find_spans, tags)) for tags in ([one.tags for one in test], model.predict(test))]
-        assert 14.6 <= score_spans(count_spans(*spans), "conlleval")["f1"].value < 19
+        assert 14.60 <= score_spans(count_spans(*spans), "conlleval")["f1"].value < 26.30

@@ -24,16 +24,12 @@ def test_of_sets_the_most_frequent_set_is_predicted():
     examples = texts("ab", "a", "ba", "", "", "")
     assert MajorityClass.fit(examples).labels == ()
     assert MajorityClass.fit(examples[:4]).labels == ("a", "b"), "in any order"
-    single = texts("a", "", "")
-    assert MajorityClass.fit(single).labels == ("a",), "a text without a label is no example"
-    assert MajorityClass.fit(single, multi_label=True).labels == ()
+    assert MajorityClass.fit(texts("a", "", "")).labels == ("a",), "a text without a label is no example"
 
 
-def test_texts_without_labels_and_with_too_many_are_refused():
+def test_texts_without_labels_are_refused():
     with pytest.raises(DataError, match="no labels to learn from"):
         MajorityClass.fit(texts("", ""))
-    with pytest.raises(DataError, match="'text 1': has 2 labels; expected one"):
-        MajorityClass.fit(texts("a", "ab"), multi_label=False)
 
 
 SENTENCES = [
@@ -46,9 +42,16 @@ SENTENCES = [
 def test_words_have_their_most_frequent_tag():
     model = MajorityTag.fit(SENTENCES)
     words = TaggedSentence(("aNN", "Arbor", "met", "Bob"), ())
-    assert model.predict([words, TaggedSentence((), ())]) == [("B-P", "O", "O", "O"), ()], "of equals, O"
+    assert model.predict([words, TaggedSentence((), ())]) == [("B-P", "O", "O", "O"), ()]
     order = np.random.default_rng(3).permutation(3)
     assert MajorityTag.fit([SENTENCES[k] for k in order]) == model
+
+
+@pytest.mark.parametrize(("others", "tag"), [("B-P B-P I-P O", "B-P"), ("B-P I-P I-P O", "I-P"), ("B-P I-P O", "B-P")])
+def test_of_equally_frequent_tags_a_word_has_the_one_of_most_words(others, tag):
+    sentences = [TaggedSentence(("ann", "ann"), ("I-P", "B-P"))]
+    sentences += [TaggedSentence((f"w{n}",), (other,)) for n, other in enumerate(others.split())]
+    assert MajorityTag.fit(sentences).tags["ann"] == tag, "of those the first one in alphabetical order"
 
 
 def test_unknown_words_of_plain_tags_have_the_most_frequent_one():
@@ -68,6 +71,7 @@ def test_titles_are_the_names_of_the_opponents():
 
 @pytest.mark.corpora
 def test_figures_of_real_corpora(corpora):
+    """The anchor of SST-2 is a count, that of WNUT17 another program's: it is within the interval of ours."""
     training, test = (list(read_labeled_texts([corpora / "sst2" / f"{part}.tsv"])) for part in ("train", "test"))
     predicted = MajorityClass.fit(training).predict(test)
     confusion = count_confusion([one.labels[0] for one in test], [label for (label,) in predicted])
@@ -78,4 +82,5 @@ def test_figures_of_real_corpora(corpora):
         [find_spans(tags) for tags in all_tags]
         for all_tags in ([one.tags for one in sentences], MajorityTag.fit(training).predict(sentences))
     ]
-    assert score_spans(count_spans(*spans), "conlleval")["f1"].value == pytest.approx(9.0, abs=0.35)
+    score = score_spans(count_spans(*spans), "conlleval")["f1"]
+    assert score.low <= 9.0 <= score.high

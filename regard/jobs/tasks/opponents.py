@@ -9,7 +9,8 @@ from regard.formats import Pair
 from regard.jobs.train.training_data import read_texts_manifest
 from regard.run import Run
 
-PredictOpponents = Callable[[Sequence[Pair], Sequence[Pair]], OpponentPredictions]
+PredictOpponents = Callable[[Sequence[Pair], Sequence[Pair], Sequence[Pair]], OpponentPredictions]
+"""Training examples, dev examples, and those to predict for."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,10 @@ class StoredOpponents:
 
 def write_opponents(run: Run, predict: PredictOpponents) -> None:
     """Fit opponents on the training examples, and store what they predict for the other sets."""
-    training = read_stored_pairs(run, "train")
     sets = [name for name in read_texts_manifest(run).sets if name != "train"]
     pairs = {name: read_stored_pairs(run, name) for name in sets}
-    joined = predict(training, [pair for name in sets for pair in pairs[name]])  # one fit serves all sets
+    joined_pairs = [pair for name in sets for pair in pairs[name]]  # one fit serves all sets
+    joined = predict(read_stored_pairs(run, "train"), pairs["dev"], joined_pairs)
     answers: dict[str, dict[str, Sequence[tuple[str, ...]]]] = {}
     begin = 0
     for name in sets:

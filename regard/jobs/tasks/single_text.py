@@ -100,8 +100,10 @@ class SingleTextTask(ABC):
     def count_outputs(self, tokenizer: Any, labels: Any) -> int:
         """Rows of the output projection."""
 
-    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
-        """What cheap opponents predict for stored examples that were fitted on others."""
+    def predict_opponents(
+        self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]
+    ) -> OpponentPredictions:
+        """What cheap opponents predict for stored examples: they were fitted on others, and chosen on dev."""
         return OpponentPredictions({})
 
     def store_opponents(self, run: Run, tokenizer: Any) -> None:

@@ -82,9 +82,11 @@ def evaluate_classifier(
     )
 
 
-def predict_opponents(training: Sequence[LabeledText], examples: Sequence[LabeledText]) -> OpponentPredictions:
-    """What cheap opponents predict that were fitted on training texts."""
-    return predict_by_opponents(LABEL_OPPONENTS, training, examples)
+def predict_opponents(
+    training: Sequence[LabeledText], dev: Sequence[LabeledText], examples: Sequence[LabeledText]
+) -> OpponentPredictions:
+    """What cheap opponents predict that were fitted on training texts, and chosen on dev."""
+    return predict_by_opponents(LABEL_OPPONENTS, training, dev, examples)
 
 
 def _mean_loss(log_probs: np.ndarray, gold: Sequence[Sequence[str]], classifier: Classifier) -> float | None:

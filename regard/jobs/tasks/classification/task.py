@@ -182,8 +182,10 @@ class ClassifyTask(SingleTextTask):
     def next_commands(self, folder: str) -> list[str]:
         return [f"regard classify {folder} < texts", f"regard evaluate {folder} test.csv"]
 
-    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
-        return predict_opponents(*([restore_example(pair) for pair in side] for side in (training, pairs)))
+    def predict_opponents(
+        self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]
+    ) -> OpponentPredictions:
+        return predict_opponents(*([restore_example(pair) for pair in part] for part in (training, dev, pairs)))
 
     def evaluate(
         self, run: Run, predictor: Classifier, pairs: Sequence[Pair], set_name: str = ""
@@ -230,7 +232,7 @@ class ClassifyTask(SingleTextTask):
                     f"{example.location}: has {len(example.labels)} labels; expected one, as of the texts that the run "
                     f"was trained on"
                 )
-        opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)
+        opponents = self.predict_opponents(*(read_stored_pairs(run, name) for name in ("train", "dev")), pairs)
         return evaluate_classifier(predictor, examples, opponents)
 
     def tabulate_mistakes(self, evaluation: ClassificationEvaluation) -> "Table":

@@ -137,9 +137,11 @@ def compare_spans(sentence: TaggedSentence, tags: Answer, gold_tags: Answer, sch
     return SentencePrediction(sentence, tags, missing, tuple(span for span in predicted if span not in gold))
 
 
-def predict_opponents(training: Sequence[TaggedSentence], sentences: Sequence[TaggedSentence]) -> OpponentPredictions:
-    """What cheap opponents predict that were fitted on training sentences."""
-    return predict_by_opponents(TAG_OPPONENTS, training, sentences)
+def predict_opponents(
+    training: Sequence[TaggedSentence], dev: Sequence[TaggedSentence], sentences: Sequence[TaggedSentence]
+) -> OpponentPredictions:
+    """What cheap opponents predict that were fitted on training sentences, and chosen on dev."""
+    return predict_by_opponents(TAG_OPPONENTS, training, dev, sentences)
 
 
 def _find_spans(tags: Answer, scheme: TagScheme) -> list[TaggedSpan]:

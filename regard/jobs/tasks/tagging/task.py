@@ -137,8 +137,10 @@ class TagTask(SingleTextTask):
     def next_commands(self, folder: str) -> list[str]:
         return [f"regard tag {folder} < text", f"regard evaluate {folder} test.conll"]
 
-    def predict_opponents(self, training: Sequence[Pair], pairs: Sequence[Pair]) -> OpponentPredictions:
-        return predict_opponents(*([restore_sentence(pair) for pair in side] for side in (training, pairs)))
+    def predict_opponents(
+        self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]
+    ) -> OpponentPredictions:
+        return predict_opponents(*([restore_sentence(pair) for pair in part] for part in (training, dev, pairs)))
 
     def evaluate(self, run: Run, predictor: Tagger, pairs: Sequence[Pair], set_name: str = "") -> TaggingEvaluation:
         opponents = read_opponents(run, set_name) if set_name else None
@@ -169,7 +171,7 @@ class TagTask(SingleTextTask):
         return compare_taggers(systems, files, device)
 
     def evaluate_new(self, run: Run, predictor: Tagger, pairs: Sequence[Pair]) -> TaggingEvaluation:
-        opponents = self.predict_opponents(read_stored_pairs(run, "train"), pairs)
+        opponents = self.predict_opponents(*(read_stored_pairs(run, name) for name in ("train", "dev")), pairs)
         return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)
 
     def tabulate_mistakes(self, evaluation: TaggingEvaluation) -> "Table":
