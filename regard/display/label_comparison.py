@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
-from regard.display.views.scores import format_signatures
+from regard.display.views.scores import format_p_values, format_signatures
 from regard.jobs.label_comparison import LabelComparison, LabelSystem
 
 FURTHER_MEASURES = frozenset({"weighted_f1", "balanced_accuracy", "kappa"})
@@ -53,12 +53,7 @@ def _describe_tests(comparison: LabelComparison) -> Iterator[str]:
     for system in comparison.systems[1:]:
         for measure, tests in comparison.tests.items():
             test, score = tests[system.name], baseline.scores[measure]
-            p_values = (
-                f" (paired bootstrap {bind(f'p = {test.p_bootstrap:.4f}')}, approximate randomization "
-                f"{bind(f'p = {test.p_randomized:.4f}')})"
-                if test.num_differing
-                else ""
-            )
+            p_values = format_p_values(test.p_bootstrap, test.p_randomized) if test.num_differing else ""
             difference = f"{score.name} {test.difference:+.2f} against {baseline.name}"
             yield f"{system.name}: {difference}: {test.verdict}{p_values}"
     if len(comparison.systems) > 2:
