@@ -15,6 +15,7 @@ from regard.config import parse_assignments
 from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
 from regard.formats.registry import FORMATS
 from tests.reviews import write_reviews
+from tests.tiny_bert import write_bert
 
 HERE = Path(__file__).parent
 EXAMPLE_PLUGIN = HERE.parent / "examples" / "plugin.py"
@@ -54,6 +55,18 @@ def classifier(reviews: Path) -> Path:
     with warnings.catch_warnings(action="ignore"):
         regard.train(reviews / "train.csv", out=reviews / "runs" / "reviews", **sets, **options)
     return reviews / "runs" / "reviews"
+
+
+@pytest.fixture(scope="session")
+def encoder_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of an imported encoder with random weights; no test writes here."""
+    from regard.jobs.convert import import_folder
+
+    pytest.importorskip("tokenizers", reason="needs the tokenizers library: pip install 'regard[bert]'")
+    folder = tmp_path_factory.mktemp("encoder")
+    write_bert(folder / "bert")
+    import_folder(folder / "bert", folder / "tiny")
+    return folder / "tiny"
 
 
 @pytest.fixture

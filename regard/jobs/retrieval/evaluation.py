@@ -144,7 +144,7 @@ def _check_judgments(
 
 def _note(what: str, identifiers: Set[str]) -> Iterator[str]:
     if identifiers:
-        yield f"{len(identifiers):,} {what}: {list_ids(sorted(identifiers))}"
+        yield f"{what}: {len(identifiers):,} ({list_ids(sorted(identifiers))})"
 
 
 def _name_files(paths: Sequence[Path]) -> list[str]:
