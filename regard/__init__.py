@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from regard.api.planning import bench as bench
     from regard.api.planning import estimate as estimate
     from regard.api.planning import settings as settings
+    from regard.api.retrieval.index import Index as Index
+    from regard.api.retrieval.index import build_index as build_index
     from regard.api.runs import TrainedRun as TrainedRun
     from regard.api.runs import open_run as open_run
     from regard.api.scoring import compare as compare
@@ -66,6 +68,9 @@ if TYPE_CHECKING:
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
     from regard.jobs.prune import PruneResult as PruneResult
+    from regard.jobs.retrieval.evaluation import SearchEvaluation as SearchEvaluation
+    from regard.jobs.retrieval.results import SearchHit as SearchHit
+    from regard.jobs.retrieval.results import SearchResult as SearchResult
     from regard.jobs.tasks.comparison import TaskComparison as TaskComparison
     from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
     from regard.jobs.train.estimate import FileEstimate as FileEstimate
@@ -99,6 +104,7 @@ _MODULES = {
     "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
+    "regard.api.retrieval.index": ("Index", "build_index"),
     "regard.api.runs": ("TrainedRun", "open_run"),
     "regard.api.scoring": ("compare", "evaluate"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
@@ -119,6 +125,8 @@ _MODULES = {
     "regard.jobs.look.senses": ("SenseAnalysis",),
     "regard.jobs.prune": ("PruneResult",),
     "regard.jobs.tasks.comparison": ("TaskComparison",),
+    "regard.jobs.retrieval.evaluation": ("SearchEvaluation",),
+    "regard.jobs.retrieval.results": ("SearchHit", "SearchResult"),
     "regard.jobs.tasks.file_evaluation": ("TaskFileEvaluation",),
     "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (

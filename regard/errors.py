@@ -8,6 +8,7 @@
     ├── RunError                a run folder that is missing, occupied, incomplete or damaged
     │   ├── BusyError           a run that another process is training in
     │   └── WriteError          a file that could not be written; its previous version is intact
+    ├── SearchIndexError        a search index that is missing, damaged, or of another encoder
     └── ModelError              an input that the model cannot process, for example one longer than its positions
 
     RegardWarning               not an error: training that goes wrong, in a program that shows no progress
@@ -50,6 +51,10 @@ class BusyError(RunError):
 
 class WriteError(RunError):
     """A file that could not be written; its previous version is intact."""
+
+
+class SearchIndexError(RegardError):
+    """A search index that is missing, damaged, or of another encoder."""
 
 
 class ModelError(RegardError):

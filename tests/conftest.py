@@ -16,6 +16,7 @@ from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
 from regard.formats.registry import FORMATS
 from regard.run import Run
 from tests.reviews import write_reviews
+from tests.tiny_bert import write_bert
 
 HERE = Path(__file__).parent
 EXAMPLE_PLUGIN = HERE.parent / "examples" / "plugin.py"
@@ -101,6 +102,18 @@ def masked_run(documents: dict[str, Path]) -> Run:
 def run_of(causal_run: Run, masked_run: Run) -> Callable[[str], Run]:
     """The run of a task without labels."""
     return {"causal-lm": causal_run, "masked-lm": masked_run}.__getitem__
+
+
+@pytest.fixture(scope="session")
+def encoder_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of an imported encoder with random weights; no test writes here."""
+    from regard.jobs.convert import import_folder
+
+    pytest.importorskip("tokenizers", reason="needs the tokenizers library: pip install 'regard[bert]'")
+    folder = tmp_path_factory.mktemp("encoder")
+    write_bert(folder / "bert")
+    import_folder(folder / "bert", folder / "tiny")
+    return folder / "tiny"
 
 
 @pytest.fixture

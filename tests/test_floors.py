@@ -14,7 +14,7 @@ FLOORS = (
     "errors files atomic exchange config run staged_run hardware progress plugins languages",
     "formats metrics kernels report",
     "model data decode evaluation",
-    "runtime baselines",
+    "runtime baselines retrieval",
     "tasks",
     "training inspection interchange",
     "jobs",

@@ -17,6 +17,7 @@ from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_s
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.registry import complete_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
+from regard.retrieval.index_folder import is_index
 from regard.run import open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
@@ -45,6 +46,8 @@ def evaluate(
     into the run. `lowercase` and `tokenize` add BLEU as some papers compute it. Lines are translated as
     `translate_file` does it, `split_sentences` included.
     """
+    if is_index(Path(run)):
+        raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
     metrics = select_metrics(lowercase, tokenize)
     if isinstance(task_of(open_run(Path(run)).load_config()), SingleTextTask):
         if metrics is not METRICS:

@@ -195,7 +195,7 @@ def _values(value_word: str, prefix: str, commands: Mapping[str, Any]) -> Iterat
             yield from (f"plain,{run}" for run in runs)
             if not runs:
                 yield "file," if value_word == "RUNS" else "dir,"
-        case "FOLDER":
+        case "FOLDER" | "INDEX":
             yield "dir,"
         case "NAME=VALUE" | "NAME=VALUES":
             from regard.config import describe

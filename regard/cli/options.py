@@ -13,8 +13,8 @@ MAX_BEAM, MAX_TOP_K, MAX_SENTENCES, MAX_WORKERS = 200, 1_000_000, 100_000, 64
 MAX_FINETUNE_STEPS, MAX_SEED = 10_000_000, 2**32 - 1
 MAX_TOKENS, MAX_SAMPLES = 1_000_000, 100_000
 """Limits beyond which a number is a slip of the keyboard that would occupy the machine for days."""
-MULTI_VALUE_OPTIONS = ("--dev", "--test", "--on")
-"""Options that take one or two files: `--dev dev.en dev.fr` is parsed as `--dev dev.en --dev dev.fr`."""
+MULTI_VALUE_OPTIONS = ("--dev", "--test", "--on", "--add")
+"""Options that take one file or several: `--dev dev.en dev.fr` is parsed as `--dev dev.en --dev dev.fr`."""
 PAIR = "FILE [FILE]"
 
 

@@ -27,6 +27,8 @@ from regard.progress import stage
 CHUNK = 10_000
 BLOCK = 1 << 20
 SIDES = ("source", "target")
+REMEDY = "Train again with --overwrite."
+"""What to do about a damaged corpus."""
 Array = np.ndarray[Any, np.dtype[Any]]
 IdRow = tuple[Sequence[int], Sequence[int]]
 """The ids of an example: of its input, and of its target."""
@@ -35,16 +37,16 @@ IdRow = tuple[Sequence[int], Sequence[int]]
 class RaggedArray:
     """Rows of different lengths in one flat memory-mapped array."""
 
-    def __init__(self, values: Path, starts: Path, dtype: Any):
-        self.starts = _open_memmap(starts, np.int64)
-        self.values = _open_memmap(values, dtype)
+    def __init__(self, values: Path, starts: Path, dtype: Any, remedy: str = REMEDY):
+        self.starts = open_memmap(starts, np.int64, remedy)
+        self.values = open_memmap(values, dtype, remedy)
         if (
             not len(self.starts)
             or self.starts[0]
             or self.starts[-1] != len(self.values)
             or (self.starts[1:] < self.starts[:-1]).any()
         ):
-            raise DataError(f"{values}: half written or damaged. Train again with --overwrite.")
+            raise DataError(f"{values}: half written or damaged. {remedy}")
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -66,9 +68,9 @@ class RaggedArray:
 class Texts(Sequence[str]):
     """Sentences on disk."""
 
-    def __init__(self, folder: Path, name: str):
-        self._path = folder / f"{name}.text"
-        self._bytes = RaggedArray(folder / f"{name}.text", folder / f"{name}.offsets", np.uint8)
+    def __init__(self, folder: Path, name: str, remedy: str = REMEDY):
+        self._path, self._remedy = folder / f"{name}.text", remedy
+        self._bytes = RaggedArray(self._path, folder / f"{name}.offsets", np.uint8, remedy)
 
     def __len__(self) -> int:
         return len(self._bytes)
@@ -78,13 +80,17 @@ class Texts(Sequence[str]):
         """Size of the text in bytes."""
         return len(self._bytes.values)
 
+    def encoded(self, row: int) -> bytes:
+        """A sentence as it is on disk."""
+        return self._bytes[row].tobytes()
+
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return [self[i] for i in range(*row.indices(len(self)))]
         try:
-            return self._bytes[row].tobytes().decode("utf-8")
+            return self.encoded(row).decode("utf-8")
         except UnicodeDecodeError:
-            raise DataError(f"{self._path}: damaged: text {row} is not UTF-8. Train again with --overwrite.") from None
+            raise DataError(f"{self._path}: damaged: text {row} is not UTF-8. {self._remedy}") from None
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def write_sets(folder: Path, names: Sequence[str], pairs: Iterable[tuple[str, Pa
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         writers = {
-            name: [stack.enter_context(_RaggedWriter(folder, f"{name}.{side}", "text", "offsets")) for side in SIDES]
+            name: [stack.enter_context(RaggedWriter(folder, f"{name}.{side}", "text", "offsets")) for side in SIDES]
             for name in names
         }
         for name, pair in pairs:
@@ -130,7 +136,7 @@ def write_rows(folder: Path, name: str, rows: Iterable[IdRow], vocab_sizes: tupl
     with ExitStack() as stack:
         dtypes = [_id_dtype(size) for size in vocab_sizes]
         writers = [
-            stack.enter_context(_RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype))
+            stack.enter_context(RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype))
             for side, dtype in zip(SIDES, dtypes, strict=True)
         ]
         for row in rows:
@@ -144,7 +150,7 @@ def write_ids(folder: Path, name: str, tokenizers: Tokenizers) -> None:
         dtype = _id_dtype(tokenizer.vocab_size)
         texts = Texts(folder, f"{name}.{side}")
         with (
-            _RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer,
+            RaggedWriter(folder, f"{name}.{side}", "ids", "starts", dtype) as writer,
             stage(f"encoding {name}.{side}", len(texts)) as current,
         ):
             for chunk in chunks(texts, CHUNK):
@@ -179,7 +185,7 @@ def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
         yield chunk
 
 
-class _RaggedWriter:
+class RaggedWriter:
     """Appends rows to a file of values and records where each begins."""
 
     def __init__(self, folder: Path, name: str, values: str, starts: str, dtype: Any = np.uint8):
@@ -191,7 +197,7 @@ class _RaggedWriter:
         self._starts = (folder / f"{name}.{starts}").open("wb")
         self._starts.write(self._pack(0))
 
-    def __enter__(self) -> "_RaggedWriter":
+    def __enter__(self) -> "RaggedWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -209,11 +215,12 @@ def _id_dtype(vocab_size: int) -> Any:
     return np.uint16 if vocab_size <= 2**16 else np.int32
 
 
-def _open_memmap(path: Path, dtype: Any) -> Array:
+def open_memmap(path: Path, dtype: Any, remedy: str = REMEDY) -> Array:
+    """The numbers of a file, which are read when they are used."""
     try:
         open_regular(path).close()
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.empty(0, dtype)
         return np.memmap(path, dtype=dtype, mode="r").view(np.ndarray)  # a plain array, whose rows are faster to slice
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({error}). Train again with --overwrite.") from None
+        raise DataError(f"{path}: cannot be read ({error}). {remedy}") from None

@@ -157,6 +157,14 @@ def randomization_p_value(observed: float, differences: FloatArray) -> float:
     return _share(np.abs(differences) >= observed - TIE)
 
 
+def describe_agreement(p_bootstrap: float, p_randomized: float) -> str:
+    """Whether a difference is significant by two tests, in words."""
+    significant = [p < SIGNIFICANCE_LEVEL for p in (p_bootstrap, p_randomized)]
+    if significant[0] != significant[1]:
+        return "the two tests disagree"
+    return "significant by both tests" if significant[0] else "not significant by either test"
+
+
 PAIRED_TESTS: Mapping[PairedTestKind, PairedTest] = {"bs": PairedBootstrap(), "ar": ApproximateRandomization()}
 
 

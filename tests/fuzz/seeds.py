@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 from tests.fuzz import runner
+from tests.tiny_bert import write_bert
 
 PRELOADED = (
     "torch", "sacrebleu", "altair", "rich", "optuna", "sqlalchemy", "lxml.etree", "sentencepiece", "tokenizers",
@@ -29,7 +30,6 @@ TINY = {
     "train.threads": "1",
 }
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
-V = 280  # tokens of the BERT folder: the fewest that are allowed
 MODULES = ".modules"
 
 
@@ -56,7 +56,7 @@ def build(target: Path) -> None:
     _command(folder, "export", "post", "--to", "marian", "--out", "marian")
     _command(folder, "import", "marian", "--out", "imported")
     _check(runner.call(lambda: _write_pickle(folder / "marian", folder / "pickled"), folder), folder, "pickled")
-    _check(runner.call(lambda: _write_bert(folder / "bert"), folder), folder, "bert")
+    _check(runner.call(lambda: write_bert(folder / "bert"), folder), folder, "bert")
     _command(folder, "import", "bert", "--out", "encoder")
     (folder / "config.toml").write_text(_config(folder), encoding="utf-8")
     (folder / "study.toml").write_text(_study(), encoding="utf-8")
@@ -172,31 +172,6 @@ def _write_predictions(folder: Path, labels: list[str]) -> None:
     for suffix, separator in ((".csv", ","), (".tsv", "\t")):
         lines = [separator.join(map(str, line)) for line in (rows[0], *(row.values() for row in rows))]
         (folder / f"predicted{suffix}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def _write_bert(folder: Path) -> None:
-    """A BERT folder with random weights."""
-    import tokenizers
-    import torch
-
-    from regard.interchange import bert
-    from regard.model import weights
-
-    folder.mkdir()
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", *map(chr, range(97, 123))]
-    tokenizers.BertWordPieceTokenizer({word: i for i, word in enumerate(words)}).save(str(folder / "tokenizer.json"))
-    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    d = 8
-    config = {"model_type": "bert", "vocab_size": V, "hidden_size": d, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config |= {"intermediate_size": d, "max_position_embeddings": 16, "type_vocab_size": 2, "hidden_act": "gelu"}
-    (folder / "config.json").write_text(json.dumps(config, indent=1))
-    (folder / "modules.json").write_text(json.dumps([{"type": "a.Transformer"}, {"type": "a.Pooling", "path": "p"}]))
-    rows = {"word_embeddings": V, "position_embeddings": 16, "token_type_embeddings": 2}
-    tensors = {}
-    for _, name in bert.weight_names(1, False):
-        first = next((count for part, count in rows.items() if part in name), d)
-        tensors[name] = torch.randn(d) if "LayerNorm" in name or name.endswith("bias") else torch.randn(first, d)
-    weights.write(tensors, folder / "model.safetensors")
 
 
 def _write_pickle(source: Path, folder: Path) -> None:

@@ -48,6 +48,12 @@ def format_signatures(scores: Sequence[Score], width: int) -> list[str]:
     return wrap_all([f"{score.name} signature: {score.signature}" for score in scores], width, "", "  ")
 
 
+def format_p_values(p_bootstrap: float, p_randomized: float) -> str:
+    """The p-values of two paired tests, in parentheses after a blank."""
+    bootstrap, randomized = (bind(f"p = {p:.4f}") for p in (p_bootstrap, p_randomized))
+    return f" (paired bootstrap {bootstrap}, approximate randomization {randomized})"
+
+
 def describe_baseline(evaluation: Evaluation) -> str:
     """What a system without a translator scores, in parentheses."""
     return f"(copying the source scores {evaluation.baselines.copied_source.value:.1f})"

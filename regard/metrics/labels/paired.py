@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from regard.metrics.labels.statistics import ExampleCounts, Measure, score_draws, score_exchanged
-from regard.metrics.significance import PAIRED_TESTS, bootstrap_p_value, randomization_p_value
-from regard.metrics.statistical_tests import SIGNIFICANCE_LEVEL, holm_correction
+from regard.metrics.significance import (
+    PAIRED_TESTS,
+    bootstrap_p_value,
+    describe_agreement,
+    randomization_p_value,
+)
+from regard.metrics.statistical_tests import holm_correction
 
 SEED = 12345
 MIN_DIFFERING = 5
@@ -29,10 +34,7 @@ class LabelTest:
             return "the same predictions"
         if self.num_differing < MIN_DIFFERING:
             return f"only {self.num_differing} of the predictions differ, too few for a test"
-        significant = [p < SIGNIFICANCE_LEVEL for p in (self.p_bootstrap, self.p_randomized)]
-        if significant[0] != significant[1]:
-            return "the two tests disagree"
-        return "significant by both tests" if significant[0] else "not significant by either test"
+        return describe_agreement(self.p_bootstrap, self.p_randomized)
 
 
 def compare_with_baseline(

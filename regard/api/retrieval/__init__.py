@@ -1,0 +1,1 @@
+"""Search in documents of your own."""

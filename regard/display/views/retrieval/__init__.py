@@ -1,0 +1,1 @@
+"""What `regard index` and `regard search` print."""

@@ -1,0 +1,1 @@
+"""Dense search: vectors of passages, on disk, and the nearest of them."""
