@@ -22,7 +22,7 @@ class ClassifyCollator:
     token_types: bool = False
     """Whether the model tells two texts apart by token types."""
     subword_regularization: float = 0.0
-    """Probability that a token is split, anew in every epoch."""
+    """Probability that a token is split; drawn again in every epoch."""
     max_length: int = 0
     """Longest text, in tokens: a longer segmentation is not taken."""
 
