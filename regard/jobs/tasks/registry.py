@@ -58,7 +58,8 @@ def complete_task(config: Config) -> Config:
 
     Columns that its task does not read are refused: they would be ignored silently.
     """
-    columns = sorted(name for name in settings.explicit_settings(config) if name in COLUMN_SETTINGS)
+    values = settings.flatten(config.model_dump(mode="json"))
+    columns = [name for name in COLUMN_SETTINGS if values[name]]
     section = columns[0].partition(".")[0] if columns else None
     if "task" not in settings.explicit_settings(config) and (task := section or guess_task(config.data.train)):
         config = settings.with_values(config, {"task": task})
