@@ -1,12 +1,16 @@
 """Studies without training: sentence statistics and seeds' scores of trials that are equally good, or not."""
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from regard.baselines.language import bits_per_byte
 from regard.metrics.corpus_sums import bleu_of_sums
-from regard.metrics.labels.statistics import CountedScore, TableCounts
+from regard.metrics.labels.classes import flat_measure
+from regard.metrics.labels.entities import f1
+from regard.metrics.labels.statistics import CellCounts, CountedScore, ExampleCounts, Measure, TableCounts
 from regard.tuning.analysis.evidence import StudyAnalysis, compare_counted, compare_seeds
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.measure import RunSummary
@@ -65,6 +69,86 @@ def count_bleu(statistics: FloatArray) -> CountedScore:
         [object() for _ in sentences],
         "sentences",
     )
+
+
+Simulation = Callable[[np.random.Generator, int, int, float], list[CountedScore]]
+
+
+def simulate_labels(
+    measure: str, rng: np.random.Generator, num_systems: int, num_texts: int, worse: float
+) -> list[CountedScore]:
+    """Labels of three classes, of which one is rare; the first system is wrong more often by a share of texts."""
+    gold = rng.choice(3, num_texts, p=(0.5, 0.35, 0.15))
+    right = np.broadcast_to(rng.beta(4, 1.2, num_texts), (num_systems, num_texts)).copy()
+    right[0] -= worse
+    predicted = np.where(rng.random(right.shape) < right, gold, (gold + rng.integers(1, 3, right.shape)) % 3)
+    counts = [CellCounts(gold * 3 + row, 9) for row in predicted]
+    return [_pair(one, flat_measure(measure, 3), row.tolist()) for one, row in zip(counts, predicted, strict=True)]
+
+
+def simulate_spans(rng: np.random.Generator, num_systems: int, num_sentences: int, worse: float) -> list[CountedScore]:
+    """Spans of sentences, most of which have few or none; the first system misses more of them."""
+    gold, difficulty = rng.poisson(1.3, num_sentences), rng.beta(3, 1.5, num_sentences)
+    systems = []
+    for n in range(num_systems):
+        right = rng.binomial(gold, np.maximum(0, difficulty - (0 if n else worse)))
+        table = np.stack([right, gold, right + rng.poisson(0.4, num_sentences)], axis=1).astype(float)
+        systems.append(_pair(TableCounts(table, table[:, 1] + table[:, 2]), f1, list(map(tuple, table.tolist()))))
+    return systems
+
+
+def simulate_bits(rng: np.random.Generator, num_systems: int, num_documents: int, worse: float) -> list[CountedScore]:
+    """Documents of very different lengths, some of which are hard; the first system needs more bits for all of them."""
+    sizes = np.round(rng.lognormal(6, 0.8, num_documents))
+    hard = rng.normal(2, 0.4, num_documents)
+    systems = []
+    for n in range(num_systems):
+        bits = sizes * (hard + rng.normal(0 if n else worse, 0.1, num_documents))
+        systems.append(_pair(TableCounts(np.stack([bits, sizes], axis=1), sizes), bits_per_byte, bits.tolist()))
+    return systems
+
+
+SIMULATIONS: dict[str, tuple[Simulation, float, str, str]] = {
+    "accuracy": (functools.partial(simulate_labels, "accuracy"), 0.15, "classify", "accuracy"),
+    "macro-F1": (functools.partial(simulate_labels, "macro_f1"), 0.2, "classify", "macro_f1"),
+    "entity F1": (simulate_spans, 0.2, "tag", "f1"),
+    "bits per byte": (simulate_bits, 0.05, "causal-lm", "bits_per_byte"),
+}
+"""Each with how much worse a system is that is to be found, and the study that has such scores."""
+
+
+def _pair(counts: ExampleCounts, measure: Measure, answers: list) -> CountedScore:
+    return CountedScore("score", counts, measure, [str(n) for n in range(len(answers))], answers, "examples")
+
+
+def study_of_counted(kind: str, trials: Sequence[Params], rng: np.random.Generator, worse: float) -> StudyAnalysis:
+    """A study with one seed of trials that are equally good, but the first, which is `worse`."""
+    simulate, _, task, metric = SIMULATIONS[kind]
+    sets = {f"set {n}": {"model.layers": 1} for n, _ in enumerate(trials)}
+    study = study_of(sets=sets, metric=metric, base={"task": task, "data": {"train": ["a.txt"]}})
+    counted = simulate(rng, len(trials), 211, worse)
+    results = [make_result(n, params, (counted[n].value,)) for n, params in enumerate(trials)]
+    ranked = rank_trials(study, results)
+    return StudyAnalysis(study, results, tests=compare_counted({r.number: counted[r.number] for r in ranked}, study))
+
+
+def false_claim_rate(kind: str, num_studies: int) -> float:
+    """The share of studies of equal settings that claim any difference or effect by a score of this kind."""
+    rng = np.random.default_rng(3)
+    return (
+        sum(bool(claims(study_of_counted(kind, designs(rng)[n % 3], rng, 0.0))) for n in range(num_studies))
+        / num_studies
+    )
+
+
+def found_worse_rate(kind: str, num_studies: int) -> float:
+    """The share of studies of eight trials that name the one which is worse than all others, and rank it last."""
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(num_studies):
+        analysis = study_of_counted(kind, designs(rng)[1], rng, SIMULATIONS[kind][1])
+        hits += analysis.ranking[-1].number == 0 and analysis.claims.trials[0].significant
+    return hits / num_studies
 
 
 def study_of_seeds(trials: Sequence[Params], scores: FloatArray) -> StudyAnalysis:

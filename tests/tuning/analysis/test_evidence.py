@@ -9,10 +9,13 @@ from regard.tuning.analysis.effects import EffectTest
 from regard.tuning.analysis.evidence import correct_claims
 from tests.metrics.simulation import equal_systems
 from tests.tuning.null_studies import (
+    SIMULATIONS,
     claims,
     designs,
+    false_claim_rate,
     false_label_rate,
     found_rate,
+    found_worse_rate,
     study_of_seeds,
     study_of_statistics,
 )
@@ -59,6 +62,17 @@ def test_few_studies_of_equal_settings_claim_anything():
 
 def test_a_trial_that_is_much_worse_is_found():
     assert found_rate(1, 4, gap=6) == 1 and found_rate(3, 10, gap=6) >= 0.9
+
+
+@pytest.mark.parametrize("kind", SIMULATIONS)
+def test_scores_of_other_tasks_claim_as_little_and_find_as_much(kind: str):
+    assert false_claim_rate(kind, 24) <= 0.15 and found_worse_rate(kind, 3) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SIMULATIONS)
+def test_of_1000_studies_of_other_tasks_with_equal_settings_few_claim_anything(kind: str):
+    assert false_claim_rate(kind, 1000) <= 0.065 and found_worse_rate(kind, 50) >= 0.8
 
 
 @pytest.mark.slow

@@ -232,7 +232,8 @@ class ClassifyTask(SingleTextTask):
                     f"{example.location}: has {len(example.labels)} labels; expected one, as of the texts that the run "
                     f"was trained on"
                 )
-        opponents = self.predict_opponents(*(read_stored_pairs(run, name) for name in ("train", "dev")), pairs)
+        training, dev = (read_stored_pairs(run, name) for name in ("train", "dev"))
+        opponents = self.predict_opponents(training, dev, pairs)
         return evaluate_classifier(predictor, examples, opponents)
 
     def tabulate_mistakes(self, evaluation: ClassificationEvaluation) -> "Table":

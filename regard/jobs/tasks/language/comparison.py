@@ -64,8 +64,8 @@ def compare_masked_language_models(
     texts = _read_texts(files, config.masked_lm.documents, config)
     _require_runs(systems)
     runs = {name: open_run(path) for name, path in systems.items()}
-    fillers = {name: open_predictor(path, "masked-lm", device) for name, path in systems.items()}
     _require_same_masks(list(runs.values()))
+    fillers = {name: open_predictor(path, "masked-lm", device) for name, path in systems.items()}
     first, c = next(iter(fillers.values())), next(iter(runs.values())).load_config().data
     passages = [passage for text in texts for passage in cut_passages(text, first.tokenizer, c.max_length, c.source)]
     pairs = [Pair(passage, "") for passage in passages]

@@ -171,7 +171,8 @@ class TagTask(SingleTextTask):
         return compare_taggers(systems, files, device)
 
     def evaluate_new(self, run: Run, predictor: Tagger, pairs: Sequence[Pair]) -> TaggingEvaluation:
-        opponents = self.predict_opponents(*(read_stored_pairs(run, name) for name in ("train", "dev")), pairs)
+        training, dev = (read_stored_pairs(run, name) for name in ("train", "dev"))
+        opponents = self.predict_opponents(training, dev, pairs)
         return evaluate_tagger(predictor, [restore_sentence(pair) for pair in pairs], opponents)
 
     def tabulate_mistakes(self, evaluation: TaggingEvaluation) -> "Table":
