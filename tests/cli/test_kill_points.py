@@ -17,20 +17,12 @@ from regard.run import Run, is_run, open_run
 from regard.tuning.folder import is_study_folder
 from regard.tuning.open_study import load_study
 from tests.commands import TINY_SETTINGS, record_states, restore, run_command
-from tests.jobs.tasks.conftest import write_files
+from tests.jobs.tasks.conftest import PREDICT, write_files
 from tests.jobs.tasks.language.conftest import write_documents
 from tests.jobs.train.test_fit import assert_same
 from tests.reviews import write_reviews
 
 SENTENCES = ["I see the dog.", "The old queen sleeps."]
-PREDICT = {
-    "translate": lambda translator: translator.translate(SENTENCES),
-    "classify": lambda classifier: classifier.log_probs(SENTENCES).tolist(),
-    "tag": lambda tagger: tagger.tag([sentence.split() for sentence in SENTENCES]),
-    "causal-lm": lambda model: [nats.tolist() for nats in model.token_nats(SENTENCES)],
-    "masked-lm": lambda filler: [filler.fill(f"[MASK] {sentence}") for sentence in SENTENCES],
-}
-"""What the runs of each task are there for."""
 FEW, MANY = 2, 31  # states from which the command is started again, where not from all of them
 USER_FILES = {"notes.txt": "mine", "photos/cat": "cat"}
 """What the user has added to a folder that is replaced."""
@@ -117,7 +109,7 @@ def is_old(run: Run, first: Path) -> bool:
 def predict(run: Run) -> list[object]:
     """What a run makes of each sentence."""
     config = open_run(run.folder).load_config()
-    return PREDICT[config.task](task_of(config).load_predictor(run.folder, "cpu"))
+    return PREDICT[config.task](task_of(config).load_predictor(run.folder, "cpu"), SENTENCES)
 
 
 def resume_training(argv: list[str], out: Path) -> list[str]:

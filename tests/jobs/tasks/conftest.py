@@ -1,11 +1,15 @@
-"""A corpus of tagged sentences in files, and a tagger that is trained on it."""
+"""A corpus of tagged sentences in files, a tagger that is trained on it, and a finished run of every task."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import pytest
 
 from regard import config as settings
 from regard.config import Config
 from regard.formats.labeled import TaggedSentence, write_tagged_sentences
 from regard.jobs.train.fit import train_run
+from regard.run import Run
 from tests.jobs.conftest import TINY
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve Stone", "Flo", "Gus Hill")
@@ -23,6 +27,16 @@ def make_sentence(name: str, verb: str, city: str) -> TaggedSentence:
     return TaggedSentence(*zip(*rows, strict=True))
 
 
+PREDICT = {
+    "translate": lambda translator, texts: translator.translate(texts),
+    "classify": lambda classifier, texts: classifier.log_probs(texts).tolist(),
+    "tag": lambda tagger, texts: [table.ravel().tolist() for table in tagger.log_probs([t.split() for t in texts])],
+    "causal-lm": lambda model, texts: [nats.tolist() for nats in model.token_nats(texts)],
+    "masked-lm": lambda filler, texts: [
+        [one.probability for one in filler.fill(f"[MASK] {text}", top_k=10**6)[0]] for text in texts
+    ],
+}
+"""What the predictor of each task makes of texts: the numbers of each, or its translation."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]
 
 
@@ -46,3 +60,21 @@ def train_tagger(tagged: Path) -> Path:
     folder = tagged / "runs" / "tagger"
     list(train_run(folder, make_config(tagged, *changes), False, lambda: False))
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished(
+    config_of: Callable[..., Config],
+    classifier: Path,
+    tagger_run: Path,
+    causal_run: Run,
+    masked_run: Run,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Mapping[str, Run]:
+    """A finished run of every task."""
+    translator = tmp_path_factory.mktemp("translator") / "run"
+    list(
+        train_run(translator, config_of("translate", "train.steps=10", "train.validate_every=5"), False, lambda: False)
+    )
+    labeled = {"translate": Run(translator), "classify": Run(classifier), "tag": Run(tagger_run)}
+    return {**labeled, "causal-lm": causal_run, "masked-lm": masked_run}

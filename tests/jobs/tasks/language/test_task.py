@@ -1,4 +1,4 @@
-"""Both kinds of language models as tasks: a dev loss is that of an evaluation; documents are held out."""
+"""Both kinds of language models as tasks: what is validated, held out and refused."""
 
 import math
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from regard import config as settings
 from regard.data.store import Texts
 from regard.errors import RegardError
-from regard.jobs.tasks.registry import get_task, task_of
+from regard.jobs.tasks.registry import get_task
 from regard.run import Run
 from regard.training import log
 from tests.jobs.tasks.language.conftest import train, write_text
@@ -17,19 +17,11 @@ TASKS = ("causal-lm", "masked-lm")
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_validation_is_evaluation_on_dev(task: str, run_of):
-    run = run_of(task)
-    config = run.load_config()
-    task_object = get_task(task)
-    assert task_of(config) is task_object
-    data = task_object.open_data(run, config)
-    evaluation = task_object.evaluate(run, task_object.load_predictor(run.folder, "cpu"), data.dev.pairs())
-    validation = next(one for one in log.read_validations(run.log) if one.step == run.read_best().step)
-    assert evaluation.loss == pytest.approx(validation.loss, rel=1e-4)
-    assert validation.shuffled_input_loss is None  # a text is its own target
-    if validation.score is not None:
-        assert evaluation.scores["bits_per_byte"].value == pytest.approx(validation.score.value, rel=1e-4)
-        assert validation.score.signature.split("|")[2:4] == ["context:29", "stride:14"]
+def test_a_validation_says_what_a_token_is_predicted_from(task: str, run_of):
+    for validation in log.read_validations(run_of(task).log):
+        assert validation.shuffled_input_loss is None  # a text is its own target
+        if validation.score is not None:
+            assert validation.score.signature.split("|")[2:4] == ["context:29", "stride:14"]
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -1,0 +1,200 @@
+"""What every finished run has: scores of its test set beside those of opponents, a report, and a model to use."""
+
+import csv
+import html
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+import regard
+from regard.config import TaskName
+from regard.data.batch import DataPosition
+from regard.errors import RegardError
+from regard.formats.labeled import write_tagged_sentences
+from regard.jobs.evaluate import read_set_scores
+from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.opponents import read_stored_pairs
+from regard.jobs.tasks.registry import get_task, task_of
+from regard.run import Run
+from regard.tasks.classify.examples import restore_example
+from regard.tasks.tag.examples import restore_sentence
+from regard.training import log
+from tests.jobs.tasks.conftest import PREDICT
+
+TASKS = get_args(TaskName)
+of_every_task = pytest.mark.parametrize("task", TASKS)
+INSPECTED = ("translate", "classify")
+"""The tasks whose runs `regard look` reads."""
+TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
+Finished = Mapping[str, Run]
+
+
+def evaluate_dev(run: Run) -> Any:
+    task, config = task_of(run.load_config()), run.load_config()
+    return task.evaluate(run, task.load_predictor(run.folder, "cpu"), task.open_data(run, config).dev.pairs(), "dev")
+
+
+@of_every_task
+def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: str, finished: Finished):
+    """Validation in training, on batches and with teacher forcing, is evaluation on dev by the predictor."""
+    run = finished[task]
+    assert get_task(task) is task_of(run.load_config()) and get_task(task).name == task
+    best, evaluation = run.read_best(), evaluate_dev(run)
+    assert best.metric == "loss" and evaluation.loss == pytest.approx(best.cost, rel=1e-4)
+    validation = next(one for one in log.read_validations(run.log) if one.step == best.step)
+    if validation.score is not None and task != "translate" and "average" not in best.weights:
+        (score,) = (one for one in evaluation.scores.values() if one.name == validation.score.name)
+        assert validation.score.value == pytest.approx(score.value, rel=1e-4)
+
+
+@of_every_task
+def test_the_baseline_loss_is_that_of_a_model_that_ignores_its_input(task: str, finished: Finished):
+    """More than nothing, and less than that of a model which knows not even the frequencies."""
+    run, task_object = finished[task], get_task(task)
+    config = run.load_config()
+    data = task_object.open_data(run, config)
+    model = task_object.build_model(config, data)
+    outputs = len(model.output.weight)
+    assert 0 < task_object.baseline_loss(config, data) < torch.tensor(float(outputs)).log()
+
+
+@of_every_task
+def test_the_scores_of_the_test_set_are_written_with_a_row_for_each_example(task: str, finished: Finished):
+    run, task_object = finished[task], get_task(task)
+    stored = read_set_scores(run, "test") if task != "translate" else None
+    table = run.read_json(run.scores("test"))
+    main = table["scores"][task_object.main_score]
+    assert main["low"] <= main["value"] <= main["high"] and main["signature"] and table["loss"] > 0
+    config = run.load_config()
+    pairs = task_object.open_data(run, config).test.pairs()
+    evaluation = task_object.evaluate(run, task_object.load_predictor(run.folder, "cpu"), pairs, "test")
+    assert {name: score.value for name, score in evaluation.scores.items()} == pytest.approx(
+        {name: score["value"] for name, score in table["scores"].items()}, rel=1e-5
+    )
+    assert evaluation.loss == pytest.approx(table["loss"], rel=1e-5)
+    path = run.sentence_scores("test") if task == "translate" else run.example_scores("test")
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    if stored is not None:
+        assert len(rows) == table["examples"] + 1
+        assert table["opponents"] and {one.name for one in evaluation.opponents} == table["opponents"].keys()
+        assert list(stored.scores) == list(table["scores"])
+
+
+@of_every_task
+def test_the_report_has_the_verdict_the_scores_the_curves_and_the_settings(task: str, finished: Finished):
+    run, task_object = finished[task], get_task(task)
+    page = html.unescape(run.report.read_text(encoding="utf-8"))
+    table = run.read_json(run.scores("test"))
+    for score in table["scores"].values():
+        assert score["name"] in page
+    for opponent in table.get("opponents", ()):
+        assert opponent in page
+    assert task_object.unit in page and str(run.load_config().train.seed) in page
+    steps = log.read_steps(run.log)
+    assert f"{len(steps)}" in page and f"{sum(p.numel() for p in load_model(run).parameters()):,}" in page
+    for chart in ("loss", "accuracy"):
+        assert (run.charts / f"{chart}.svg").exists() and (run.charts / f"{chart}.png").exists()
+
+
+def load_model(run: Run) -> torch.nn.Module:
+    return task_of(run.load_config()).load_predictor(run.folder, "cpu").model
+
+
+@of_every_task
+def test_a_run_is_inspected_or_what_fits_it_is_named(task: str, finished: Finished, tmp_path: Path):
+    run, page = finished[task], tmp_path / "look.html"
+    try:
+        regard.look(run.folder, "the old king sees a dog", sentences=3, out=page)
+    except RegardError as refusal:
+        assert task not in INSPECTED
+        command = get_task(task).next_commands(str(run.folder))[0]
+        assert command in str(refusal) and "\n" not in str(refusal)
+    else:
+        assert "king" in page.read_text(encoding="utf-8")
+
+
+@of_every_task
+def test_a_prediction_does_not_depend_on_its_neighbors(task: str, finished: Finished):
+    predictor = get_task(task).load_predictor(finished[task].folder, "cpu")
+    together = PREDICT[task](predictor, TEXTS)
+    alone = [PREDICT[task](predictor, [text])[0] for text in TEXTS]
+    if task == "translate":
+        assert together == alone
+    else:
+        assert together == [pytest.approx(row, rel=1e-4, abs=1e-5) for row in alone]
+
+
+@of_every_task
+def test_a_run_can_be_moved_and_is_opened_by_its_task_alone(task: str, finished: Finished, tmp_path: Path):
+    moved = Path(shutil.copytree(finished[task].folder, tmp_path / "elsewhere"))
+    here, there = (open_predictor(folder, task, "cpu") for folder in (finished[task].folder, moved))
+    assert PREDICT[task](here, TEXTS) == PREDICT[task](there, TEXTS)
+    kinds = {regard.load(moved).__class__, regard.load(moved, task=task).__class__}
+    assert len(kinds) == 1 and kinds.isdisjoint({type(regard.load(finished[other].folder)) for other in TASKS} - kinds)
+    for other in TASKS:
+        if other != task:
+            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+                regard.load(moved, task=other)
+            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+                open_predictor(moved, other, "cpu")
+
+
+def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
+    """The stored test set as files again."""
+    pairs = read_stored_pairs(run, "test")
+    if task == "translate":
+        for side in ("source", "target"):
+            lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
+            (folder / f"again.{side}").write_text(lines, encoding="utf-8")
+        return [folder / "again.source", folder / "again.target"]
+    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt"}[task]
+    if task == "tag":
+        write_tagged_sentences(path, map(restore_sentence, pairs))
+    elif task == "classify":
+        rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
+        path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    else:
+        path.write_text(pairs[0].source, encoding="utf-8")
+    return [path]
+
+
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm"])
+def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
+    """The set that training stored, and its file read again: the same examples, model and opponents."""
+    run = Run(Path(shutil.copytree(finished[task].folder, tmp_path / "run")))
+    stored = run.read_json(run.scores("test"))
+    result = regard.evaluate(run.folder, *write_test_files(run, task, tmp_path))
+    written = run.read_json(run.scores("again"))
+    for name, score in stored["scores"].items():
+        assert result.scores[name].value == pytest.approx(score["value"], abs=1e-3)
+        assert written["scores"][name]["value"] == pytest.approx(score["value"], abs=1e-3)
+    for name, opponent in stored.get("opponents", {}).items():
+        for measure in set(opponent) & set(stored["scores"]):
+            expected = opponent[measure]["value"]
+            assert written["opponents"][name][measure]["value"] == pytest.approx(expected, abs=1e-6)
+    assert result.num_contaminated == 0
+
+
+@of_every_task
+def test_both_paths_of_a_task_have_the_same_loss(task: str, finished: Finished):
+    run, task_object = finished[task], get_task(task)
+    config = run.load_config()
+    data = task_object.open_data(run, config)
+    _, batch = next(task_object.build_batches(config, data).iterate_from(DataPosition()))
+    modules = [
+        task_object.build_loss_factory(config, data, padding_free)(task_object.build_model(config, data))
+        .double()
+        .eval()
+        for padding_free in (False, True)
+    ]
+    assert type(modules[0].forward_path) is not type(modules[1].forward_path)
+    for mine, theirs in zip(*(module(batch) for module in modules), strict=True):
+        assert_close(mine, theirs, rtol=1e-9, atol=1e-9, check_dtype=False)
+    assert modules[0].loss.label_smoothing == config.train.label_smoothing
