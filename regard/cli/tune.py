@@ -1,5 +1,6 @@
 """regard tune"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from regard.cli.options import (
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from regard.tuning.space import Distribution
     from regard.tuning.worker import StudyWorker
 
 STUDY_FILES = argument("FILES", "A study .toml or a study folder; or training files, with --over.", None)
@@ -93,18 +95,14 @@ def tune(
     from regard.api.training import name_columns
     from regard.config import parse_assignments
     from regard.tuning.open_study import StudyOptions
-    from regard.tuning.space import parse_over
 
     data = {"task": task, "data.dev": dev or None, "data.test": test or None}
     data |= {"data.source": source, "data.target": target, **name_columns(text, None, label)}
     budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     fields = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
-    distributions = dict(map(parse_over, over or ()))
-    if len(distributions) < len(over or ()):
-        raise ConfigError("--over: a setting is given twice; put all its values into one --over")
     options = StudyOptions(
         files or [],
-        distributions,
+        _parse_distributions(over or ()),
         _drop_unset(data) | parse_assignments(set_ or ()),
         _drop_unset(budget),
         _drop_unset({**fields, "only": only or None, "storage": storage}),
@@ -112,6 +110,15 @@ def tune(
     study_worker = open_study(options, out, worker, study)
     _run_trials(study_worker)
     typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
+
+
+def _parse_distributions(over: Sequence[str]) -> "dict[str, Distribution]":
+    from regard.tuning.space import parse_over
+
+    distributions = dict(map(parse_over, over))
+    if len(distributions) < len(over):
+        raise ConfigError("--over: a setting is given twice; put all its values into one --over")
+    return distributions
 
 
 def _run_trials(study_worker: "StudyWorker") -> None:

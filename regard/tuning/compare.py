@@ -22,7 +22,6 @@ from regard.tuning.measure import (
     SCORED_METRICS,
     RunFacts,
     RunSummary,
-    find_differing_settings,
     summarize_training,
 )
 
@@ -65,10 +64,6 @@ class Comparison:
     @property
     def baseline(self) -> System:
         return self.systems[0]
-
-    def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """The settings that differ between runs: by name, and then by system. None of them where only one is known."""
-        return find_differing_settings(self.systems)
 
     def as_table(self) -> Table:
         """One row for each system and metric, with p-values against the baseline."""

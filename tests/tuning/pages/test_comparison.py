@@ -13,7 +13,7 @@ from regard.evaluation import evaluate
 from regard.formats import Pair
 from regard.run import Run, write_text
 from regard.tuning.compare import Comparison, System, compare_systems
-from regard.tuning.measure import SCORED_METRICS
+from regard.tuning.measure import SCORED_METRICS, find_differing_settings
 from regard.tuning.pages.comparison import draw_charts, write_comparison
 from regard.tuning.pages.run_parts import describe_settings
 from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
@@ -100,7 +100,7 @@ def test_the_first_decides_what_is_significant(comparison):
 
 
 def test_settings_that_differ_are_named_and_those_of_the_machine_are_not(comparison, tmp_path):
-    assert comparison.differing_settings() == {
+    assert find_differing_settings(comparison.systems) == {
         "train.steps": {"small": 700, "waste": 1100, "large": 700, "broken": None}
     }
     shown = " ".join(" ".join(format_comparison(comparison, 120)).split())
@@ -110,7 +110,7 @@ def test_settings_that_differ_are_named_and_those_of_the_machine_are_not(compari
     equal = replace(comparison, systems=[comparison.systems[0], comparison.systems[2]])
     assert describe_settings(equal.systems) == "no setting differs"
     alone = replace(comparison, systems=[comparison.systems[0], comparison.systems[-1]])  # a run and a file
-    assert describe_settings(alone.systems) == "" and alone.differing_settings() == {}
+    assert describe_settings(alone.systems) == "" and find_differing_settings(alone.systems) == {}
 
 
 def test_right_to_left_translations_are_isolated_from_the_names_of_systems(tmp_path):
