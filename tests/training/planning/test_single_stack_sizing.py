@@ -67,3 +67,13 @@ def test_more_epochs_get_more_dropout_and_longer_warmup():
     short, long = (suggest(TOKEN_SIZING, f"train.epochs={n}", task="causal-lm") for n in (2, 53))
     assert short["model.dropout"] < long["model.dropout"] and short["train.warmup"] < long["train.warmup"]
     assert suggest(LABEL_SIZING, "train.epochs=2")["model.dropout"] == long["model.dropout"]
+
+
+def test_validation_takes_a_small_share_of_few_epochs():
+    few, some, many = (suggest(LABEL_SIZING, f"train.epochs={n}", size=9_000_000) for n in (2, 5, 11))
+    steps = [2 / 11, 5 / 11, 1]  # of the longest
+    validations = [
+        11 * share / one["train.validate_every"] for share, one in zip(steps, (few, some, many), strict=True)
+    ]
+    assert validations[1] / validations[0] == pytest.approx(15 / 6, rel=0.1)
+    assert validations[2] / validations[0] == pytest.approx(25 / 6, rel=0.1)
