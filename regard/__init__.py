@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from regard.api.scoring import compare as compare
     from regard.api.scoring import compare_predictions as compare_predictions
     from regard.api.scoring import evaluate as evaluate
+    from regard.api.scoring import rouge as rouge
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
     from regard.api.studies import write_report as write_report
@@ -101,7 +102,7 @@ _MODULES = {
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.runs": ("TrainedRun", "open_run"),
-    "regard.api.scoring": ("compare", "compare_predictions", "evaluate"),
+    "regard.api.scoring": ("compare", "compare_predictions", "evaluate", "rouge"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),

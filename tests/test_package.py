@@ -119,6 +119,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "register_activation": lambda: regard.register_activation,
         "register_format": lambda: regard.register_format,
         "register_position_scheme": lambda: regard.register_position_scheme,
+        "rouge": lambda: regard.rouge(["a dog"], ["a dog"]),
         "senses": lambda: refuse(lambda: regard.senses("runs/mine", "xyzzy", "new.tsv"), "occurs in no sentence"),
         "settings": lambda: regard.settings(),
         "tag_stream": lambda: refuse(

@@ -16,6 +16,8 @@ from regard.jobs.label_comparison import LabelComparison, compare_label_files
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.registry import MODULES, get_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
+from regard.metrics import Score
+from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.run import is_run, open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
@@ -116,3 +118,29 @@ def compare_predictions(
         if out is not None:
             write_label_comparison(comparison, Path(out))
     return comparison
+
+
+def rouge(
+    predictions: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    *,
+    stem: bool = True,
+    language: str = "en",
+    rule: str = "best-f1",
+) -> dict[str, Score]:
+    """ROUGE-1, -2, -L and -Lsum of summaries: the F1 of the package rouge-score, in percent, with 95% intervals.
+
+    >>> scores = regard.rouge(["police kill the gunman"], ["police killed the gunman"])
+    >>> round(scores["rougeL"].value, 1)
+    100.0
+
+    A summary may have several references, as a list. The rule "best-f1" takes the best value of each measure, as
+    rouge-score does it, "best-rouge1" all values of the reference with the best ROUGE-1, as SciTLDR does it. Words are
+    those of rouge-score, stemmed unless `stem` is false; of other languages than English, those of any script, without
+    stems. ROUGE-Lsum takes lines for sentences.
+    """
+    if rule not in REFERENCE_RULES:
+        raise ConfigError(f"rule={rule}: expected one of {', '.join(REFERENCE_RULES)}")
+    words = EnglishWords(stem) if language.partition("-")[0] == "en" else UnicodeWords()
+    texts = [[one] if isinstance(one, str) else list(one) for one in references]
+    return score_summaries(predictions, texts, words, rule)
