@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.api.attention import SentenceAttention as SentenceAttention
     from regard.api.corpora import corpus as corpus
     from regard.api.corpora import doctor as doctor
+    from regard.api.corpora import document_pairs as document_pairs
     from regard.api.inspecting import heads as heads
     from regard.api.inspecting import look as look
     from regard.api.inspecting import prune as prune
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from regard.api.studies import write_report as write_report
     from regard.api.tasks.classification import ClassificationModel as ClassificationModel
     from regard.api.tasks.classification import classify_stream as classify_stream
+    from regard.api.tasks.embedding import similar as similar
+    from regard.api.tasks.embedding import similar_files as similar_files
+    from regard.api.tasks.embedding import similar_stream as similar_stream
     from regard.api.tasks.language import fill as fill
     from regard.api.tasks.language import fill_stream as fill_stream
     from regard.api.tasks.language import generate as generate
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     from regard.jobs.look.inspections import Inspection as Inspection
     from regard.jobs.look.senses import SenseAnalysis as SenseAnalysis
     from regard.jobs.prune import PruneResult as PruneResult
+    from regard.jobs.tasks.embedding.inputs import ComparedTexts as ComparedTexts
     from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
     from regard.jobs.train.estimate import FileEstimate as FileEstimate
     from regard.jobs.train.events import Alarm as Alarm
@@ -96,8 +101,9 @@ if TYPE_CHECKING:
 _MODULES = {
     "regard.api.attention": ("SentenceAttention",),
     "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
-    "regard.api.corpora": ("corpus", "doctor"),
+    "regard.api.corpora": ("corpus", "doctor", "document_pairs"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
+    "regard.api.tasks.embedding": ("similar", "similar_files", "similar_stream"),
     "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
@@ -121,6 +127,7 @@ _MODULES = {
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),
     "regard.jobs.prune": ("PruneResult",),
+    "regard.jobs.tasks.embedding.inputs": ("ComparedTexts",),
     "regard.jobs.tasks.file_evaluation": ("TaskFileEvaluation",),
     "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (

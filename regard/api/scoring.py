@@ -10,11 +10,12 @@ from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.exchange import check_folder
 from regard.formats.labeled import ColumnNames
-from regard.jobs.doctor import parse_label_task
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.jobs.label_comparison import LabelComparison, compare_label_files
+from regard.jobs.run_kind import find_task
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
-from regard.jobs.tasks.registry import MODULES, get_task, task_of
+from regard.jobs.tasks.open_predictor import require_task
+from regard.jobs.tasks.registry import MODULES, get_task
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.metrics import Score
 from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
@@ -32,6 +33,7 @@ def evaluate(
     lowercase: bool = False,
     tokenize: str | None = None,
     split_sentences: str = "auto",
+    task: str | None = None,
     device: str = "auto",
     progress: bool = False,
 ) -> FileEvaluation | TaskFileEvaluation:
@@ -44,14 +46,16 @@ def evaluate(
     `files` are two aligned text files, one file of pairs, or what else the run was trained on, as texts with labels:
     then the scores of cheap opponents and the worst mistakes are beside those of the model. The scores are also written
     into the run. `lowercase` and `tokenize` add BLEU as some papers compute it. Lines are translated as
-    `translate_file` does it, `split_sentences` included.
+    `translate_file` does it, `split_sentences` included. `task` is that of the run; an imported encoder, which has
+    none, is scored as one of the task embed: on pairs of texts, with or without similarities.
     """
     metrics = select_metrics(lowercase, tokenize)
-    if isinstance(task_of(open_run(Path(run)).load_config()), SingleTextTask):
+    name = require_task(Path(run), open_run(Path(run)).load_config(), task)
+    if isinstance(get_task(name), SingleTextTask):
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
-            return evaluate_task_files(Path(run), list_files(files), device)
+            return evaluate_task_files(Path(run), name, list_files(files), device)
     with showing(progress):
         return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
 
@@ -86,7 +90,7 @@ def compare(
 def find_label_task(systems: Sequence[AnyPath], task: str | None = None) -> str | None:
     """The task whose labels are compared: the one that is named, or that of the first run; None: translations."""
     runs = [path for path in map(Path, systems) if is_run(path)]
-    name = task or (open_run(runs[0]).load_config().task if runs else None)
+    name = task or (find_task(open_run(runs[0]).load_config()) if runs else None)
     is_translation = name in MODULES and not isinstance(get_task(name), SingleTextTask)
     return None if is_translation else name
 
@@ -100,12 +104,12 @@ def compare_predictions(
     out: AnyPath | None = None,
     progress: bool = False,
 ) -> LabelComparison:
-    """Compare runs and files of predicted labels or tags on one test set: scores, intervals, paired tests.
+    """Compare runs and files of predicted labels, tags or similarities on one test set: scores, paired tests.
 
         comparison = regard.compare_predictions("a.txt", "b.txt", on="test.csv", task="classify")
 
     With `task="classify"` a file has the label of each text on a line, or in a column of a table; with `task="tag"` it
-    has the words of the test set with predicted tags. Every test is against the first system, the baseline. With `out`,
+    has the words of the test set with predicted tags; with `task="embed"` the similarity of each pair. Every test is against the first system, the baseline. With `out`,
     a page with confusion matrices is written to that folder.
     """
     if not systems:
@@ -114,7 +118,7 @@ def compare_predictions(
         check_folder(Path(out))
     columns = ColumnNames(text=text_column, label=label_column)
     with showing(progress):
-        comparison = compare_label_files(list(map(Path, systems)), parse_label_task(task), list_files(on), columns)
+        comparison = compare_label_files(list(map(Path, systems)), task, list_files(on), columns)
         if out is not None:
             write_label_comparison(comparison, Path(out))
     return comparison

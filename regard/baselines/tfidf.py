@@ -95,9 +95,14 @@ def import_scikit_learn() -> Any:
     return sklearn
 
 
+def split_lowercase(text: str) -> list[str]:
+    """The words of a text in lower case, without punctuation."""
+    return [word for run in _WORD.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
+
+
 def split_ngrams(text: str) -> list[str]:
     """The words of a text in lower case, and its pairs of neighboring words."""
-    words = [word for run in _WORD.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
+    words = split_lowercase(text)
     return [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
 
 

@@ -34,20 +34,18 @@ TRAINING_FILES = argument(
 TASK = option(
     MODEL,
     "NAME",
-    "What to train for: translate, classify, tag, causal-lm or masked-lm. If unset, what files of labels or tags are "
-    "for; otherwise translate.",
+    "What to train for: translate, classify, tag, causal-lm, masked-lm or embed. If unset, what files of labels or "
+    "tags are for; otherwise translate.",
 )
-TEXT = option(
-    FILES, "NAME", "Column of the texts in a table of labeled text; unset, by its name.", "--text", "--text-column"
-)
+TEXT = option(FILES, "NAME", "Column of the texts in a table; unset, by its name.", "--text", "--text-column")
 TEXT_PAIR = option(
     FILES,
     "NAME",
-    "Column of the second texts, where pairs of texts are classified.",
+    "Column of the second texts, where pairs of texts are classified or embedded.",
     "--text-pair",
     "--text-pair-column",
 )
-LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
+LABEL = option(FILES, "NAME", "Column of the labels, or of similarities.", "--label", "--label-column")
 FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this run (fine-tuning).", "--from")
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 BATCH_TOKENS = option(TRAINING, "NUMBER", "Tokens of a batch, padding included.")
@@ -79,7 +77,7 @@ def train(
     track: list[str] | None = TRACK,
     threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
-    """Train a translator, a classifier, a tagger or a language model on your own text.
+    """Train a translator, a classifier, a tagger, a language model or an encoder on your own text.
 
     Settings that you leave out are chosen from the corpus, the machine and the time; --verbose prints each choice with
     its reason. Ctrl-C saves the run and stops.

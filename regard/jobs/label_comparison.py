@@ -1,7 +1,7 @@
 """Predictions of labels by several systems, compared on one test set: scores, intervals and paired tests."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,19 @@ from regard.formats.labeled import (
     read_predictions,
     read_tagged_sentences,
 )
+from regard.formats.related import RelatedColumns
 from regard.jobs.doctor import LabelTask
 from regard.jobs.tasks.open_predictor import open_predictor
 from regard.jobs.tasks.registry import get_task
 from regard.metrics import Score
 from regard.metrics.labels import Confusion, LabelTest, compare_with_baseline
-from regard.metrics.labels.statistics import ExampleCounts
 from regard.progress import track
 from regard.tasks.classify.examples import store_example
 from regard.tasks.tag.examples import store_sentence
+
+
+DECISIVE = ("macro_f1", "f1", "spearman", "mrr")
+"""Measures that rank systems; each kind of answers has one of them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,6 @@ class LabelSystem:
     name: str
     predictions: Sequence[Answer]
     scores: Mapping[str, Score]
-    counts: ExampleCounts
     confusion: Confusion | None = None
     """Where every text has one label."""
 
@@ -66,7 +69,12 @@ class LabelComparison:
     @property
     def decisive(self) -> str:
         """The measure that ranks: accuracy hides rare classes, F1 does not."""
-        return "macro_f1" if "macro_f1" in self.baseline.scores else "f1"
+        return next(name for name in DECISIVE if name in self.baseline.scores)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether an answer is right or wrong: a number that correlates with another is neither."""
+        return "spearman" not in self.baseline.scores
 
     def as_dict(self) -> dict[str, Any]:
         """System -> measure -> value, interval, signature and p-values against the baseline."""
@@ -90,16 +98,17 @@ class LabelComparison:
 
 
 def compare_label_files(
-    systems: Sequence[Path], task: LabelTask, files: Sequence[str], columns: ColumnNames
+    systems: Sequence[Path], task: str, files: Sequence[str], columns: ColumnNames
 ) -> LabelComparison:
     """Score runs and files of predictions against the labels of files, and test them against the first one."""
+    if task not in COMPARISONS:
+        raise ConfigError(f"task={task}: expected one of translate, {', '.join(COMPARISONS)}")
     if not files:
         raise DataError("no test texts: give them with --on test.csv")
     names = [path.name for path in systems]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         names = [str(path) if path.name in repeated else path.name for path in systems]
-    compare = _compare_tags if task == "tag" else _compare_labels
-    return compare(dict(zip(names, systems, strict=True)), files, columns)
+    return COMPARISONS[task](dict(zip(names, systems, strict=True)), files, columns)
 
 
 def _compare_labels(systems: Mapping[str, Path], files: Sequence[str], columns: ColumnNames) -> LabelComparison:
@@ -138,6 +147,17 @@ def _compare_tags(systems: Mapping[str, Path], files: Sequence[str], columns: Co
     return _compare(files, texts, gold, predictions, tag_scoring(gold), "sentences")
 
 
+def _compare_embeddings(systems: Mapping[str, Path], files: Sequence[str], columns: ColumnNames) -> LabelComparison:
+    from regard.jobs.tasks.embedding.comparison import compare_embeddings  # which imports this module
+
+    return compare_embeddings(systems, files, RelatedColumns(columns.text, columns.text_pair, columns.label))
+
+
+Compare = Callable[[Mapping[str, Path], Sequence[str], ColumnNames], LabelComparison]
+COMPARISONS: Mapping[str, Compare] = {"classify": _compare_labels, "tag": _compare_tags, "embed": _compare_embeddings}
+"""By task."""
+
+
 def _compare(
     files: Sequence[str],
     texts: Sequence[str],
@@ -146,8 +166,9 @@ def _compare(
     scoring: AnswerScoring,
     unit: str,
 ) -> LabelComparison:
-    systems = [_score(name, answers, scoring) for name, answers in track(predictions.items(), "scoring")]
-    counts = {system.name: system.counts for system in systems}
+    scored = {name: scoring.score(answers) for name, answers in track(predictions.items(), "scoring")}
+    systems = [LabelSystem(name, predictions[name], one.scores, one.confusion) for name, one in scored.items()]
+    counts = {name: one.counts for name, one in scored.items()}
     baseline = systems[0].predictions
     differing = {s.name: sum(a != b for a, b in zip(s.predictions, baseline, strict=True)) for s in systems}
     tests = {}
@@ -165,11 +186,6 @@ def _predict(folder: Path, task: LabelTask, pairs: Sequence[Pair]) -> list[Answe
     predictor = open_predictor(folder, task, "auto")
     answers: list[Answer] = get_task(task).predict_answers(predictor, pairs)
     return answers
-
-
-def _score(name: str, answers: Sequence[Answer], scoring: AnswerScoring) -> LabelSystem:
-    scored = scoring.score(answers)
-    return LabelSystem(name, answers, scored.scores, scored.counts, scored.confusion)
 
 
 def _read_tags(path: Path, sentences: Sequence[TaggedSentence]) -> list[Answer]:

@@ -17,6 +17,7 @@ MODULES = {
     "tag": "regard.jobs.tasks.tagging.task",
     "causal-lm": "regard.jobs.tasks.language.causal_lm",
     "masked-lm": "regard.jobs.tasks.language.masked_lm",
+    "embed": "regard.jobs.tasks.embedding.task",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

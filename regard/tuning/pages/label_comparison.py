@@ -42,7 +42,8 @@ def write_label_comparison(comparison: LabelComparison, folder: Path) -> None:
                 write_text(staged / f"confusion-{number}.csv", to_csv(matrix))
                 parts: list[PagePart] = [Figure(chart), TableView(tabulate_classes(system.confusion))]
                 sections.append(Section(f"Classes: {system.name}", parts))
-        sections.append(Section("Errors", _show_errors(comparison)))
+        if comparison.has_errors:
+            sections.append(Section("Errors", _show_errors(comparison)))
         write_text(staged / "predictions.tsv", format_predictions(comparison))
         names = " · ".join(system.name for system in comparison.systems)
         subtitle = f"{len(comparison.gold):,} {comparison.unit} of {comparison.name}"
