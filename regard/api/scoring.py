@@ -109,8 +109,8 @@ def compare_predictions(
         comparison = regard.compare_predictions("a.txt", "b.txt", on="test.csv", task="classify")
 
     With `task="classify"` a file has the label of each text on a line, or in a column of a table; with `task="tag"` it
-    has the words of the test set with predicted tags; with `task="embed"` the similarity of each pair. Every test is against the first system, the baseline. With `out`,
-    a page with confusion matrices is written to that folder.
+    has the words of the test set with predicted tags; with `task="embed"` the similarity of each pair. Every test is
+    against the first system, the baseline. With `out`, a page with confusion matrices is written to that folder.
     """
     if not systems:
         raise ConfigError("nothing to compare: give files of predictions")

@@ -43,7 +43,9 @@ def tune(
     over: list[str] | None = OVER,
     sampler: str | None = option(SEARCH, "NAME", "How combinations are chosen: sets, grid, random or tpe."),
     pruner: str | None = option(SEARCH, "NAME", "How weak trials are stopped early: none, halving or median."),
-    metric: str | None = option(SEARCH, "NAME", "Validation metric to optimize: loss, bleu, chrf or accuracy."),
+    metric: str | None = option(
+        SEARCH, "NAME", "Validation metric to optimize: loss, bleu, chrf, accuracy, mrr or spearman."
+    ),
     trials: int | None = option(SEARCH, "NUMBER", "Number of combinations to try."),
     seeds: int | None = option(SEARCH, "NUMBER", "Runs per combination, each with another seed."),
     only: list[str] | None = ONLY,

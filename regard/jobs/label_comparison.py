@@ -27,7 +27,6 @@ from regard.progress import track
 from regard.tasks.classify.examples import store_example
 from regard.tasks.tag.examples import store_sentence
 
-
 DECISIVE = ("macro_f1", "f1", "spearman", "mrr")
 """Measures that rank systems; each kind of answers has one of them."""
 

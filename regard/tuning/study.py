@@ -30,11 +30,26 @@ from regard.tuning.space import (
 
 DEFAULT_TRIALS = 16
 MAX_TRIALS = 100_000
-HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True}
+HIGHER_IS_BETTER = {"loss": False, "bleu": True, "chrf": True, "accuracy": True, "mrr": True, "spearman": True}
 TOKENIZATION_SETTINGS = ("data.vocab_size", "data.joint_vocab", "data.tokenizer")
+IN_BATCH_SETTINGS = ("embed.batch_rows", "embed.temperature", "embed.both_directions")
+INCOMPARABLE = {
+    **dict.fromkeys(TOKENIZATION_SETTINGS, ("tokens differ between trials", "bleu or chrf")),
+    **dict.fromkeys(IN_BATCH_SETTINGS, ("a text has other negatives in each trial", "mrr or spearman")),
+}
+"""Settings that change what the loss is computed over: why, and what to rank trials by instead."""
 FIXED_SETTINGS = ("data.train", "data.dev", "data.test", "train.seed", "train.init_from")
 """Settings that no study may vary."""
-METRIC_NAMES = {"loss": "loss", "bleu": "BLEU", "chrf": "chrF2", "accuracy": "accuracy"}
+METRIC_NAMES = {
+    "loss": "loss",
+    "bleu": "BLEU",
+    "chrf": "chrF2",
+    "accuracy": "accuracy",
+    "mrr": "MRR",
+    "spearman": "Spearman",
+}
+CHECKPOINT_METRICS = {"bleu": "bleu", "chrf": "bleu", "mrr": "mrr", "spearman": "spearman"}
+"""What selects the best checkpoint of a trial, where trials are ranked by something else than the loss."""
 
 
 class TrialBudget(Settings):
@@ -62,7 +77,7 @@ class Study(Settings):
     """Named sets, every combination, random combinations, or the tree-structured Parzen estimator."""
     pruner: Literal["none", "halving", "median"] = "none"
     """Early stopping of weak trials: none, successive halving, or below the median."""
-    metric: Literal["loss", "bleu", "chrf", "accuracy"] = "loss"
+    metric: Literal["loss", "bleu", "chrf", "accuracy", "mrr", "spearman"] = "loss"
     """The dev metric that is optimized."""
     trials: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
     """Number of combinations (random, tpe: 16 if unset; grid: all if unset)."""
@@ -170,8 +185,8 @@ class Study(Settings):
     def trial_base_config(self) -> Config:
         """The base settings with the budget of a trial and the metric that selects its best checkpoint."""
         values: dict[str, Any] = {f"train.{name}": limit for name, limit in self.each.limits().items()}
-        if "train.metric" not in settings.explicit_settings(self.base) and self.metric in ("bleu", "chrf"):
-            values["train.metric"] = "bleu"
+        if "train.metric" not in settings.explicit_settings(self.base) and self.metric in CHECKPOINT_METRICS:
+            values["train.metric"] = CHECKPOINT_METRICS[self.metric]
         return settings.with_values(self.base, values)
 
     def build_config(self, params: Mapping[str, ParamValue], seed_index: int = 0) -> Config:
@@ -261,12 +276,13 @@ def _validate_value(study: Study, name: str, value: ParamValue) -> None:
 
 
 def _require_comparable(study: Study) -> None:
-    """Loss and accuracy are per token, and the tokens of a smaller vocabulary are easier to predict."""
-    varying_names = [name for name in TOKENIZATION_SETTINGS if _varies(study, name)]
+    """The tokens of a smaller vocabulary, and a positive among fewer texts, are easier to predict."""
+    varying_names = [name for name in INCOMPARABLE if _varies(study, name)]
     if varying_names and study.metric in ("loss", "accuracy"):
+        reason, better = INCOMPARABLE[varying_names[0]]
         raise ConfigError(
-            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: tokens differ between trials, so "
-            f"their {study.metric} cannot be compared; use bleu or chrf"
+            f"metric = {study.metric!r}, but {' and '.join(varying_names)} varies: {reason}, so their {study.metric} "
+            f"cannot be compared; use {better}"
         )
 
 

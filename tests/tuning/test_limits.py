@@ -50,7 +50,7 @@ def test_defaults_of_a_study():
     assert (study.seeds, study.seed, study.dev_sentences, study.trials) == (1, 1, 1000, None)
     assert (study.sampler, study.pruner, study.metric, study.storage) == ("sets", "none", "loss", "")
     assert studies.DEFAULT_TRIALS == 16 and TrialBudget().limits() == {}
-    assert [study_of(sets=ONE, metric=name).maximize for name in METRIC_NAMES] == [False, True, True, True]
+    assert [study_of(sets=ONE, metric=name).maximize for name in METRIC_NAMES] == [False, *[True] * 5]
     assert study.direction == "minimize" and study_of(sets=ONE, metric="bleu").direction == "maximize"
 
 

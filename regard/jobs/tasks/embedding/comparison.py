@@ -1,4 +1,4 @@
-"""Embedding models compared on one test set: correlation with its similarities, or how many positives each one finds."""
+"""Embedding models compared on one test set: correlation with its similarities, or ranks of its positives."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

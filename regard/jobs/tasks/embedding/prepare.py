@@ -18,6 +18,8 @@ from regard.tasks.embed.rows import MAX_SIMILARITY
 
 USUAL_MAXIMA = (1.0, 5.0, 10.0, MAX_SIMILARITY)
 OVERLAP = "overlap"
+SIMILARITY_METRIC, RETRIEVAL_METRIC = "spearman", "mrr"
+"""What dev is scored by: where its pairs have similarities, and where they have none."""
 
 
 def read_files(files: Sequence[str], config: Config) -> Iterator[RelatedTexts]:
@@ -33,8 +35,8 @@ def write_texts(run: Run, config: Config) -> None:
     _require_known_findings(config)
     c = config.data
     train = list(track(read_files(c.train, config), "reading train"))
-    require_one_kind(train)
     maximum = find_maximum(train, config.embed.max_similarity)
+    _require_usable(train, "train", train, maximum)
     fractions = held_out_fractions(config, len(train))
     sets = _hold_out(train, config.train.seed, fractions) if fractions else {"train": train}
     for name, files in (("dev", c.dev), ("test", c.test)):
@@ -46,6 +48,7 @@ def write_texts(run: Run, config: Config) -> None:
         notes += view_notes
     for name, examples in sets.items():
         _require_usable(examples, name, train, maximum)
+    require_metric(config, sets["dev"][0].similarity is not None)
     pairs = ((name, store_example(example)) for name, examples in sets.items() for example in examples)
     counts = store.write_sets(run.store, tuple(sets), pairs)
     write_manifest(run, counts, list(fractions), notes)
@@ -94,6 +97,14 @@ def require_range(examples: Iterable[RelatedTexts], maximum: float) -> None:
                 f"{example.location}: the similarity is {example.similarity:g}; expected 0 to {maximum:g}; set "
                 f"embed.max_similarity if it may be larger (up to {MAX_SIMILARITY:g})"
             )
+
+
+def require_metric(config: Config, has_similarities: bool) -> None:
+    """Refuse a metric that dev cannot be scored by."""
+    metric = config.train.metric
+    if metric not in ("loss", SIMILARITY_METRIC if has_similarities else RETRIEVAL_METRIC):
+        found = "similarities" if has_similarities else "no similarities"
+        raise ConfigError(f"train.metric={metric}: dev has {found}; leave it out")
 
 
 def _hold_out(

@@ -22,6 +22,7 @@ from regard.jobs.tasks.embedding.opponents import (
     read_opponent_values,
     write_opponent_values,
 )
+from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.kernels import keep_rows
 from regard.model.single_stack import EncoderOnly
@@ -42,7 +43,6 @@ from regard.training.validate import DevPredictions, DevPredictor, Validator
 if TYPE_CHECKING:
     from regard.report import Table
 
-SIMILARITY_METRIC, RETRIEVAL_METRIC = "spearman", "mrr"
 DEV_SEED = 0
 """Of the order of dev pairs: neighbors in a file may be alike, and would be hard negatives of each other."""
 
@@ -165,10 +165,6 @@ class EmbedTask(SingleTextTask):
         return Validator(loss_module, lambda: self._dev_batches(config, data), predict_dev)
 
     def build_dev_predictor(self, predictor: Embedder, config: Config, data: SingleTextData) -> DevPredictor:
-        metric = SIMILARITY_METRIC if data.dev.target[0] else RETRIEVAL_METRIC
-        if config.train.metric not in ("loss", metric):
-            kind = "similarities" if data.dev.target[0] else "no similarities"
-            raise ConfigError(f"train.metric={config.train.metric}: dev has {kind}; use loss or {metric}")
         return DevVectors(predictor, data.dev)
 
     def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> Embedder:
