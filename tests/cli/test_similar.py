@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import regard
+from regard import config as settings
 from regard.cli import main
+from regard.run import Run, write_text, write_versions
 from tests.cli.test_classify import typed
 from tests.cli.test_cli import regard as run_program
 from tests.jobs.tasks.embedding.conftest import encoder_run, related
@@ -42,14 +44,17 @@ def test_tables_and_standard_input_have_a_pair_in_each_line(encoder_run: Path, r
     assert done.returncode == 0 and [first, second] == out.read_text().splitlines()[:2] and blank == end == ""
 
 
-def test_what_cannot_be_compared_is_refused_in_a_sentence(encoder_run: Path, related: Path, classifier: Path, capfd):
+def test_what_cannot_be_compared_is_refused_in_a_sentence(encoder_run: Path, related: Path, tmp_path: Path, capfd):
     assert "nothing to compare 'one' with" in refused(capfd, "similar", encoder_run, "one")
     assert "leave out one of them" in refused(capfd, "similar", encoder_run, "a", "b", "--data", "x.tsv")
     assert "has one text; expected two" in refused(capfd, "similar", encoder_run, "--data", related / "test.txt")
     error = refused(capfd, "similar", encoder_run, "a", " ")
     assert "text:1: expected two texts, separated by a tab" in error
-    error = refused(capfd, "similar", classifier, "a", "b")
-    assert "is a classifier, and embeds no text; use it with: regard classify" in error
+    run = Run(tmp_path)
+    write_versions(run)
+    for name, table in (("translator", {}), ("classifier", {"task": "classify", "model": {"architecture": "encoder"}})):
+        write_text(run.config, settings.dump(settings.build(table)))
+        assert f"is a {name}, and embeds no text; use it with: regard " in refused(capfd, "similar", tmp_path, "a", "b")
 
 
 def test_pairs_are_made_of_documents(tmp_path: Path, capfd):

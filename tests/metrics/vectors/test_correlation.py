@@ -61,12 +61,12 @@ def test_a_better_system_is_significantly_better_and_the_same_one_is_not():
 def test_systems_that_are_equally_good_are_seldom_different():
     rng = np.random.default_rng(5)
     p_values = []
-    for _ in range(40):
+    for _ in range(20):
         gold = rng.normal(0, 1, 53)
         one, two = gold + rng.normal(0, 1, 53), 7 * (gold + rng.normal(0, 1, 53))  # on another scale
         test = compare_correlations(gold, one, {"other": two})["other"]["spearman"]
         p_values.append((test.p_bootstrap, test.p_randomized))
-    assert (np.array(p_values) < 0.05).sum(axis=0).max() <= 6
+    assert (np.array(p_values) < 0.05).sum(axis=0).max() <= 4
 
 
 def test_too_few_pairs_are_refused():
